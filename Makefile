@@ -1,0 +1,25 @@
+# make reproduce: set up .venv and run the main job.   make test: set up .venv, then lint, types and tests.
+PYTHON ?= python3
+BIN := .venv/bin
+# Tiny linear systems slow down when a BLAS spreads them over threads.
+export OMP_NUM_THREADS = 1
+export OPENBLAS_NUM_THREADS = 1
+
+.PHONY: reproduce test clean
+
+reproduce: .venv/installed
+	$(BIN)/python analysis/catalogue.py
+
+test: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ipopt,dev]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

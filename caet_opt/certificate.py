@@ -1,0 +1,80 @@
+"""Bounds on T* that hold for any effort and any pair weights, whoever computed them.
+
+This module sees the model, the pairs, a point and weights. It knows neither the solver nor the reduced problem.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from caet_opt.families.numerics import Array
+from caet_opt.model import BanditModel
+from caet_opt.tasks import Pair
+
+#: Allowance for rounding in the evaluation of a bound, in units of the last place, plus one per summed term.
+ROUNDING_ULPS = 16
+
+
+class Certificate(NamedTuple):
+    """``lower <= T* <= upper``; ``value`` is the upper bound before the allowance for rounding.
+
+    ``terms`` holds f_e(w) of every pair: zero when both arms are free, infinite when one pull settles the pair.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    terms: Array
+
+    @property
+    def gap(self) -> float:
+        """Relative width of the certified interval."""
+        return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
+
+
+def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: Array) -> Certificate:
+    """Certify T* from an effort per arm and a weight per pair, both non-negative.
+
+    With ``m_e`` the weighted mean of a pair's arms, or the mean of its free arm,
+
+        sum(q) / max_a [ sum_{e at a} q_e d(mu_a, m_e) / c_a ]  <=  T*  <=  c . w / min_e f_e(w).
+
+    A pair whose term is infinite, or whose arms are both free, constrains nothing.
+    """
+    costs, means, phi = np.array(model.costs), np.array(model.means), model.dispersions
+    a = np.array([pair[0] for pair in pairs], dtype=np.intp)
+    b = np.array([pair[1] for pair in pairs], dtype=np.intp)
+    share_a, share_b = shares(effort[a] / phi[a], effort[b] / phi[b], costs[a] > 0, costs[b] > 0)
+    difference = means[b] - means[a]
+    m = share_a * means[a] + share_b * means[b]
+    da = model.family.unit_divergence(means[a], m, share_b * difference) / phi[a]
+    db = model.family.unit_divergence(means[b], m, -share_a * difference) / phi[b]
+    terms = information(effort[a], da, costs[a] > 0) + information(effort[b], db, costs[b] > 0)
+
+    constraining = ((costs[a] > 0) | (costs[b] > 0)) & np.isfinite(terms)
+    if not constraining.any():
+        return Certificate(0.0, 0.0, 0.0, terms)
+    weights = np.where(constraining, weights, 0.0)
+    load = np.zeros(len(means))
+    np.add.at(load, a, np.where(weights > 0, weights * np.where(costs[a] > 0, da, 0.0), 0.0))
+    np.add.at(load, b, np.where(weights > 0, weights * np.where(costs[b] > 0, db, 0.0), 0.0))
+    dearest = np.max(load[costs > 0] / costs[costs > 0])
+    value = float(costs @ effort / np.min(terms[constraining]))
+    allowance = (ROUNDING_ULPS + 2 * len(means)) * np.finfo(float).eps
+    lower = float(np.sum(weights) / dearest) * (1.0 - allowance) if dearest > 0 else 0.0
+    return Certificate(value, min(lower, value), value * (1.0 + allowance), terms)
+
+
+def shares(wa: Array, wb: Array, costly_a: Array, costly_b: Array) -> tuple[Array, Array]:
+    """Weights of the two arms in their common mean; a free arm, which can be pulled without end, takes all."""
+    total = np.where(wa + wb > 0, wa + wb, 1.0)
+    share_a = np.where(~costly_b, 0.0, np.where(~costly_a, 1.0, wa / total))
+    share_b = np.where(~costly_b, 1.0, np.where(~costly_a, 0.0, wb / total))
+    return share_a, share_b
+
+
+def information(effort: Array, divergence: Array, costly: Array) -> Array:
+    """``w d`` of a costly arm; infinite for an infinite d whatever the effort, and nothing from a free arm."""
+    finite = np.isfinite(divergence)
+    return np.where(costly, np.where(finite, effort * np.where(finite, divergence, 0.0), np.inf), 0.0)

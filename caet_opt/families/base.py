@@ -1,0 +1,137 @@
+"""What a reward family must supply. A new family is one subclass of `Family`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from caet_opt.errors import InputError
+from caet_opt.families.numerics import Array
+
+
+class MeanSpace(NamedTuple):
+    """The interval of admissible means, with its ends included or not."""
+
+    low: float
+    high: float
+    low_included: bool = False
+    high_included: bool = False
+
+    def __contains__(self, mean: object) -> bool:
+        if not isinstance(mean, int | float):
+            return False
+        above = mean >= self.low if self.low_included else mean > self.low
+        below = mean <= self.high if self.high_included else mean < self.high
+        return above and below
+
+    def __str__(self) -> str:
+        left, right = "[" if self.low_included else "(", "]" if self.high_included else ")"
+        return f"{left}{self.low:g}, {self.high:g}{right}"
+
+
+class Family(ABC):
+    """A one-parameter exponential family, described by its mean.
+
+    A subclass states five formulas of the family with unit dispersion, each of them elementwise, and how to draw
+    from it. They are static, so that they can be compiled. Dispersion (a Gaussian's variance, the inverse of a
+    gamma's shape) divides the divergence: an arm of dispersion phi is an arm of unit dispersion whose effort
+    counts 1/phi, which is how every solver here sees it.
+    """
+
+    name: ClassVar[str]
+    mean_space: ClassVar[MeanSpace]
+
+    @staticmethod
+    @abstractmethod
+    def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
+        """Kullback-Leibler divergence d(x, y) between means x and y, given ``difference = y - x``."""
+
+    @staticmethod
+    @abstractmethod
+    def unit_variance(mean: Any) -> Any:
+        """Variance function V(mean)."""
+
+    @staticmethod
+    @abstractmethod
+    def natural_parameter(mean: Any) -> Any:
+        """Natural parameter theta(mean), so that the derivative of d(x, y) in x is theta(x) - theta(y)."""
+
+    @staticmethod
+    @abstractmethod
+    def conic_coefficients(mean: Array, centre: Array) -> Sequence[ArrayLike]:
+        """Per unit of an arm's effort, its part in each linear form that `conic_constraints` takes."""
+
+    @staticmethod
+    @abstractmethod
+    def conic_constraints(bound: Any, *forms: Any) -> list[Any]:
+        """CVXPY constraints, elementwise: ``bound >= W d(s / W, centre)`` for total effort W and weighted sum s.
+
+        Each of the ``forms`` is the sum over a pair's arms of effort times `conic_coefficients`. The pair term is
+        then ``w_a d(mu_a, centre) + w_b d(mu_b, centre) - W d(s / W, centre)`` for any centre between the means.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def algebraic_divergence(x: Any, y: Any, log: Callable[[Any], Any]) -> Any:
+        """d(x, y) written with ``log`` and arithmetic only, for an algebraic modelling language."""
+
+    @abstractmethod
+    def sample(
+        self, rng: np.random.Generator, mean: ArrayLike, dispersion: ArrayLike = 1.0, size: int | None = None
+    ) -> Any:
+        """Draw rewards with the given mean and dispersion."""
+
+    def dispersions(self, arms: int) -> Array:
+        """Dispersion of each of ``arms`` arms; one unless the family has a dispersion parameter."""
+        return np.ones(arms)
+
+    def divergence(self, x: ArrayLike, y: ArrayLike) -> Any:
+        """d(x, y) for this family's dispersion; with one dispersion per arm, x and y run over the arms."""
+        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        dispersion = self.dispersions(x.size if x.ndim else 1)
+        return self.unit_divergence(x, y, y - x) / (dispersion if x.ndim else dispersion[0])
+
+    def check_means(self, means: Sequence[float]) -> None:
+        """Raise `InputError` unless every mean is finite and admissible."""
+        for arm, mean in enumerate(means):
+            if not np.isfinite(mean):
+                raise InputError(f"mean {mean} of arm {arm} is not a finite number")
+            if mean not in self.mean_space:
+                raise InputError(
+                    f"mean {mean:g} of arm {arm} is outside the {self.name} family, "
+                    f"whose means lie in {self.mean_space}"
+                )
+
+    @classmethod
+    def parse(cls, argument: str | None) -> "Family":
+        """Build the family from what follows the colon in ``name:argument``."""
+        if argument is not None:
+            raise InputError(f"family {cls.name!r} takes no parameter, got {argument!r}")
+        return cls()
+
+    def __str__(self) -> str:
+        """The family in the grammar of the command line and of TOML files."""
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), str(self)))
+
+
+def positive_numbers(text: str, what: str) -> list[float]:
+    """Read ``"1,2.5"`` as positive finite numbers."""
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"{what} must be numbers separated by commas, got {text!r}") from None
+    for number in numbers:
+        if not (np.isfinite(number) and number > 0):
+            raise InputError(f"{what} must be positive and finite, got {number:g}")
+    return numbers

@@ -1,0 +1,78 @@
+"""Gamma rewards of known shape, and the exponential, which is the gamma of shape one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from caet_opt.errors import InputError
+from caet_opt.families.base import Family, MeanSpace, positive_numbers
+from caet_opt.families.numerics import Array, kl_div
+
+
+class Exponential(Family):
+    """``d(x, y) = x / y - 1 - log(x / y)``."""
+
+    name = "exponential"
+    mean_space = MeanSpace(0.0, np.inf)
+
+    @staticmethod
+    def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
+        return kl_div(1.0, x / y, -difference / y)
+
+    @staticmethod
+    def unit_variance(mean: Any) -> Any:
+        return mean * mean
+
+    @staticmethod
+    def natural_parameter(mean: Any) -> Any:
+        return -1.0 / mean
+
+    @staticmethod
+    def conic_coefficients(mean: Array, centre: Array) -> Sequence[ArrayLike]:
+        return np.ones_like(mean), mean / centre
+
+    @staticmethod
+    def conic_constraints(bound: Any, *forms: Any) -> list[Any]:
+        import cvxpy as cp
+
+        total, relative_sum = forms
+        return [cp.kl_div(total, relative_sum) <= bound]
+
+    @staticmethod
+    def algebraic_divergence(x: Any, y: Any, log: Callable[[Any], Any]) -> Any:
+        return x / y - 1 - log(x / y)
+
+    def sample(
+        self, rng: np.random.Generator, mean: ArrayLike, dispersion: ArrayLike = 1.0, size: int | None = None
+    ) -> Any:
+        shape = 1.0 / np.asarray(dispersion, dtype=float)
+        return rng.gamma(shape, np.asarray(mean, dtype=float) / shape, size)
+
+
+class Gamma(Exponential):
+    """``d(x, y) = shape (x / y - 1 - log(x / y))``: the exponential with dispersion 1 / shape."""
+
+    name = "gamma"
+
+    def __init__(self, shape: float) -> None:
+        (self.shape,) = positive_numbers(repr(float(shape)), "the shape of a gamma family")
+
+    def dispersions(self, arms: int) -> Array:
+        return np.full(arms, 1.0 / self.shape)
+
+    @classmethod
+    def parse(cls, argument: str | None) -> "Gamma":
+        if argument is None:
+            raise InputError("family 'gamma' needs its shape: gamma:SHAPE, for example gamma:2.5")
+        numbers = positive_numbers(argument, "the shape of a gamma family")
+        if len(numbers) != 1:
+            raise InputError(f"family 'gamma' takes one shape, got {argument!r}")
+        return cls(numbers[0])
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.shape:.17g}"
+
+    def __repr__(self) -> str:
+        return f"Gamma({self.shape})"

@@ -1,0 +1,56 @@
+"""Geometric rewards: failures before the first success, 0, 1, 2, ..., with mean (1 - p) / p."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from caet_opt.families.base import Family, MeanSpace
+from caet_opt.families.numerics import Array, kl_div
+
+
+class Geometric(Family):
+    """``d(x, y) = x log(x / y) - (1 + x) log((1 + x) / (1 + y))``."""
+
+    name = "geometric"
+    mean_space = MeanSpace(0.0, np.inf, low_included=True)
+
+    @staticmethod
+    def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
+        # (1 + x) times the Bernoulli divergence of the success probabilities: a sum without cancellation.
+        step = difference / (1.0 + y)
+        return kl_div(1.0, (1.0 + x) / (1.0 + y), -step) + kl_div(x, y * (1.0 + x) / (1.0 + y), step)
+
+    @staticmethod
+    def unit_variance(mean: Any) -> Any:
+        return mean * (1.0 + mean)
+
+    @staticmethod
+    def natural_parameter(mean: Any) -> Any:
+        return np.log(mean) - np.log1p(mean)
+
+    @staticmethod
+    def conic_coefficients(mean: Array, centre: Array) -> Sequence[ArrayLike]:
+        success = 1.0 / (1.0 + centre)
+        return mean, (1.0 + mean) * centre * success, np.ones_like(mean), (1.0 + mean) * success
+
+    @staticmethod
+    def conic_constraints(bound: Any, *forms: Any) -> list[Any]:
+        import cvxpy as cp
+
+        failures, expected_failures, successes, expected_successes = forms
+        return [cp.kl_div(failures, expected_failures) + cp.kl_div(successes, expected_successes) <= bound]
+
+    @staticmethod
+    def algebraic_divergence(x: Any, y: Any, log: Callable[[Any], Any]) -> Any:
+        return x * log(x / y) - (1 + x) * log((1 + x) / (1 + y))
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        mean: ArrayLike,
+        dispersion: ArrayLike = 1.0,
+        size: int | None = None,
+    ) -> Any:
+        return np.asarray(rng.geometric(1.0 / (1.0 + np.asarray(mean)), size) - 1.0, dtype=float)[()]

@@ -1,0 +1,31 @@
+"""The one special function that every divergence needs."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+#: Terms of the series for |s| <= 0.2: s^(2k) / (2k + 3) is below 1e-17 from k = 11 on.
+SERIES = tuple(1.0 / (2 * k + 3) for k in range(12))
+
+
+def kl_div(x: ArrayLike, y: ArrayLike, difference: ArrayLike) -> Any:
+    """Generalised divergence ``x log(x / y) - x + y`` with ``y - x = difference`` given exactly.
+
+    For close arguments the textbook form cancels. With ``s = h / (x + y)`` and ``h = y - x``,
+
+        x log(x / y) - x + y = h s - 2 x s^3 (1/3 + s^2/5 + s^4/7 + ...),
+
+    which keeps full relative precision. ``kl_div(0, y) = y`` and ``kl_div(x, 0) = inf`` for ``x > 0``.
+    """
+    x, y, h = np.broadcast_arrays(
+        np.asarray(x, dtype=float), np.asarray(y, dtype=float), np.asarray(difference, dtype=float)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        s = np.where(h == 0.0, 0.0, h / (x + y))
+        series = h * s - 2.0 * x * s**3 * np.polynomial.polynomial.polyval(s * s, SERIES)
+        direct = h + x * (np.log(x) - np.log(y))
+    result = np.where(np.abs(s) <= 0.2, series, np.where(x == 0.0, y, direct))
+    return result[()]

@@ -1,0 +1,53 @@
+"""Poisson rewards."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from caet_opt.families.base import Family, MeanSpace
+from caet_opt.families.numerics import Array, kl_div
+
+
+class Poisson(Family):
+    """``d(x, y) = x log(x / y) - x + y``."""
+
+    name = "poisson"
+    mean_space = MeanSpace(0.0, np.inf, low_included=True)
+
+    @staticmethod
+    def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
+        return kl_div(x, y, difference)
+
+    @staticmethod
+    def unit_variance(mean: Any) -> Any:
+        return mean
+
+    @staticmethod
+    def natural_parameter(mean: Any) -> Any:
+        return np.log(mean)
+
+    @staticmethod
+    def conic_coefficients(mean: Array, centre: Array) -> Sequence[ArrayLike]:
+        return mean, centre
+
+    @staticmethod
+    def conic_constraints(bound: Any, *forms: Any) -> list[Any]:
+        import cvxpy as cp
+
+        events, expected_events = forms
+        return [cp.kl_div(events, expected_events) <= bound]
+
+    @staticmethod
+    def algebraic_divergence(x: Any, y: Any, log: Callable[[Any], Any]) -> Any:
+        return x * log(x / y) - x + y
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        mean: ArrayLike,
+        dispersion: ArrayLike = 1.0,
+        size: int | None = None,
+    ) -> Any:
+        return np.asarray(rng.poisson(mean, size), dtype=float)[()]

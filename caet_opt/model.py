@@ -1,0 +1,113 @@
+"""A bandit model: a reward family, the arms' means, and what a pull of each arm costs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from caet_opt.errors import InputError
+from caet_opt.families import Family
+from caet_opt.families.numerics import Array
+
+#: The cost rule of regret minimisation: each arm costs its distance to the best mean.
+GAPS = "gaps"
+
+
+@dataclass(frozen=True)
+class BanditModel:
+    """Arms with means in a one-parameter exponential family and non-negative costs, validated on construction.
+
+    Parameters
+    ----------
+    family
+        The reward family; with a variance per arm, as many variances as means.
+    means
+        The mean of each arm, at least two.
+    costs
+        The cost of each arm, zero allowed, or ``"gaps"`` for the distance to the best mean.
+    arms
+        Names of the arms; by default their numbers.
+    """
+
+    family: Family
+    means: tuple[float, ...]
+    costs: tuple[float, ...]
+    arms: tuple[str, ...] = ()
+    cost_rule: str | None = field(default=None, init=False)
+
+    def __init__(
+        self,
+        family: Family,
+        means: Sequence[float],
+        costs: Sequence[float] | str,
+        arms: Sequence[str] | None = None,
+    ) -> None:
+        if not isinstance(family, Family):
+            raise InputError(f"family must be a Family such as Gaussian(), got {family!r}")
+        means = read_numbers(means, "means")
+        if len(means) < 2:
+            raise InputError(f"a bandit model needs at least two arms, got {len(means)} mean{'s'[: len(means) != 1]}")
+        family.check_means(means)
+        family.dispersions(len(means))
+        rule = costs if isinstance(costs, str) else None
+        object.__setattr__(self, "family", family)
+        object.__setattr__(self, "means", means)
+        object.__setattr__(self, "costs", gaps(means) if rule is not None else read_numbers(costs, "costs"))
+        object.__setattr__(self, "arms", read_arm_names(arms, len(means)))
+        object.__setattr__(self, "cost_rule", rule)
+        if rule not in (None, GAPS):
+            raise InputError(f"costs must be a list of numbers or {GAPS!r}, got {rule!r}")
+        check_costs(self.costs, len(means))
+
+    @property
+    def dispersions(self) -> Array:
+        """Dispersion of each arm: the family's variances, or the inverse of its shape."""
+        return self.family.dispersions(len(self.means))
+
+    def sample(self, rng: np.random.Generator, arm: int, size: int | None = None) -> Any:
+        """Draw rewards of one arm."""
+        return self.family.sample(rng, self.means[arm], self.dispersions[arm], size)
+
+
+def gaps(means: Sequence[float]) -> tuple[float, ...]:
+    """Distance of each mean to the largest one."""
+    best = max(means)
+    return tuple(best - mean for mean in means)
+
+
+def read_numbers(values: Any, what: str) -> tuple[float, ...]:
+    """Check a sequence of real numbers and return it as floats."""
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise InputError(f"{what} must be a list of numbers, got {values!r}")
+    numbers = []
+    for value in values:
+        if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+            raise InputError(f"{what} must be numbers, got {value!r}")
+        numbers.append(float(value))
+    return tuple(numbers)
+
+
+def check_costs(costs: Sequence[float], arms: int) -> None:
+    """Raise `InputError` unless there is one finite non-negative cost per arm."""
+    if len(costs) != arms:
+        raise InputError(f"{len(costs)} costs for {arms} means; give one cost per arm, or {GAPS!r}")
+    for arm, cost in enumerate(costs):
+        if not isfinite(cost):
+            raise InputError(f"cost {cost} of arm {arm} is not a finite number")
+        if cost < 0:
+            raise InputError(f"cost {cost:g} of arm {arm} is negative; costs are zero or more")
+
+
+def read_arm_names(names: Sequence[str] | None, arms: int) -> tuple[str, ...]:
+    """Check the arms' names, or number the arms."""
+    if names is None:
+        return tuple(map(str, range(arms)))
+    if isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
+        raise InputError(f"arm names must be a list of non-empty strings, got {names!r}")
+    if len(names) != arms:
+        raise InputError(f"{len(names)} arm names for {arms} means; give one name per arm")
+    if len(set(names)) != arms:
+        raise InputError("arm names must differ from each other")
+    return tuple(names)

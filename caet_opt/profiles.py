@@ -1,0 +1,77 @@
+"""Solver profiles: with what, and how exactly, a problem is to be solved."""
+
+from dataclasses import dataclass, field, fields
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from caet_opt.errors import InputError, unknown_name
+from caet_opt.toml import read_toml
+
+#: Certified relative gap that every answer meets unless another tolerance is asked for.
+DEFAULT_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A backend with its tolerance, limits and options.
+
+    Attributes
+    ----------
+    backend : name of the backend
+    tolerance : largest certified relative gap that is accepted
+    max_iterations : limit on the solver's iterations
+    time_limit : limit on the solver's time in seconds; none by default
+    options : the solver's own options, passed on as they are
+    """
+
+    backend: str
+    tolerance: float = DEFAULT_TOLERANCE
+    max_iterations: int = 500
+    time_limit: float | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        from caet_opt.backends import BACKENDS
+
+        if self.backend not in BACKENDS:
+            raise InputError(unknown_name("solver", str(self.backend), BACKENDS))
+        check_positive(self.tolerance, "tolerance")
+        if self.tolerance >= 1:
+            raise InputError(f"tolerance is a relative gap below 1, got {self.tolerance:g}")
+        if isinstance(self.max_iterations, bool) or not isinstance(self.max_iterations, int) or self.max_iterations < 1:
+            raise InputError(f"max_iterations must be a positive whole number, got {self.max_iterations!r}")
+        if self.time_limit is not None:
+            check_positive(self.time_limit, "time_limit")
+        if not isinstance(self.options, dict):
+            raise InputError(f"options must be a table of the solver's own options, got {self.options!r}")
+
+
+def check_positive(value: Any, what: str) -> None:
+    """Raise `InputError` unless the value is a positive finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value <= 0:
+        raise InputError(f"{what} must be a positive number, got {value!r}")
+
+
+def read_profile(path: str | Path) -> Profile:
+    """Read a profile from TOML; unknown keys are errors."""
+    table = read_toml(path)
+    known = [entry.name for entry in fields(Profile)]
+    for key in table:
+        if key not in known:
+            raise InputError(f"{path}: {unknown_name('key', key, known)}")
+    if "backend" not in table:
+        raise InputError(f"{path}: a solver profile needs the key 'backend'")
+    try:
+        return Profile(**table)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def find_profile(solver: "str | Path | Profile") -> Profile:
+    """A profile from a backend's name, a path to a TOML profile, or a profile itself."""
+    if isinstance(solver, Profile):
+        return solver
+    if str(solver).endswith(".toml"):
+        return read_profile(solver)
+    return Profile(str(solver))

@@ -1,0 +1,50 @@
+"""Programs are kept by shape: built once, then only updated. How often each happened can be read."""
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from caet_opt.problem import Shape
+
+#: Programs kept; the least recently used one goes first.
+CAPACITY = 128
+
+T = TypeVar("T")
+
+
+class ProgramCounts(NamedTuple):
+    """How often a backend's programs were built, and how often solved."""
+
+    builds: int
+    solves: int
+
+
+_programs: OrderedDict[tuple[str, Shape], object] = OrderedDict()
+_builds: Counter[str] = Counter()
+_solves: Counter[str] = Counter()
+
+
+def cached_program(backend: str, shape: Shape, build: Callable[[Shape], T]) -> T:
+    """The backend's program for a shape, built now if there is none; counted as about to be solved."""
+    key = (backend, shape)
+    program = _programs.get(key)
+    if program is None:
+        program = _programs[key] = build(shape)
+        _builds[backend] += 1
+        if len(_programs) > CAPACITY:
+            _programs.popitem(last=False)
+    _programs.move_to_end(key)
+    _solves[backend] += 1
+    return program  # type: ignore[return-value]  # the key's backend decides the type
+
+
+def program_counts(backend: str) -> ProgramCounts:
+    """Builds and solves of a backend since the start, or since `clear_programs`."""
+    return ProgramCounts(_builds[backend], _solves[backend])
+
+
+def clear_programs() -> None:
+    """Forget every program and reset the counts."""
+    _programs.clear()
+    _builds.clear()
+    _solves.clear()

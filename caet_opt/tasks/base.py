@@ -1,0 +1,91 @@
+"""What a task must supply: its answer for given means, and the ordered pairs that an answer asserts."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import ClassVar
+
+from caet_opt.errors import InputError
+
+Pair = tuple[int, int]
+
+
+class Task(ABC):
+    """A pairwise exploration task (Definition 1): each answer is a set of ordered pairs "a beats b".
+
+    Ties between means are broken by the lower arm number, so that `answer` is defined for any means; whether a
+    tie matters is decided where the pairs are used.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def answer(self, means: Sequence[float]) -> Hashable:
+        """The answer that holds for these means."""
+
+    @abstractmethod
+    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+        """The pairs (a, b), "a beats b", that the answer asserts among ``arms`` arms."""
+
+    def check(self, arms: int) -> None:
+        """Raise `InputError` unless the task makes sense for this number of arms."""
+        if arms < 2:
+            raise InputError(f"a task needs at least two arms, got {arms}")
+
+    def pairs(self, means: Sequence[float]) -> tuple[Pair, ...]:
+        """The pairs of the answer that holds for these means."""
+        return self.answer_pairs(self.answer(means), len(means))
+
+    def support(self, means: Sequence[float]) -> tuple[int, ...]:
+        """The arms that occur in some pair of the answer for these means."""
+        return tuple(sorted({arm for pair in self.pairs(means) for arm in pair}))
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, argument: str | None) -> "Task":
+        """Build the task from what follows the colon in ``name:argument``."""
+
+    def __str__(self) -> str:
+        """The task in the grammar of the command line and of TOML files."""
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<task {self}>"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), str(self)))
+
+
+class PlainTask(Task):
+    """A task without parameters."""
+
+    @classmethod
+    def parse(cls, argument: str | None) -> "PlainTask":
+        if argument is not None:
+            raise InputError(f"task {cls.name!r} takes no parameter, got {argument!r}")
+        return cls()
+
+
+def descending(means: Sequence[float]) -> tuple[int, ...]:
+    """Arms from the best to the worst; equal means in the order of their numbers."""
+    return tuple(sorted(range(len(means)), key=lambda arm: -means[arm]))
+
+
+def read_arm(text: str, task: str) -> int:
+    """Read an arm number of the task grammar."""
+    try:
+        arm = int(text)
+    except ValueError:
+        arm = -1
+    if arm < 0:
+        raise InputError(f"task {task!r}: arms are numbers counted from 0, got {text.strip()!r}")
+    return arm
+
+
+def check_arms_exist(used: Sequence[int], arms: int, task: str) -> None:
+    """Raise `InputError` for an arm number that the model does not have."""
+    for arm in used:
+        if not 0 <= arm < arms:
+            raise InputError(f"task {task!r} names arm {arm}, but the model has arms 0 to {arms - 1}")

@@ -1,0 +1,22 @@
+"""Reading TOML with errors that people can act on."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from caet_opt.errors import InputError
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """Read a TOML file; a missing, unreadable or broken one is an `InputError` with the line."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+        return tomllib.loads(text)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from error
