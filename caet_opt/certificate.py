@@ -57,8 +57,8 @@ def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: A
         return Certificate(0.0, 0.0, 0.0, terms)
     weights = np.where(constraining, weights, 0.0)
     load = np.zeros(len(means))
-    np.add.at(load, a, np.where(weights > 0, weights * np.where(costs[a] > 0, da, 0.0), 0.0))
-    np.add.at(load, b, np.where(weights > 0, weights * np.where(costs[b] > 0, db, 0.0), 0.0))
+    np.add.at(load, a, weights * np.where((costs[a] > 0) & (weights > 0), da, 0.0))
+    np.add.at(load, b, weights * np.where((costs[b] > 0) & (weights > 0), db, 0.0))
     dearest = np.max(load[costs > 0] / costs[costs > 0])
     value = float(costs @ effort / np.min(terms[constraining]))
     allowance = (ROUNDING_ULPS + 2 * len(means)) * np.finfo(float).eps

@@ -69,7 +69,7 @@ def newton_step(problem: Problem, y: Array, z: Array, binding: Array) -> tuple[A
     n, edges = problem.shape.arms, len(problem.shape.edges)
     effort = np.exp(y)
     logs, share, h = logarithmic(problem, effort)
-    z = np.where(binding, z, 0.0)
+    z = np.where(binding, np.maximum(z, 0.0), 0.0)
     heads, tails = problem.heads, problem.tails
     curvature = z[:edges] * h
     spent = problem.costs * effort

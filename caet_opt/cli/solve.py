@@ -1,0 +1,307 @@
+"""``caet-opt solve``: the certified characteristic time of one model."""
+
+import argparse
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from caet_opt.cli.formatting import certified, proportion, relative_deviation, table
+from caet_opt.errors import InputError, SolverError
+
+if TYPE_CHECKING:
+    from caet_opt.modelfile import ModelFile
+    from caet_opt.result import CharacteristicTime
+
+SUMMARY = "certified characteristic time of one model"
+
+DESCRIPTION = """\
+Compute the characteristic time T* of a bandit model and a task, with the optimal
+proportions, and certify it: the interval that is printed contains T* whatever the
+solver did. The model is a TOML file, or the four flags --family, --means, --costs
+and --task; with a file, --task replaces the file's task."""
+
+EXAMPLES = """\
+grammar:
+  family  gaussian | gaussian:VAR | gaussian:VAR,VAR,... | bernoulli | poisson |
+          exponential | gamma:SHAPE | geometric
+  task    best-arm | ranking | top-arms:M | groups:0,1/2,3,4 | control:ARM |
+          comparisons:0-1,2-3      (arms are counted from 0)
+
+examples:
+  caet-opt solve models/paper-instance-1.toml
+  caet-opt solve --family gaussian --means 3,4,2 --costs gaps --task ranking
+  caet-opt solve --family bernoulli --means 0.5 0.45 0.4 --costs 1 1 2 --task best-arm --json
+  caet-opt solve models/clinical-trial.toml --delta 0.01 --solver solvers/ipopt.toml
+  caet-opt solve models/wireless-channels.toml --cross-check
+  caet-opt solve models/paper-instance-2.toml --show-program
+"""
+
+#: Flags that make up a model; --task may also replace the task of a file.
+MODEL_FLAGS = ("family", "means", "costs", "task")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument("model", nargs="?", metavar="MODEL.toml", help="a model file")
+    model = parser.add_argument_group("the model, without a file")
+    model.add_argument("--family", metavar="F", help="reward family, for example gaussian or gamma:2")
+    model.add_argument("--means", nargs="+", metavar="M", help="means, as 3,4,2 or 3 4 2")
+    model.add_argument("--costs", nargs="+", metavar="C", help="costs, in the same way, or: gaps")
+    model.add_argument("--task", metavar="T", help="task, for example ranking or top-arms:2")
+    model.add_argument("--arms", nargs="+", metavar="NAME", help="names of the arms (optional)")
+    how = parser.add_argument_group("how to solve it")
+    how.add_argument("--solver", metavar="NAME|PROFILE.toml", help="a backend or a profile from solvers/")
+    how.add_argument("--tolerance", type=number, metavar="X", help="largest certified relative gap (1e-9)")
+    how.add_argument("--cross-check", action="store_true", help="solve with every installed backend")
+    what = parser.add_argument_group("what to print")
+    what.add_argument("--delta", type=number, metavar="D", help="also the lower bound on the expected cost")
+    what.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    what.add_argument("--show-program", action="store_true", help="first the program that is solved")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Solve, print, and return the exit status."""
+    check_combination(arguments)
+    entry = requested_model(arguments)
+    if arguments.show_program:
+        from caet_opt.programs.text import show_program
+
+        program = show_program(entry.model, entry.task) + "\n"
+    else:
+        program = ""
+    if arguments.cross_check:
+        return cross_check(entry, arguments, program)
+    result = solve(entry, arguments.solver, arguments.tolerance)
+    if arguments.json:
+        print(json.dumps(as_object(result, arguments.delta), allow_nan=False))
+    else:
+        print(program + describe_result(result, entry, arguments.delta))
+    return 0
+
+
+def check_combination(arguments: argparse.Namespace) -> None:
+    """Raise `InputError` for options that exclude each other, and for a delta outside (0, 1)."""
+    if arguments.json and arguments.show_program:
+        raise InputError("--show-program prints text and --json one object; give one of them")
+    if arguments.cross_check and arguments.solver is not None:
+        raise InputError("--cross-check solves with every installed backend; leave out --solver")
+    if arguments.cross_check and arguments.delta is not None:
+        raise InputError("--cross-check prints no lower bound; leave out --delta, or --cross-check")
+    if arguments.delta is not None and not 0 < arguments.delta < 1:
+        raise InputError(f"--delta must lie strictly between 0 and 1, got {arguments.delta:g}")
+
+
+def requested_model(arguments: argparse.Namespace) -> "ModelFile":
+    """The model of the file or of the flags."""
+    from caet_opt.modelfile import ModelFile, read_model
+    from caet_opt.tasks import parse_task
+
+    if arguments.model is None:
+        return model_of_flags(arguments)
+    given = [f"--{name}" for name in ("family", "means", "costs", "arms") if getattr(arguments, name)]
+    if given:
+        raise InputError(
+            f"give a model file or {', '.join(given)}, not both; only --task can be given with a file"
+        )
+    entry = read_model(arguments.model)
+    if arguments.task is None or arguments.task == str(entry.task):
+        return entry
+    return ModelFile(entry.model, parse_task(arguments.task), entry.title, entry.source)
+
+
+def model_of_flags(arguments: argparse.Namespace) -> "ModelFile":
+    """The model that the four flags describe."""
+    missing = [f"--{name}" for name in MODEL_FLAGS if getattr(arguments, name) is None]
+    if len(missing) == len(MODEL_FLAGS):
+        raise InputError("no model given; name a MODEL.toml, or give --family, --means, --costs and --task")
+    if missing:
+        raise InputError(f"missing {', '.join(missing)}; a model without a file needs all four model flags")
+
+    from caet_opt.families import parse_family
+    from caet_opt.model import GAPS, BanditModel
+    from caet_opt.modelfile import ModelFile
+    from caet_opt.tasks import parse_task
+
+    costs = GAPS if arguments.costs == [GAPS] else read_list(arguments.costs, "costs", f" or {GAPS!r}")
+    arms = None if arguments.arms is None else read_names(arguments.arms)
+    model = BanditModel(parse_family(arguments.family), read_list(arguments.means, "means"), costs, arms)
+    return ModelFile(model, parse_task(arguments.task))
+
+
+def solve(entry: "ModelFile", solver: str | None, tolerance: float | None) -> "CharacteristicTime":
+    """The characteristic time of a model, by the default solver unless another one is named."""
+    from caet_opt.backends import DEFAULT_SOLVER
+    from caet_opt.characteristic import characteristic_time
+
+    return characteristic_time(
+        entry.model, entry.task, solver=DEFAULT_SOLVER if solver is None else solver, tolerance=tolerance
+    )
+
+
+def describe_result(result: "CharacteristicTime", entry: "ModelFile", delta: float | None) -> str:
+    """The answer as people read it."""
+    value, interval = certified(result.value, result.lower, result.upper, result.gap)
+    lines = [entry.title] if entry.title else []
+    lines += [headline(entry), "", arm_table(result), "", binding_line(result)]
+    lines += [f"T* = {value}  in {interval}, relative gap {result.gap:.1e}"]
+    if entry.characteristic_time is not None:
+        deviation = relative_deviation(result.value, entry.characteristic_time)
+        lines += [f"expected {entry.characteristic_time!r}, relative deviation {deviation:.1e}"]
+    if delta is not None:
+        lines += [
+            f"expected cost of any {delta:g}-PAC strategy: at least {result.lower_bound(delta):.10g} "
+            f"(kl form), {result.lower_bound(delta, 'log'):.10g} (log form)"
+        ]
+    lines += [f"solver {result.solver}, {result.iterations} iterations, {1e3 * result.seconds:.1f} ms"]
+    return "\n".join(lines)
+
+
+def headline(entry: "ModelFile") -> str:
+    """Task, family and size of a model in one line."""
+    return f"task {entry.task}, family {entry.model.family}, {len(entry.model.means)} arms"
+
+
+def arm_table(result: "CharacteristicTime") -> str:
+    """One line per arm."""
+    model = result.model
+    return table(
+        ["arm", "mean", "cost", "cost proportion", "sampling proportion"],
+        [
+            [name, f"{mean:.10g}", f"{cost:.10g}", proportion(by_cost), proportion(by_pulls)]
+            for name, mean, cost, by_cost, by_pulls in zip(
+                model.arms,
+                model.means,
+                model.costs,
+                result.cost_proportions.tolist(),
+                result.sampling_proportions.tolist(),
+                strict=True,
+            )
+        ],
+    )
+
+
+def binding_line(result: "CharacteristicTime") -> str:
+    """The pairs that decide T*, with their weights."""
+    if not result.binding_pairs:
+        return "binding pairs: none, no pair constrains an arm that costs something"
+    name = result.model.arms
+    shown = [
+        f"{name[a]} > {name[b]} (weight {proportion(weight)})"
+        for (a, b), weight in zip(result.binding_pairs, result.pair_weights.tolist(), strict=True)
+    ]
+    return f"binding pairs: {', '.join(shown)}"
+
+
+def as_object(result: "CharacteristicTime", delta: float | None = None) -> dict[str, Any]:
+    """The answer with the keys of the public contract, and the lower bound where it is asked for."""
+    record: dict[str, Any] = {
+        "task": str(result.task),
+        "family": str(result.model.family),
+        "means": list(result.model.means),
+        "costs": list(result.model.costs),
+        "characteristic_time": result.value,
+        "lower": result.lower,
+        "upper": result.upper,
+        "gap": result.gap,
+        "cost_proportions": result.cost_proportions.tolist(),
+        "sampling_proportions": result.sampling_proportions.tolist(),
+        "binding_pairs": [list(pair) for pair in result.binding_pairs],
+        "pair_weights": result.pair_weights.tolist(),
+        "solver": result.solver,
+        "iterations": result.iterations,
+        "seconds": result.seconds,
+    }
+    if delta is not None:
+        bounds = {"kl": result.lower_bound(delta), "log": result.lower_bound(delta, "log")}
+        record["lower_bound"] = {"delta": delta, **bounds}
+    return record
+
+
+def cross_check(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> int:
+    """Solve with every installed backend, show the agreement; status 1 for a failure or a disagreement."""
+    from caet_opt.backends import installed_backends
+
+    results: dict[str, CharacteristicTime | SolverError] = {}
+    for name in installed_backends():
+        try:
+            results[name] = solve(entry, name, arguments.tolerance)
+        except SolverError as error:
+            results[name] = error
+    solved = [result for result in results.values() if not isinstance(result, SolverError)]
+    agree = bool(solved) and max(r.lower for r in solved) <= min(r.upper for r in solved)
+    if arguments.json:
+        record = {"solvers": [as_entry(name, result) for name, result in results.items()], "agree": agree}
+        print(json.dumps(record, allow_nan=False))
+    else:
+        print(program + describe_agreement(entry, results, agree))
+    return 0 if agree and len(solved) == len(results) else 1
+
+
+def as_entry(name: str, result: "CharacteristicTime | SolverError") -> dict[str, Any]:
+    """One backend's answer or error as JSON."""
+    if isinstance(result, SolverError):
+        return {"solver": name, "error": str(result)}
+    own_gap = result.solver_gap
+    return {**as_object(result), "solver_gap": own_gap if own_gap < float("inf") else None}
+
+
+def describe_agreement(
+    entry: "ModelFile", results: "dict[str, CharacteristicTime | SolverError]", agree: bool
+) -> str:
+    """A table of the backends' answers, and whether their intervals overlap."""
+    failed = {name: result for name, result in results.items() if isinstance(result, SolverError)}
+    headers = ["backend", "T*", "lower", "upper", "gap", "own gap", "iterations", "ms"]
+    solved = [result for result in results.values() if not isinstance(result, SolverError)]
+    lines = [entry.title] if entry.title else []
+    lines += [
+        headline(entry),
+        "",
+        table(headers, [agreement_row(name, r) for name, r in results.items()]),
+        "",
+    ]
+    lines += [f"{name} failed: {error}" for name, error in failed.items()]
+    if not solved:
+        lines += ["no backend has a certified answer"]
+    elif agree:
+        lines += [f"the certified intervals of all {len(solved)} answers overlap"]
+    else:
+        lines += ["the certified intervals do NOT all overlap: at least one of them is wrong"]
+    return "\n".join(lines)
+
+
+def agreement_row(name: str, result: "CharacteristicTime | SolverError") -> list[str]:
+    """One backend's line of the cross-check; own gap is the solver's, before its answer was polished."""
+    if isinstance(result, SolverError):
+        return [name, "failed", "", "", "", "", "", ""]
+    value, interval = certified(result.value, result.lower, result.upper, result.gap)
+    low, high = interval.strip("[]").split(", ")
+    effort = [f"{result.gap:.1e}", f"{result.solver_gap:.1e}", str(result.iterations)]
+    return [name, value, low, high, *effort, f"{1e3 * result.seconds:.1f}"]
+
+
+def number(text: str) -> float:
+    """A number on the command line."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, got {text.strip()!r}") from None
+
+
+def read_list(words: list[str], what: str, alternative: str = "") -> list[float]:
+    """Numbers separated by commas, by spaces, or by both."""
+    text = " ".join(words).strip()
+    if not text:
+        raise InputError(f"--{what} is empty; give numbers such as 3,4,2{alternative}")
+    numbers = []
+    for item in re.split(r"\s*,\s*|\s+", text):
+        try:
+            numbers.append(float(item))
+        except ValueError:
+            raise InputError(f"--{what} must be numbers such as 3,4,2{alternative}, got {item!r}") from None
+    return numbers
+
+
+def read_names(words: list[str]) -> list[str]:
+    """Names separated by commas, or else one per word."""
+    text = " ".join(words)
+    return [name.strip() for name in text.split(",")] if "," in text else words

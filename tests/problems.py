@@ -1,0 +1,111 @@
+"""Reference problems with their known answers, and random instances of every family and task."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caet_opt import BanditModel, Task, parse_family, parse_task
+
+FAMILIES = ("gaussian", "gaussian:per-arm", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
+TASKS = ("best-arm", "ranking", "top-arms", "groups", "control", "comparisons", "custom")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A problem whose answer is known from outside this library."""
+
+    name: str
+    model: BanditModel
+    task: Task
+    characteristic_time: float
+    sampling_proportions: tuple[float, ...]
+
+
+def reference(name, family, means, costs, task, value, proportions):
+    model = BanditModel(parse_family(family), means, costs)
+    return Reference(name, model, parse_task(task), value, tuple(proportions))
+
+
+REFERENCES = (
+    reference(
+        "garivier-kaufmann-1", "bernoulli", [0.5, 0.45, 0.43, 0.4], [1, 1, 1, 1], "best-arm",
+        989.792140262026, [0.416523871, 0.390263906, 0.136223205, 0.056989018],
+    ),
+    reference(
+        "garivier-kaufmann-2", "bernoulli", [0.3, 0.21, 0.2, 0.19, 0.18], [1, 1, 1, 1, 1], "best-arm",
+        326.642112410286, [0.335885113, 0.251499386, 0.176632292, 0.132416669, 0.103566539],
+    ),
+    reference(
+        "two-bernoulli", "bernoulli", [0.6, 0.5], [1, 1], "best-arm",
+        197.650024249859, [0.5016939311, 0.4983060689],
+    ),
+    reference(
+        "five-bernoulli", "bernoulli", [0.5, 0.4, 0.3, 0.2, 0.1], [1, 1, 1, 1, 1], "best-arm",
+        219.68643658418, [0.450867298, 0.448852662, 0.0627850947, 0.0248266621, 0.0126682834],
+    ),
+    reference(
+        "paper-1", "gaussian", [3, 4, 2], "gaps", "ranking",
+        11.656854249492381, [0.585786437626905, 0.0, 0.414213562373095],
+    ),
+    reference(
+        "paper-2", "gaussian", [1.4, 0.8, 0.3], "gaps", "ranking",
+        26.598461447417537, [0.0, 0.575192319, 0.424807681],
+    ),
+    reference(
+        "three-arm-second-branch", "gaussian", [1.0, 0.9, 0.0], "gaps", "ranking",
+        22.5, [0.0, 0.987654320987654, 0.012345679012346],
+    ),
+    reference(
+        "two-gaussian", "gaussian", [0.5, 0.0], [1, 4], "best-arm",
+        72.0, [0.666666666666667, 0.333333333333333],
+    ),
+    reference(
+        "regret-bernoulli", "bernoulli", [0.5, 0.45, 0.43, 0.4], "gaps", "best-arm",
+        22.069059991032563, [0.0, 0.568791431, 0.289731366, 0.141477203],
+    ),
+)  # fmt: skip
+
+
+def random_instance(rng, family, task, arms, free_share=0.25):
+    """A model of ``arms`` arms with distinct means and costs over four orders of magnitude, and a task."""
+    means = random_means(rng, family, arms)
+    costs = np.where(rng.random(arms) < free_share, 0.0, 10.0 ** rng.uniform(-2, 2, arms))
+    if not costs.any():
+        costs[rng.integers(arms)] = 1.0
+    if family == "gaussian:per-arm":
+        family = "gaussian:" + ",".join(repr(v) for v in rng.uniform(0.1, 4.0, arms).tolist())
+    return BanditModel(parse_family(family), means.tolist(), costs.tolist()), random_task(rng, task, arms)
+
+
+def random_means(rng, family, arms):
+    """Distinct admissible means, their smallest relative distance about one per cent."""
+    if family == "bernoulli":
+        low, high = rng.uniform(0.0, 0.3), rng.uniform(0.7, 1.0)
+    elif family.startswith("gaussian"):
+        low, high = -rng.uniform(0.1, 3.0), rng.uniform(0.1, 3.0)
+    else:
+        low, high = rng.uniform(0.1, 1.0), rng.uniform(2.0, 8.0)
+    grid = np.linspace(low, high, 4 * arms)
+    return rng.permutation(rng.choice(grid, arms, replace=False))
+
+
+def random_task(rng, task, arms):
+    """A task of the given name for this number of arms."""
+    order = [int(arm) for arm in rng.permutation(arms)]
+    if task == "top-arms":
+        return parse_task(f"top-arms:{rng.integers(1, arms)}")
+    if task == "groups":
+        cut = rng.integers(2, arms - 1) if arms >= 4 else arms
+        groups = [order[:cut], order[cut:]] if cut < arms else [order]
+        return parse_task("groups:" + "/".join(",".join(map(str, group)) for group in groups))
+    if task == "control":
+        return parse_task(f"control:{order[0]}")
+    if task == "comparisons":
+        pairs = {tuple(sorted(rng.choice(arms, 2, replace=False).tolist())) for _ in range(arms)}
+        return parse_task("comparisons:" + ",".join(f"{a}-{b}" for a, b in sorted(pairs)))
+    if task == "custom":
+        from caet_opt import Custom
+
+        a, b = order[:2]
+        return Custom([[(a, b)], [(b, a)]])
+    return parse_task(task)

@@ -1,0 +1,78 @@
+"""The bounds bracket T* whatever the effort and the weights, and a wrong answer is not certified."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import FAMILIES, REFERENCES, TASKS, random_instance
+
+from caet_opt import BanditModel, Bernoulli, SolverError, certify, characteristic_time
+from caet_opt.backends import Answer, Point
+from caet_opt.backends.clarabel import Clarabel
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(REFERENCES), st.floats(-12, 12))
+def test_bounds_bracket_the_truth_for_random_points(seed, problem, spread):
+    rng = np.random.default_rng(seed)
+    pairs = problem.task.pairs(problem.model.means)
+    effort = 10.0 ** rng.uniform(-abs(spread), abs(spread), len(problem.model.means))
+    weights = rng.exponential(size=len(pairs)) * (rng.random(len(pairs)) < 0.7)
+    found = certify(problem.model, pairs, effort, weights)
+    assert found.lower <= problem.characteristic_time * (1 + 1e-12)
+    assert found.upper >= problem.characteristic_time * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("task", TASKS)
+def test_bounds_bracket_every_kind_of_problem(family, task):
+    rng = np.random.default_rng(11)
+    model, task = random_instance(rng, family, task, 6)
+    result = characteristic_time(model, task)
+    for _ in range(20):
+        effort = rng.exponential(size=6)
+        weights = rng.exponential(size=len(result.pairs))
+        found = certify(model, result.pairs, effort, weights)
+        assert found.lower <= result.upper
+        assert found.upper >= result.lower
+
+
+def test_the_optimum_is_certified_from_the_result_alone():
+    problem = REFERENCES[0]
+    result = characteristic_time(problem.model, problem.task)
+    again = certify(problem.model, result.pairs, result.effort, result.multipliers)
+    assert again.gap < 1e-12
+    assert again.value == pytest.approx(result.value, rel=1e-14)
+
+
+def test_an_infinite_term_constrains_nothing():
+    model = BanditModel(Bernoulli(), [0.5, 0.0, 0.3], [1.0, 0.0, 1.0])
+    found = certify(model, [(0, 1), (0, 2)], np.array([10.0, 0.0, 10.0]), np.array([5.0, 1.0]))
+    assert np.isinf(found.terms[0])
+    assert 0 < found.lower <= found.upper < np.inf
+
+
+def test_a_solver_that_is_wrong_is_refused_with_its_gap(monkeypatch):
+    def lie(self, problem, profile, start=None):
+        arms, terms = problem.shape.arms, len(problem.pairs)
+        return Answer(Point(np.ones(arms), np.ones(terms)), 1, "optimal")
+
+    monkeypatch.setattr(Clarabel, "solve", lie)
+    monkeypatch.setattr("caet_opt.characteristic.polish", lambda problem, point: iter(()))
+    problem = REFERENCES[0]
+    with pytest.raises(SolverError, match=r"certified gap of .*e[-+]\d\d, above the tolerance 1.0e-09") as refused:
+        characteristic_time(problem.model, problem.task, solver="clarabel")
+    assert 0.01 < refused.value.gap < 1
+
+
+def test_a_rough_answer_is_polished(monkeypatch):
+    problem = REFERENCES[1]
+    exact = characteristic_time(problem.model, problem.task)
+
+    def rough(self, posed, profile, start=None):
+        effort = exact.effort[posed.labels] * np.linspace(0.9, 1.1, posed.shape.arms)
+        return Answer(Point(effort, np.ones(len(posed.pairs))), 1, "optimal")
+
+    monkeypatch.setattr(Clarabel, "solve", rough)
+    result = characteristic_time(problem.model, problem.task, solver="clarabel")
+    assert result.solver_gap > 1e-3
+    assert result.gap < 1e-12
