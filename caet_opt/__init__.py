@@ -44,53 +44,98 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+#: The module that each public name comes from.
 _HOME = {
-    "backends": ["installed_backends"],
-    "certificate": ["Certificate", "certify"],
-    "characteristic": ["characteristic_time"],
-    "errors": ["CaetError", "InputError", "MissingExtraError", "SolverError", "TieError"],
-    "families": [
-        "FAMILIES",
-        "Bernoulli",
-        "Exponential",
-        "Family",
-        "Gamma",
-        "Gaussian",
-        "Geometric",
-        "MeanSpace",
-        "Poisson",
-        "parse_family",
-    ],
-    "model": ["BanditModel"],
-    "modelfile": ["ModelFile", "read_model", "write_model"],
-    "profiles": ["Profile", "read_profile"],
-    "programs.cache": ["ProgramCounts", "clear_programs", "program_counts"],
-    "result": ["CharacteristicTime"],
-    "tasks": [
-        "BestArm",
-        "Comparisons",
-        "Control",
-        "Custom",
-        "Groups",
-        "Ranking",
-        "Task",
-        "TopArms",
-        "parse_task",
-    ],
+    "FAMILIES": "families",
+    "BanditModel": "model",
+    "Bernoulli": "families",
+    "BestArm": "tasks",
+    "CaetError": "errors",
+    "Certificate": "certificate",
+    "CharacteristicTime": "result",
+    "Comparisons": "tasks",
+    "Control": "tasks",
+    "Custom": "tasks",
+    "Exponential": "families",
+    "Family": "families",
+    "Gamma": "families",
+    "Gaussian": "families",
+    "Geometric": "families",
+    "Groups": "tasks",
+    "InputError": "errors",
+    "MeanSpace": "families",
+    "MissingExtraError": "errors",
+    "ModelFile": "modelfile",
+    "Poisson": "families",
+    "Profile": "profiles",
+    "ProgramCounts": "programs.cache",
+    "Ranking": "tasks",
+    "SolverError": "errors",
+    "Task": "tasks",
+    "TieError": "errors",
+    "TopArms": "tasks",
+    "certify": "certificate",
+    "characteristic_time": "characteristic",
+    "clear_programs": "programs.cache",
+    "installed_backends": "backends",
+    "parse_family": "families",
+    "parse_task": "tasks",
+    "program_counts": "programs.cache",
+    "read_model": "modelfile",
+    "read_profile": "profiles",
+    "write_model": "modelfile",
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
+    if name not in _HOME:
         raise AttributeError(f"module 'caet_opt' has no attribute {name!r}")
-    value = getattr(import_module(f"caet_opt.{_MODULE_OF[name]}"), name)
+    value = getattr(import_module(f"caet_opt.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_MODULE_OF])
+    return sorted([*globals(), *_HOME])
 
 
-__all__ = sorted(_MODULE_OF)  # noqa: PLE0605
+__all__ = [
+    "FAMILIES",
+    "BanditModel",
+    "Bernoulli",
+    "BestArm",
+    "CaetError",
+    "Certificate",
+    "CharacteristicTime",
+    "Comparisons",
+    "Control",
+    "Custom",
+    "Exponential",
+    "Family",
+    "Gamma",
+    "Gaussian",
+    "Geometric",
+    "Groups",
+    "InputError",
+    "MeanSpace",
+    "MissingExtraError",
+    "ModelFile",
+    "Poisson",
+    "Profile",
+    "ProgramCounts",
+    "Ranking",
+    "SolverError",
+    "Task",
+    "TieError",
+    "TopArms",
+    "certify",
+    "characteristic_time",
+    "clear_programs",
+    "installed_backends",
+    "parse_family",
+    "parse_task",
+    "program_counts",
+    "read_model",
+    "read_profile",
+    "write_model",
+]

@@ -4,11 +4,12 @@ This module sees the model, the pairs, a point and weights. It knows neither the
 """
 
 from collections.abc import Sequence
+from sys import float_info
 from typing import NamedTuple
 
 import numpy as np
 
-from caet_opt.families.numerics import Array
+from caet_opt.families.numerics import Array, Mask
 from caet_opt.model import BanditModel
 from caet_opt.tasks import Pair
 
@@ -61,12 +62,12 @@ def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: A
     np.add.at(load, b, weights * np.where((costs[b] > 0) & (weights > 0), db, 0.0))
     dearest = np.max(load[costs > 0] / costs[costs > 0])
     value = float(costs @ effort / np.min(terms[constraining]))
-    allowance = (ROUNDING_ULPS + 2 * len(means)) * np.finfo(float).eps
+    allowance = (ROUNDING_ULPS + 2 * len(means)) * float_info.epsilon
     lower = float(np.sum(weights) / dearest) * (1.0 - allowance) if dearest > 0 else 0.0
     return Certificate(value, min(lower, value), value * (1.0 + allowance), terms)
 
 
-def shares(wa: Array, wb: Array, costly_a: Array, costly_b: Array) -> tuple[Array, Array]:
+def shares(wa: Array, wb: Array, costly_a: Mask, costly_b: Mask) -> tuple[Array, Array]:
     """Weights of the two arms in their common mean; a free arm, which can be pulled without end, takes all."""
     total = np.where(wa + wb > 0, wa + wb, 1.0)
     share_a = np.where(~costly_b, 0.0, np.where(~costly_a, 1.0, wa / total))
@@ -74,7 +75,7 @@ def shares(wa: Array, wb: Array, costly_a: Array, costly_b: Array) -> tuple[Arra
     return share_a, share_b
 
 
-def information(effort: Array, divergence: Array, costly: Array) -> Array:
+def information(effort: Array, divergence: Array, costly: Mask) -> Array:
     """``w d`` of a costly arm; infinite for an infinite d whatever the effort, and nothing from a free arm."""
     finite = np.isfinite(divergence)
     return np.where(costly, np.where(finite, effort * np.where(finite, divergence, 0.0), np.inf), 0.0)

@@ -113,9 +113,7 @@ def refine(
     return effort, weights, best, solver_gap
 
 
-def in_model(
-    model: BanditModel, pairs: tuple[Pair, ...], problem: Problem, point: Point
-) -> tuple[Array, Array]:
+def in_model(model: BanditModel, pairs: tuple[Pair, ...], problem: Problem, point: Point) -> tuple[Array, Array]:
     """A problem's point as effort per arm and weight per pair of the model."""
     effort = np.zeros(len(model.means))
     effort[problem.labels] = point.effort * problem.dispersions
@@ -135,9 +133,7 @@ def starting_point(problem: Problem, previous: CharacteristicTime | None) -> Poi
     return Point(effort, weights) if np.all(effort > 0) and np.sum(weights) > 0 else None
 
 
-def binding_pairs(
-    model: BanditModel, pairs: tuple[Pair, ...], certificate: Certificate, weights: Array
-) -> Array:
+def binding_pairs(model: BanditModel, pairs: tuple[Pair, ...], certificate: Certificate, weights: Array) -> Array:
     """Which pairs hold with equality at the optimum."""
     costly = np.array([model.costs[a] > 0 or model.costs[b] > 0 for a, b in pairs])
     least = np.min(certificate.terms[costly])

@@ -85,7 +85,10 @@ def read_numbers(values: Any, what: str) -> tuple[float, ...]:
     for value in values:
         if isinstance(value, bool | str) or not hasattr(value, "__float__"):
             raise InputError(f"{what} must be numbers, got {value!r}")
-        numbers.append(float(value))
+        try:
+            numbers.append(float(value))
+        except OverflowError:
+            raise InputError(f"{what} must fit double precision, got a number of {len(str(value))} digits") from None
     return tuple(numbers)
 
 
@@ -104,7 +107,7 @@ def read_arm_names(names: Sequence[str] | None, arms: int) -> tuple[str, ...]:
     """Check the arms' names, or number the arms."""
     if names is None:
         return tuple(map(str, range(arms)))
-    if isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) and name for name in names):
         raise InputError(f"arm names must be a list of non-empty strings, got {names!r}")
     if len(names) != arms:
         raise InputError(f"{len(names)} arm names for {arms} means; give one name per arm")

@@ -63,9 +63,7 @@ class ModelFile:
         if self.sampling_proportions is not None:
             proportions = read_amounts(self.sampling_proportions, "sampling_proportions")
             if len(proportions) != arms:
-                raise InputError(
-                    f"{len(proportions)} sampling_proportions for {arms} means; give one per arm"
-                )
+                raise InputError(f"{len(proportions)} sampling_proportions for {arms} means; give one per arm")
             object.__setattr__(self, "sampling_proportions", proportions)
 
 

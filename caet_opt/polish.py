@@ -7,7 +7,7 @@ from scipy.sparse import coo_array, csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 from caet_opt.backends.base import Point
-from caet_opt.families.numerics import Array
+from caet_opt.families.numerics import Array, Mask
 from caet_opt.problem import Problem
 
 #: Newton steps at most; a binding set that is right needs three or four.
@@ -25,7 +25,7 @@ def polish(problem: Problem, point: Point) -> Iterator[Point]:
     became negative and adds pairs that became violated.
     """
     y, z = scale_to_feasible(problem, point)
-    logs, shares, _ = logarithmic(problem, np.exp(y))
+    logs, _, _ = logarithmic(problem, np.exp(y))
     total = np.sum(problem.costs * np.exp(y))
     binding = z / total > logs
     for _ in range(MAX_STEPS):
@@ -33,7 +33,7 @@ def polish(problem: Problem, point: Point) -> Iterator[Point]:
         if not (np.all(np.isfinite(y)) and np.all(np.abs(y) < 600)):
             return
         yield Point(np.exp(y), np.maximum(z, 0.0))
-        logs, shares, _ = logarithmic(problem, np.exp(y))
+        logs, _, _ = logarithmic(problem, np.exp(y))
         binding = (binding & (z > 0)) | (logs < -1e-12)
 
 
@@ -64,7 +64,7 @@ def logarithmic(problem: Problem, effort: Array) -> tuple[Array, Array, Array]:
     return np.concatenate([np.log(terms), anchors]), share_a, h
 
 
-def newton_step(problem: Problem, y: Array, z: Array, binding: Array) -> tuple[Array, Array]:
+def newton_step(problem: Problem, y: Array, z: Array, binding: Mask) -> tuple[Array, Array]:
     """One step on ``[H, -P'; P, 0] [dy; dz] = [P'z - c w; -F]`` over the binding pairs."""
     n, edges = problem.shape.arms, len(problem.shape.edges)
     effort = np.exp(y)

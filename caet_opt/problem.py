@@ -85,9 +85,7 @@ class Problem:
     def terms(self, effort: Array) -> Array:
         """``f_e(w)`` of every edge, then of every anchor."""
         _, da, db = self.term_gradients(effort)
-        return np.concatenate(
-            [effort[self.heads] * da + effort[self.tails] * db, effort[self.anchored] * self.rates]
-        )
+        return np.concatenate([effort[self.heads] * da + effort[self.tails] * db, effort[self.anchored] * self.rates])
 
     def first_guess(self) -> Array:
         """An effort that satisfies each pair by itself, with the divergences replaced by parabolas.

@@ -34,7 +34,7 @@ class Profile:
     def __post_init__(self) -> None:
         from caet_opt.backends import BACKENDS
 
-        if self.backend not in BACKENDS:
+        if not isinstance(self.backend, str) or self.backend not in BACKENDS:
             raise InputError(unknown_name("solver", str(self.backend), BACKENDS))
         check_positive(self.tolerance, "tolerance")
         if self.tolerance >= 1:

@@ -18,7 +18,9 @@ def cost_sensitivities(model: BanditModel, pairs: Sequence[Pair], effort: Array,
     """
     return np.array(
         [
-            effort[arm] if cost > 0 else max((least_effort(model, pair, arm, effort, binding) for pair in pairs), default=0.0)
+            effort[arm]
+            if cost > 0
+            else max((least_effort(model, pair, arm, effort, binding) for pair in pairs), default=0.0)
             for arm, cost in enumerate(model.costs)
         ]
     )

@@ -18,5 +18,5 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of 5000 digits, brackets nested without end
         raise InputError(f"{path}: not valid TOML: {error}") from error

@@ -92,9 +92,7 @@ def test_gaussian_shift_and_scale(instance, shift, scale):
     model, task = instance
     here = BanditModel(Gaussian(), model.means, model.costs)
     there = BanditModel(Gaussian(scale**2), [shift + scale * mean for mean in model.means], model.costs)
-    assert characteristic_time(there, task).value == pytest.approx(
-        characteristic_time(here, task).value, rel=1e-9
-    )
+    assert characteristic_time(there, task).value == pytest.approx(characteristic_time(here, task).value, rel=1e-9)
 
 
 def test_gamma_is_exponential_at_a_discount():

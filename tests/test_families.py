@@ -70,7 +70,7 @@ def test_divergence_at_the_boundary():
 def test_kl_div_is_positive_away_from_equality(x, y):
     value = kl_div(x, y, y - x)
     assert value >= 0
-    assert (value > 0) == (x != y) or abs(y / x - 1) < 1e-100 or value == 0.0 and min(x, y) < 1e-290
+    assert (value > 0) == (x != y) or abs(y / x - 1) < 1e-100 or (value == 0.0 and min(x, y) < 1e-290)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,8 @@ def test_dispersion_divides_the_divergence():
 
 
 @pytest.mark.parametrize(
-    "text", ["gaussian", "gaussian:2", "gaussian:1,4,0.25", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric"]
+    "text",
+    ["gaussian", "gaussian:2", "gaussian:1,4,0.25", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric"],
 )
 def test_grammar_round_trip(text):
     assert str(parse_family(text)) == text

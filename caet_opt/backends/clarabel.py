@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from caet_opt.backends.base import Answer, Backend, Point
-from caet_opt.errors import SolverError
+from caet_opt.errors import InputError, SolverError
 from caet_opt.problem import Problem
 from caet_opt.profiles import Profile
 from caet_opt.programs.cache import cached_program
@@ -30,13 +30,20 @@ class Clarabel(Backend):
 
         program = cached_program(self.name, problem.shape, ConicProgram)
         scale = program.update(problem)
-        options = {**TOLERANCES, "max_iter": profile.max_iterations, "accept_unknown": True, **profile.options}
+        options = {
+            **TOLERANCES,
+            "max_iter": profile.max_iterations,
+            "accept_unknown": True,
+            **profile.options,
+        }
         if profile.time_limit is not None:
             options["time_limit"] = profile.time_limit
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
             try:
                 program.problem.solve(solver=cp.CLARABEL, **options)
+            except TypeError as error:
+                raise InputError(f"an option of the profile is not right: {error}") from error
             except cp.SolverError as error:
                 raise SolverError(f"Clarabel returned no point ({error})") from error
         status = program.problem.status

@@ -58,9 +58,7 @@ class Ipopt(Backend):
         return run_ipopt(program, problem, scale, profile, start)
 
 
-def run_ipopt(
-    program: Any, problem: Problem, scale: Units, profile: Profile, start: Point | None
-) -> Answer:
+def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, start: Point | None) -> Answer:
     """Solve a program in scaled variables ``(x, t)`` whose last constraint is ``shares . x = 1``."""
     import cyipopt
 

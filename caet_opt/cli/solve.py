@@ -100,9 +100,7 @@ def requested_model(arguments: argparse.Namespace) -> "ModelFile":
         return model_of_flags(arguments)
     given = [f"--{name}" for name in ("family", "means", "costs", "arms") if getattr(arguments, name)]
     if given:
-        raise InputError(
-            f"give a model file or {', '.join(given)}, not both; only --task can be given with a file"
-        )
+        raise InputError(f"give a model file or {', '.join(given)}, not both; only --task can be given with a file")
     entry = read_model(arguments.model)
     if arguments.task is None or arguments.task == str(entry.task):
         return entry
@@ -228,7 +226,7 @@ def cross_check(entry: "ModelFile", arguments: argparse.Namespace, program: str)
         except SolverError as error:
             results[name] = error
     solved = [result for result in results.values() if not isinstance(result, SolverError)]
-    agree = bool(solved) and max(r.lower for r in solved) <= min(r.upper for r in solved)
+    agree = bool(solved and max(r.lower for r in solved) <= min(r.upper for r in solved))
     if arguments.json:
         record = {"solvers": [as_entry(name, result) for name, result in results.items()], "agree": agree}
         print(json.dumps(record, allow_nan=False))
@@ -245,9 +243,7 @@ def as_entry(name: str, result: "CharacteristicTime | SolverError") -> dict[str,
     return {**as_object(result), "solver_gap": own_gap if own_gap < float("inf") else None}
 
 
-def describe_agreement(
-    entry: "ModelFile", results: "dict[str, CharacteristicTime | SolverError]", agree: bool
-) -> str:
+def describe_agreement(entry: "ModelFile", results: "dict[str, CharacteristicTime | SolverError]", agree: bool) -> str:
     """A table of the backends' answers, and whether their intervals overlap."""
     failed = {name: result for name, result in results.items() if isinstance(result, SolverError)}
     headers = ["backend", "T*", "lower", "upper", "gap", "own gap", "iterations", "ms"]

@@ -79,7 +79,7 @@ class Family(ABC):
 
     @abstractmethod
     def sample(
-        self, rng: np.random.Generator, mean: ArrayLike, dispersion: ArrayLike = 1.0, size: int | None = None
+        self, rng: np.random.Generator, mean: float | Array, dispersion: float | Array = 1.0, size: int | None = None
     ) -> Any:
         """Draw rewards with the given mean and dispersion."""
 

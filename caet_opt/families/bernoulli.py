@@ -46,8 +46,8 @@ class Bernoulli(Family):
     def sample(
         self,
         rng: np.random.Generator,
-        mean: ArrayLike,
-        dispersion: ArrayLike = 1.0,
+        mean: float | Array,
+        dispersion: float | Array = 1.0,
         size: int | None = None,
     ) -> Any:
         return np.asarray(rng.random(size if size is not None else np.shape(mean)) < mean, dtype=float)[()]

@@ -45,7 +45,7 @@ class Exponential(Family):
         return x / y - 1 - log(x / y)
 
     def sample(
-        self, rng: np.random.Generator, mean: ArrayLike, dispersion: ArrayLike = 1.0, size: int | None = None
+        self, rng: np.random.Generator, mean: float | Array, dispersion: float | Array = 1.0, size: int | None = None
     ) -> Any:
         shape = 1.0 / np.asarray(dispersion, dtype=float)
         return rng.gamma(shape, np.asarray(mean, dtype=float) / shape, size)

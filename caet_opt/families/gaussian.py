@@ -49,7 +49,7 @@ class Gaussian(Family):
         return (x - y) ** 2 / 2
 
     def sample(
-        self, rng: np.random.Generator, mean: ArrayLike, dispersion: ArrayLike = 1.0, size: int | None = None
+        self, rng: np.random.Generator, mean: float | Array, dispersion: float | Array = 1.0, size: int | None = None
     ) -> Any:
         return rng.normal(mean, np.sqrt(dispersion), size)
 

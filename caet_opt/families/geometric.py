@@ -49,8 +49,8 @@ class Geometric(Family):
     def sample(
         self,
         rng: np.random.Generator,
-        mean: ArrayLike,
-        dispersion: ArrayLike = 1.0,
+        mean: float | Array,
+        dispersion: float | Array = 1.0,
         size: int | None = None,
     ) -> Any:
         return np.asarray(rng.geometric(1.0 / (1.0 + np.asarray(mean)), size) - 1.0, dtype=float)[()]

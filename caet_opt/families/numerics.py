@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 #: Terms of the series for |s| <= 0.2: s^(2k) / (2k + 3) is below 1e-17 from k = 11 on.
 SERIES = tuple(1.0 / (2 * k + 3) for k in range(12))

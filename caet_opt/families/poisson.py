@@ -46,8 +46,8 @@ class Poisson(Family):
     def sample(
         self,
         rng: np.random.Generator,
-        mean: ArrayLike,
-        dispersion: ArrayLike = 1.0,
+        mean: float | Array,
+        dispersion: float | Array = 1.0,
         size: int | None = None,
     ) -> Any:
-        return np.asarray(rng.poisson(mean, size), dtype=float)[()]
+        return np.asarray(rng.poisson(mean, size), dtype=np.float64)[()]

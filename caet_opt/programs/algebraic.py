@@ -137,9 +137,7 @@ class Block:
         symbols = [objects.getSympySymbol(v) for v in variables]
         arguments = symbols + [objects.getSympySymbol(substitution[id(p)]) for p in parameters]
         gradient = [sympy.diff(formula, s) for s in symbols]
-        second = {
-            (i, j): sympy.diff(gradient[i], symbols[j]) for i in range(len(symbols)) for j in range(i + 1)
-        }
+        second = {(i, j): sympy.diff(gradient[i], symbols[j]) for i in range(len(symbols)) for j in range(i + 1)}
         self.second = [place for place, entry in second.items() if entry != 0]
         self._value = compiled(arguments, [formula])
         self._gradient = compiled(arguments, gradient)

@@ -38,9 +38,7 @@ class ConicProgram:
             constraints += shape.family.conic_constraints(bound, *self._linear_forms(shape, head, tail))
         if anchors:
             self.anchor_rates = cp.Parameter(anchors, nonneg=True)
-            self.pair_constraints.append(
-                self.t <= cp.multiply(self.anchor_rates, self.x[list(shape.anchored)])
-            )
+            self.pair_constraints.append(self.t <= cp.multiply(self.anchor_rates, self.x[list(shape.anchored)]))
         self.problem = cp.Problem(cp.Maximize(self.t), constraints + self.pair_constraints)
 
     def _linear_forms(self, shape: Shape, head: Any, tail: Any) -> list[Any]:

@@ -63,16 +63,12 @@ class Control(Task):
         check_arms_exist([self.control], arms, str(self))
 
     def answer(self, means: Sequence[float]) -> tuple[int, ...]:
-        return tuple(
-            arm for arm, mean in enumerate(means) if arm != self.control and mean > means[self.control]
-        )
+        return tuple(arm for arm, mean in enumerate(means) if arm != self.control and mean > means[self.control])
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         better = cast(tuple[int, ...], answer)
         return tuple(
-            (arm, self.control) if arm in better else (self.control, arm)
-            for arm in range(arms)
-            if arm != self.control
+            (arm, self.control) if arm in better else (self.control, arm) for arm in range(arms) if arm != self.control
         )
 
     @classmethod

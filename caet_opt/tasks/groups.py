@@ -31,10 +31,7 @@ class Groups(Task):
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         winners = cast(tuple[int, ...], answer)
         return tuple(
-            (best, arm)
-            for best, group in zip(winners, self.groups, strict=True)
-            for arm in group
-            if arm != best
+            (best, arm) for best, group in zip(winners, self.groups, strict=True) for arm in group if arm != best
         )
 
     @classmethod

@@ -1,0 +1,134 @@
+"""Model files: read, written, and read back as they were."""
+
+import pytest
+
+from caet_opt import (
+    BanditModel,
+    Bernoulli,
+    Custom,
+    Gamma,
+    Gaussian,
+    Groups,
+    InputError,
+    ModelFile,
+    Ranking,
+    TopArms,
+    read_model,
+    write_model,
+)
+
+TEXT = """
+title = "a trial"
+source = "a test"
+family = "gaussian:1,4"
+means = [3, 4.5]
+costs = [1, 0]
+arms = ["new", "old"]
+task = "best-arm"
+characteristic_time = 2
+sampling_proportions = [1, 0]
+"""
+
+EITHER = Custom([[(0, 1)], [(1, 0)]])
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.toml"
+
+
+def test_every_key_is_read(path):
+    path.write_text(TEXT)
+    entry = read_model(path)
+    assert entry.model == BanditModel(Gaussian([1, 4]), [3, 4.5], [1, 0], ["new", "old"])
+    assert (entry.title, entry.source, str(entry.task)) == ("a trial", "a test", "best-arm")
+    assert entry.characteristic_time == 2.0
+    assert entry.sampling_proportions == (1.0, 0.0)
+
+
+def test_what_is_optional_can_be_left_out(path):
+    path.write_text('family = "bernoulli"\nmeans = [0.2, 0.5]\ncosts = "gaps"\ntask = "ranking"\n')
+    assert read_model(str(path)) == ModelFile(BanditModel(Bernoulli(), [0.2, 0.5], "gaps"), Ranking())
+
+
+@pytest.mark.parametrize("task", ["", 'task = "custom"\n'])
+def test_a_custom_task_is_given_by_its_answers(path, task):
+    path.write_text(f'family = "bernoulli"\nmeans = [0.2, 0.5]\ncosts = [1, 1]\n{task}answers = [[[0, 1]], [[1, 0]]]\n')
+    assert read_model(path).task == EITHER
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ModelFile(BanditModel(Gaussian(), [3, 4, 2], "gaps"), Ranking()),
+        ModelFile(BanditModel(Gaussian([1, 0.1, 1 / 3]), [3, 4, 2], [1, 0, 0.1]), TopArms(2), "a", 'b "c" \\ é\n'),
+        ModelFile(BanditModel(Gamma(1 / 3), [0.1, 1e-300], [1e300, 0], ["x", "y z"]), EITHER, None, "s", 0.1, (1, 0)),
+        ModelFile(BanditModel(Bernoulli(), [0, 1, 0.5, 0.2], [1, 1, 1, 1]), Groups([[0, 1], [3, 2]]), "t", None, 0.0),
+    ],
+)
+def test_written_and_read_back_it_is_equal(path, entry):
+    write_model(path, entry)
+    assert read_model(path) == entry
+    assert [file.name for file in path.parent.iterdir()] == ["model.toml"]
+
+
+def test_gaps_stay_gaps_and_a_list_stays_a_list(path):
+    write_model(path, ModelFile(BanditModel(Gaussian(), [3, 4], "gaps"), Ranking()))
+    assert read_model(path).model.cost_rule == "gaps"
+    write_model(path, ModelFile(BanditModel(Gaussian(), [3, 4], [1, 0]), Ranking()))
+    assert read_model(path).model.cost_rule is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fragment"),
+    [
+        ('task = "best-arm"', 'task = "control:2"', "names arm 2"),
+        ("means = [3, 4.5]", "means = 3", "means must be a list of numbers, got 3"),
+        ("means = [3, 4.5]", "means = []", "at least two arms, got 0 means"),
+        ("costs = [1, 0]", "costs = 1", "costs must be a list of numbers, got 1"),
+        ("costs = [1, 0]", 'costs = "free"', "costs must be a list of numbers or 'gaps', got 'free'"),
+        ('family = "gaussian:1,4"', "family = 1", "family must be a string"),
+        ('task = "best-arm"', "task = 1", "task must be a string"),
+        ('arms = ["new", "old"]', "arms = [1, 2]", "arm names must be a list of non-empty strings"),
+        (
+            "characteristic_time = 2",
+            'characteristic_time = "2"',
+            "characteristic_time must be numbers, got '2'",
+        ),
+        ("sampling_proportions = [1, 0]", "sampling_proportions = 1", "sampling_proportions must be a list"),
+        ("sampling_proportions = [1, 0]", "sampling_proportions = [1, nan]", "must be finite"),
+        ("source", "sourse", "unknown key 'sourse'; did you mean 'source'?"),
+    ],
+)
+def test_errors_begin_with_the_path(path, old, new, fragment):
+    assert old in TEXT
+    path.write_text(TEXT.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        read_model(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert fragment in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["family", "means", "costs", "task"])
+def test_a_missing_key_is_named(path, key):
+    path.write_text("\n".join(line for line in TEXT.splitlines() if not line.startswith(key)))
+    with pytest.raises(InputError, match=f"the key '{key}' is missing; write {key} = "):
+        read_model(path)
+
+
+def test_a_path_that_cannot_be_written_is_an_input_error(tmp_path):
+    entry = ModelFile(BanditModel(Gaussian(), [3, 4], "gaps"), Ranking())
+    with pytest.raises(InputError, match=r"cannot be written \(No such file or directory\)"):
+        write_model(tmp_path / "nowhere" / "model.toml", entry)
+    with pytest.raises(InputError, match=r"cannot be written \(Is a directory\)"):
+        write_model(tmp_path, entry)
+    assert list(tmp_path.parent.glob("*.part")) == []
+
+
+def test_a_task_outside_the_grammar_is_not_written(path):
+    class Secret(Ranking):
+        name = "secret"
+
+    with pytest.raises(InputError, match=r"model\.toml: unknown task 'secret'"):
+        write_model(path, ModelFile(BanditModel(Gaussian(), [3, 4], "gaps"), Secret()))
+    assert not path.exists()
