@@ -5,36 +5,32 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-from caet_opt.native import divergences, factor, interior, terms
+from caet_opt.native import divergences, factor, interior, records, terms
 
 #: Every function of the kernel, callees first.
 KERNEL: tuple[Callable[..., Any], ...] = (
     divergences.kl_div,
     divergences.divergence,
     divergences.variance,
-    terms.make_terms,
+    records.make_work,
     terms.evaluate,
-    terms.bounds,
-    factor.make_factor,
+    terms.bound,
     factor.fill_core,
     factor.eliminate_spoke,
     factor.cholesky,
     factor.factorise,
     factor.substitute,
     factor.back_solve,
-    interior.make_state,
-    interior.row_component,
     interior.keep_best,
     interior.resting,
     interior.all_resting,
-    interior.assemble,
-    interior.shorten_steps,
     interior.first_multipliers,
     interior.first_slacks,
-    interior.push,
-    interior.finish,
+    interior.assemble,
     interior.direction,
     interior.longest_steps,
+    interior.shorten_steps,
+    interior.move,
     interior.newton,
     interior.iterate,
     interior.minimise,
@@ -51,5 +47,5 @@ def compiled_kernel() -> dict[str, Callable[..., Any]]:
         assert isinstance(source, FunctionType)
         copy = FunctionType(source.__code__, {**source.__globals__, **functions}, source.__name__)
         copy.__module__, copy.__qualname__ = source.__module__, source.__qualname__
-        functions[source.__name__] = numba.njit(cache=True)(copy)
+        functions[source.__name__] = numba.njit(cache=True, error_model="numpy")(copy)
     return functions

@@ -5,64 +5,57 @@ iterated side by side, and a component that is certified rests.
 """
 
 from math import exp, inf, isfinite
-from typing import NamedTuple
-
-import numpy as np
 
 from caet_opt.families.numerics import Array
-from caet_opt.native.elimination import Plan
-from caet_opt.native.factor import Factor, back_solve, factorise, make_factor
-from caet_opt.native.terms import Data, Terms, bounds, evaluate, make_terms
+from caet_opt.native.factor import back_solve, factorise
+from caet_opt.native.records import (
+    AHEAD,
+    AIM,
+    BASE,
+    BEND,
+    BEST_LOWER,
+    BEST_UPPER,
+    BEST_Y,
+    BEST_Z,
+    COST,
+    COUNT,
+    CURVE,
+    DEAREST,
+    DS,
+    DUAL,
+    DY,
+    DZ,
+    EFFORT,
+    IDLE,
+    LEAST,
+    LEVEL,
+    LOAD,
+    LOWER,
+    OTHER,
+    PRIMAL,
+    PRODUCT,
+    RHS,
+    SHARE,
+    STIFF,
+    UPPER,
+    Data,
+    Plan,
+    S,
+    Work,
+    Y,
+    Z,
+    make_work,
+)
+from caet_opt.native.terms import bound, evaluate
 
 #: Why the iteration stopped.
-CERTIFIED, STALLED, LIMIT = 0, 1, 2
+CERTIFIED, STALLED, LIMIT = range(3)
 
 #: Slacks below this are rounding noise of a logarithm of order one.
 LEAST_SLACK = 1e-17
 
 #: Iterations without progress of the certificate after which a component is given up.
-PATIENCE = 40
-
-
-class State(NamedTuple):
-    """Rows are edges, then anchors. Iterates y, s, z; directions; and per component what controls its steps."""
-
-    y: Array
-    s: Array
-    z: Array
-    dy: Array
-    ds: Array
-    dz: Array
-    aim: Array
-    rhs: Array
-    best_y: Array
-    best_z: Array
-    lower: Array
-    upper: Array
-    best_lower: Array
-    best_upper: Array
-    idle: Array
-    product: Array
-    pairs: Array
-    primal: Array
-    dual: Array
-    ahead: Array
-
-
-def make_state(arms: int, edges: int, components: int) -> State:
-    """Room for the iterates."""
-    n, rows, k = arms, edges + arms, components
-    return State(
-        np.zeros(n), np.ones(rows), np.zeros(rows), np.zeros(n), np.zeros(rows), np.zeros(rows), np.zeros(rows),
-        np.zeros(n), np.zeros(n), np.zeros(rows), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k),
-        np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k),
-    )  # fmt: skip
-
-
-def row_component(data: Data, plan: Plan, row: int) -> int:
-    """The component of an edge or an anchor."""
-    edges = data.heads.size
-    return int(plan.component[data.heads[row] if row < edges else row - edges])
+PATIENCE = 40.0
 
 
 def minimise(
@@ -73,228 +66,222 @@ def minimise(
     Returns why it stopped, the iterations, and the certified bounds. A warm start whose point is already
     certified to ``target`` costs one evaluation and no iteration.
     """
-    arms, edges, parts = data.means.size, data.heads.size, plan.components
-    at, factor = make_terms(arms, edges, parts), make_factor(arms, edges, plan.cores.size)
-    return iterate(data, plan, y, z, warm, target, limit, at, factor, make_state(arms, edges, parts))
+    work = make_work(y.size, data.ends.shape[1], plan.cores.size, plan.parts)
+    return iterate(data, plan, y, z, warm, target, limit, work)
 
 
 def iterate(
-    data: Data, plan: Plan, y: Array, z: Array, warm: bool, target: float, limit: int,
-    at: Terms, factor: Factor, state: State,
-) -> tuple[int, int, float, float]:  # fmt: skip
+    data: Data, plan: Plan, y: Array, z: Array, warm: bool, target: float, limit: int, work: Work
+) -> tuple[int, int, float, float]:
     """`minimise` in given room."""
-    state.y[:] = y
-    state.z[:] = z
-    if not evaluate(data, state.y, at):
+    work.arms[Y] = y
+    work.rows[Z] = z
+    for k in range(plan.parts):
+        work.parts[BEST_LOWER, k], work.parts[BEST_UPPER, k], work.parts[IDLE, k] = 0.0, inf, 0.0
+    if not evaluate(data, work):
         return STALLED, 0, 0.0, inf
     if not warm:
-        first_multipliers(data, at, state.z)
-    for k in range(plan.components):
-        state.best_lower[k], state.best_upper[k], state.idle[k] = 0.0, inf, 0.0
+        first_multipliers(data, work)
     status, step = LIMIT, 0
     while True:
-        bounds(data, plan, at, state.z, state.lower, state.upper)
-        if keep_best(data, plan, at, state, target):
+        bound(data, plan, work)
+        if keep_best(data, plan, work, target):
             status = CERTIFIED
             break
-        if all_resting(plan, state, target):
+        if all_resting(plan, work, target):
             status = STALLED
             break
         if step == limit:
             break
         if step == 0:
-            first_slacks(data, plan, at, state, warm)
-        if not newton(data, plan, at, factor, state, target):
+            first_slacks(plan, work, warm)
+        if not newton(data, plan, work, target):
             status = STALLED
             break
         step += 1
-    y[:] = state.best_y
-    z[:] = state.best_z
+    y[:] = work.arms[BEST_Y]
+    z[:] = work.rows[BEST_Z]
     below, above = 0.0, 0.0
-    for k in range(plan.components):
-        below += state.best_lower[k]
-        above += state.best_upper[k]
+    for k in range(plan.parts):
+        below += work.parts[BEST_LOWER, k]
+        above += work.parts[BEST_UPPER, k]
     return status, step, below, above
 
 
-def keep_best(data: Data, plan: Plan, at: Terms, state: State, target: float) -> bool:
+def keep_best(data: Data, plan: Plan, work: Work, target: float) -> bool:
     """Keep each component's best point, scaled to be feasible on both sides; True when all is certified."""
-    edges = data.heads.size
+    edges, parts, level = data.ends.shape[1], work.parts, work.rows[LEVEL]
     below, above = 0.0, 0.0
-    for k in range(plan.components):
-        new = state.upper[k] - state.lower[k]
-        old = state.best_upper[k] - state.best_lower[k]
-        better = new < old and at.dearest[k] > 0.0
-        state.idle[k] = 0.0 if new < 0.9 * old else state.idle[k] + 1.0
-        state.ahead[k] = 1.0 if better else 0.0
-        if better:
-            state.best_lower[k], state.best_upper[k] = state.lower[k], state.upper[k]
-        below += state.best_lower[k]
-        above += state.best_upper[k]
-    for a in range(data.means.size):
-        k = plan.component[a]
-        if state.ahead[k] > 0.0:
-            state.best_y[a] = state.y[a] - at.least[k]
-            state.best_z[edges + a] = 0.0
-            if data.rates[a] > 0.0:
-                state.best_z[edges + a] = state.z[edges + a] * exp(-at.level[edges + a]) / at.dearest[k]
-    for e in range(edges):
-        k = plan.component[data.heads[e]]
-        if state.ahead[k] > 0.0:
-            state.best_z[e] = state.z[e] * exp(-at.level[e]) / at.dearest[k]
+    for k in range(plan.parts):
+        new = parts[UPPER, k] - parts[LOWER, k]
+        old = parts[BEST_UPPER, k] - parts[BEST_LOWER, k]
+        parts[IDLE, k] = 0.0 if new < 0.9 * old else parts[IDLE, k] + 1.0
+        parts[AHEAD, k] = 0.0
+        if new < old and parts[DEAREST, k] > 0.0:
+            parts[AHEAD, k] = 1.0
+            parts[BEST_LOWER, k], parts[BEST_UPPER, k] = parts[LOWER, k], parts[UPPER, k]
+        below += parts[BEST_LOWER, k]
+        above += parts[BEST_UPPER, k]
+    for r in range(level.size):
+        k = plan.part[r]
+        if parts[AHEAD, k] > 0.0:
+            work.rows[BEST_Z, r] = work.rows[Z, r] * exp(-level[r]) / parts[DEAREST, k]
+            if r >= edges:
+                work.arms[BEST_Y, r - edges] = work.arms[Y, r - edges] - parts[LEAST, k]
     return above - below <= target * above
 
 
-def resting(state: State, k: int, target: float) -> bool:
+def resting(work: Work, k: int, target: float) -> bool:
     """Whether a component is certified, or was given up."""
-    certified = state.best_upper[k] - state.best_lower[k] <= 0.5 * target * state.best_upper[k]
-    return bool(certified or state.idle[k] > PATIENCE)
+    best = work.parts[BEST_UPPER, k]
+    return bool(best - work.parts[BEST_LOWER, k] <= 0.5 * target * best or work.parts[IDLE, k] > PATIENCE)
 
 
-def all_resting(plan: Plan, state: State, target: float) -> bool:
+def all_resting(plan: Plan, work: Work, target: float) -> bool:
     """Whether no component is worth another iteration."""
-    for k in range(plan.components):
-        if not resting(state, k, target):
+    for k in range(plan.parts):
+        if not resting(work, k, target):
             return False
     return True
 
 
-def first_multipliers(data: Data, at: Terms, z: Array) -> None:
+def first_multipliers(data: Data, work: Work) -> None:
     """Each arm hands its cost to its pairs, in proportion to how close to binding they are."""
-    edges, weight = data.heads.size, at.load
-    weight[:] = 0.0
+    edges, weight, level, z = data.ends.shape[1], work.arms[LOAD], work.rows[LEVEL], work.rows[Z]
+    for a in range(weight.size):
+        weight[a] = exp(-level[edges + a])
     for e in range(edges):
-        nearness = exp(-at.level[e])
-        weight[data.heads[e]] += nearness
-        weight[data.tails[e]] += nearness
-    for a in range(data.means.size):
-        anchor = exp(-at.level[edges + a])
-        weight[a] = data.costs[a] * at.effort[a] / (weight[a] + anchor)
-        z[edges + a] = weight[a] * anchor
+        weight[data.ends[0, e]] += exp(-level[e])
+        weight[data.ends[1, e]] += exp(-level[e])
+    for a in range(weight.size):
+        weight[a] = data.arms[COST, a] * work.arms[EFFORT, a] / weight[a]
+        z[edges + a] = weight[a] * exp(-level[edges + a])
     for e in range(edges):
-        z[e] = (weight[data.heads[e]] + weight[data.tails[e]]) * exp(-at.level[e])
+        z[e] = (weight[data.ends[0, e]] + weight[data.ends[1, e]]) * exp(-level[e])
 
 
-def first_slacks(data: Data, plan: Plan, at: Terms, state: State, warm: bool) -> None:
+def first_slacks(plan: Plan, work: Work, warm: bool) -> None:
     """Slacks and multipliers away from zero."""
-    for r in range(state.s.size):
-        if at.level[r] < inf:
-            k = row_component(data, plan, r)
-            state.s[r] = max(at.level[r], 1e-3 if warm else 0.3)
-            state.z[r] = max(state.z[r], 1e-6 * state.upper[k])
+    level, s, z = work.rows[LEVEL], work.rows[S], work.rows[Z]
+    for r in range(level.size):
+        if level[r] < inf:
+            s[r] = max(level[r], 1e-3 if warm else 0.3)
+            z[r] = max(z[r], 1e-6 * work.parts[UPPER, plan.part[r]])
 
 
-def newton(data: Data, plan: Plan, at: Terms, factor: Factor, state: State, target: float) -> bool:
+def newton(data: Data, plan: Plan, work: Work, target: float) -> bool:
     """One predictor-corrector step; False when the linear algebra or the terms break down."""
-    rows, parts = state.s.size, plan.components
-    s, z = state.s, state.z
-    for k in range(parts):
-        state.product[k], state.pairs[k], state.ahead[k] = 0.0, 0.0, 0.0
-    for r in range(rows):
-        if at.level[r] < inf:
-            k = row_component(data, plan, r)
-            state.pairs[k] += 1.0
-            state.product[k] += s[r] * z[r]
-            state.aim[r] = 0.0
-    assemble(data, at, factor, state)
-    if not factorise(data, plan, at, factor):
+    level, s, z, aim = work.rows[LEVEL], work.rows[S], work.rows[Z], work.rows[AIM]
+    ds, dz, parts = work.rows[DS], work.rows[DZ], work.parts
+    for k in range(plan.parts):
+        parts[PRODUCT, k], parts[COUNT, k], parts[AHEAD, k] = 0.0, 0.0, 0.0
+    for r in range(level.size):
+        if level[r] < inf:
+            parts[PRODUCT, plan.part[r]] += s[r] * z[r]
+            parts[COUNT, plan.part[r]] += 1.0
+            aim[r] = 0.0
+    assemble(data, work)
+    if not factorise(data, plan, work):
         return False
-    direction(data, plan, at, factor, state)
-    longest_steps(data, plan, at, state)
-    for r in range(rows):
-        if at.level[r] < inf:
-            k = row_component(data, plan, r)
-            state.ahead[k] += (s[r] + state.primal[k] * state.ds[r]) * (z[r] + state.dual[k] * state.dz[r])
-    for r in range(rows):
-        if at.level[r] < inf:
-            k = row_component(data, plan, r)
-            centring = (state.ahead[k] / state.product[k]) ** 3
-            state.aim[r] = centring * state.product[k] / state.pairs[k] - state.ds[r] * state.dz[r]
-    direction(data, plan, at, factor, state)
-    longest_steps(data, plan, at, state)
-    shorten_steps(plan, state, target)
-    for a in range(data.means.size):
-        state.y[a] += state.primal[plan.component[a]] * state.dy[a]
-    for r in range(rows):
-        if at.level[r] < inf:
-            k = row_component(data, plan, r)
-            s[r] = max(s[r] + state.primal[k] * state.ds[r], LEAST_SLACK)
-            z[r] = max(z[r] + state.dual[k] * state.dz[r], 1e-30 * state.upper[k])
-    return evaluate(data, state.y, at)
+    direction(data, plan, work)
+    longest_steps(plan, work)
+    for r in range(level.size):
+        if level[r] < inf:
+            k = plan.part[r]
+            parts[AHEAD, k] += (s[r] + parts[PRIMAL, k] * ds[r]) * (z[r] + parts[DUAL, k] * dz[r])
+    for r in range(level.size):
+        if level[r] < inf:
+            k = plan.part[r]
+            centring = (parts[AHEAD, k] / parts[PRODUCT, k]) ** 3
+            aim[r] = centring * parts[PRODUCT, k] / parts[COUNT, k] - ds[r] * dz[r]
+    direction(data, plan, work)
+    longest_steps(plan, work)
+    shorten_steps(data, plan, work, target)
+    move(data, plan, work)
+    return evaluate(data, work)
 
 
-def assemble(data: Data, at: Terms, factor: Factor, state: State) -> None:
+def move(data: Data, plan: Plan, work: Work) -> None:
+    """Take the step."""
+    edges, level, parts = data.ends.shape[1], work.rows[LEVEL], work.parts
+    s, z = work.rows[S], work.rows[Z]
+    for r in range(level.size):
+        k = plan.part[r]
+        if level[r] < inf:
+            s[r] = max(s[r] + parts[PRIMAL, k] * work.rows[DS, r], LEAST_SLACK)
+            z[r] = max(z[r] + parts[DUAL, k] * work.rows[DZ, r], 1e-30 * parts[UPPER, k])
+        if r >= edges:
+            work.arms[Y, r - edges] += parts[PRIMAL, k] * work.arms[DY, r - edges]
+
+
+def assemble(data: Data, work: Work) -> None:
     """``diag(c w) + sum_e z_e h_e (1, -1)(1, -1)' + (z_e / s_e) p_e p_e'``."""
-    edges = data.heads.size
-    for a in range(data.means.size):
-        factor.base[a] = data.costs[a] * at.effort[a]
-        if at.level[edges + a] < inf:
-            factor.base[a] += state.z[edges + a] / state.s[edges + a]
+    edges, level, s, z = data.ends.shape[1], work.rows[LEVEL], work.rows[S], work.rows[Z]
+    for a in range(data.arms.shape[1]):
+        work.arms[BASE, a] = data.arms[COST, a] * work.arms[EFFORT, a]
+        if level[edges + a] < inf:
+            work.arms[BASE, a] += z[edges + a] / s[edges + a]
     for e in range(edges):
-        factor.stiff[e] = state.z[e] / state.s[e]
-        factor.bend[e] = state.z[e] * at.curve[e]
+        work.rows[STIFF, e] = z[e] / s[e]
+        work.rows[BEND, e] = z[e] * work.rows[CURVE, e]
 
 
-def direction(data: Data, plan: Plan, at: Terms, factor: Factor, state: State) -> None:
+def direction(data: Data, plan: Plan, work: Work) -> None:
     """Solve for dy, ds, dz, with complementarity products aimed at ``aim``.
 
     ``H dy - P' dz = P'z - c w``,  ``P dy - ds = s - F``,  ``z ds + s dz = aim - s z``.
     """
-    edges, rhs = data.heads.size, state.rhs
+    edges, rhs, dy = data.ends.shape[1], work.arms[RHS], work.arms[DY]
+    level, s, z, aim = work.rows[LEVEL], work.rows[S], work.rows[Z], work.rows[AIM]
+    share, other = work.rows[SHARE], work.rows[OTHER]
     for a in range(rhs.size):
-        rhs[a] = -data.costs[a] * at.effort[a]
-        r = edges + a
-        if at.level[r] < inf:
-            rhs[a] += push(at.level[r], state.s[r], state.z[r], state.aim[r])
-    for e in range(edges):
-        force = push(at.level[e], state.s[e], state.z[e], state.aim[e])
-        rhs[data.heads[e]] += at.share[e] * force
-        rhs[data.tails[e]] += at.other[e] * force
-    back_solve(plan, factor, rhs, state.dy)
-    for e in range(edges):
-        moved = at.share[e] * state.dy[data.heads[e]] + at.other[e] * state.dy[data.tails[e]]
-        finish(at.level[e], state, e, moved)
-    for a in range(rhs.size):
-        if at.level[edges + a] < inf:
-            finish(at.level[edges + a], state, edges + a, state.dy[a])
+        rhs[a] = -data.arms[COST, a] * work.arms[EFFORT, a]
+    for r in range(level.size):
+        if level[r] < inf:
+            force = (aim[r] - z[r] * (level[r] - s[r])) / s[r]
+            if r < edges:
+                rhs[data.ends[0, r]] += share[r] * force
+                rhs[data.ends[1, r]] += other[r] * force
+            else:
+                rhs[r - edges] += force
+    back_solve(plan, work)
+    for r in range(level.size):
+        if level[r] < inf:
+            if r < edges:
+                moved = share[r] * dy[data.ends[0, r]] + other[r] * dy[data.ends[1, r]]
+            else:
+                moved = dy[r - edges]
+            work.rows[DS, r] = moved + level[r] - s[r]
+            work.rows[DZ, r] = (aim[r] - z[r] * (moved + level[r])) / s[r]
 
 
-def push(level: float, s: float, z: float, aim: float) -> float:
-    """What a row contributes to the right-hand side: ``z + dz`` for a step that leaves y where it is."""
-    return (aim - z * (level - s)) / s
-
-
-def finish(level: float, state: State, r: int, moved: float) -> None:
-    """Slack and multiplier directions of a row whose level moves by ``moved``."""
-    state.ds[r] = moved + level - state.s[r]
-    state.dz[r] = (state.aim[r] - state.z[r] * (state.s[r] + state.ds[r])) / state.s[r]
-
-
-def longest_steps(data: Data, plan: Plan, at: Terms, state: State) -> None:
+def longest_steps(plan: Plan, work: Work) -> None:
     """Largest primal and dual steps of each component that keep its slacks and multipliers non-negative."""
-    for k in range(plan.components):
-        state.primal[k], state.dual[k] = 1.0, 1.0
-    for r in range(state.s.size):
-        if at.level[r] < inf:
-            k = row_component(data, plan, r)
-            if state.ds[r] < 0.0:
-                state.primal[k] = min(state.primal[k], -state.s[r] / state.ds[r])
-            if state.dz[r] < 0.0:
-                state.dual[k] = min(state.dual[k], -state.z[r] / state.dz[r])
+    primal, dual, level = work.parts[PRIMAL], work.parts[DUAL], work.rows[LEVEL]
+    s, z, ds, dz = work.rows[S], work.rows[Z], work.rows[DS], work.rows[DZ]
+    for k in range(plan.parts):
+        primal[k], dual[k] = 1.0, 1.0
+    for r in range(level.size):
+        if level[r] < inf:
+            k = plan.part[r]
+            if ds[r] < 0.0:
+                primal[k] = min(primal[k], -s[r] / ds[r])
+            if dz[r] < 0.0:
+                dual[k] = min(dual[k], -z[r] / dz[r])
 
 
-def shorten_steps(plan: Plan, state: State, target: float) -> None:
+def shorten_steps(data: Data, plan: Plan, work: Work, target: float) -> None:
     """Stay inside the boundary, move no log-effort by more than three, and let finished components rest."""
-    for k in range(plan.components):
-        state.primal[k] = min(1.0, 0.99 * state.primal[k])
-        state.dual[k] = min(1.0, 0.99 * state.dual[k])
-        if resting(state, k, target):
-            state.primal[k], state.dual[k] = 0.0, 0.0
-    for a in range(state.dy.size):
-        k = plan.component[a]
-        reach = abs(state.dy[a])
-        if not isfinite(reach):
-            state.primal[k], state.dual[k], state.dy[a] = 0.0, 0.0, 0.0
-            state.idle[k] = PATIENCE + 1.0
-        elif state.primal[k] * reach > 3.0:
-            state.primal[k] = 3.0 / reach
+    primal, dual, dy, edges = work.parts[PRIMAL], work.parts[DUAL], work.arms[DY], data.ends.shape[1]
+    for k in range(plan.parts):
+        primal[k] = min(1.0, 0.99 * primal[k])
+        dual[k] = min(1.0, 0.99 * dual[k])
+        if resting(work, k, target):
+            primal[k], dual[k] = 0.0, 0.0
+    for a in range(dy.size):
+        k = plan.part[edges + a]
+        if not isfinite(dy[a]):
+            primal[k], dual[k], dy[a] = 0.0, 0.0, 0.0
+            work.parts[IDLE, k] = PATIENCE + 1.0
+        elif primal[k] * abs(dy[a]) > 3.0:
+            primal[k] = 3.0 / abs(dy[a])

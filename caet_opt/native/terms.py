@@ -7,108 +7,91 @@ and its Hessian is ``-h_e (1, -1)(1, -1)'``.
 """
 
 from math import exp, inf, isfinite, log
-from typing import NamedTuple
 
-import numpy as np
-
-from caet_opt.families.numerics import Array
 from caet_opt.native.divergences import divergence, variance
-from caet_opt.native.elimination import Integers, Plan
+from caet_opt.native.records import (
+    COST,
+    CURVE,
+    DEAREST,
+    EFFORT,
+    LEAST,
+    LEVEL,
+    LOAD,
+    LOWER,
+    MEAN,
+    OTHER,
+    RATE,
+    SHARE,
+    UPPER,
+    Data,
+    Plan,
+    Work,
+    Y,
+    Z,
+)
 
 
-class Data(NamedTuple):
-    """An instance: the family's code, then per arm its mean, cost and anchor rate (zero for none), and the edges."""
+def evaluate(data: Data, work: Work) -> bool:
+    """Fill in effort, levels, shares and curvatures at the log-effort; False when a term over- or underflows.
 
-    family: int
-    means: Array
-    costs: Array
-    rates: Array
-    heads: Integers
-    tails: Integers
-
-
-class Terms(NamedTuple):
-    """What is known at a point: effort, ``F`` of edges then of anchors, shares ``p_a, p_b``, curvature h per edge.
-
-    ``load``, ``least`` and ``dearest`` are left behind by `bounds`.
+    The level of an arm without anchor is infinite.
     """
-
-    effort: Array
-    level: Array
-    share: Array
-    other: Array
-    curve: Array
-    load: Array
-    least: Array
-    dearest: Array
-
-
-def make_terms(arms: int, edges: int, components: int) -> Terms:
-    """Room for the terms of a problem."""
-    return Terms(
-        np.zeros(arms), np.zeros(edges + arms), np.zeros(edges), np.zeros(edges), np.zeros(edges), np.zeros(arms),
-        np.zeros(components), np.zeros(components),
-    )  # fmt: skip
-
-
-def evaluate(data: Data, y: Array, at: Terms) -> bool:
-    """Fill in the terms at log-effort y; False when a term over- or underflows."""
-    means, edges = data.means, data.heads.size
+    means, rates, edges = data.arms[MEAN], data.arms[RATE], data.ends.shape[1]
+    y, w, level = work.arms[Y], work.arms[EFFORT], work.rows[LEVEL]
+    share, other, curve = work.rows[SHARE], work.rows[OTHER], work.rows[CURVE]
     for a in range(means.size):
-        at.effort[a] = exp(y[a])
-        at.level[edges + a] = y[a] + log(data.rates[a]) if data.rates[a] > 0.0 else inf
+        w[a] = exp(y[a])
+        level[edges + a] = y[a] + log(rates[a]) if rates[a] > 0.0 else inf
     for e in range(edges):
-        a, b = data.heads[e], data.tails[e]
-        wa, wb = at.effort[a], at.effort[b]
-        total = wa + wb
-        ua, ub = wa / total, wb / total
+        a, b = data.ends[0, e], data.ends[1, e]
+        total = w[a] + w[b]
+        ua, ub = w[a] / total, w[b] / total
         gap = means[b] - means[a]
         m = ua * means[a] + ub * means[b]
-        ia = wa * divergence(data.family, means[a], m, ub * gap)
-        ib = wb * divergence(data.family, means[b], m, -ua * gap)
+        ia = w[a] * divergence(data.family, means[a], m, ub * gap)
+        ib = w[b] * divergence(data.family, means[b], m, -ua * gap)
         f = ia + ib
         if not (f > 0.0 and isfinite(f)):
             return False
-        at.level[e] = log(f)
-        at.share[e] = ia / f
-        at.other[e] = ib / f
+        level[e] = log(f)
+        share[e] = ia / f
+        other[e] = ib / f
         middle = gap * ua * ub
-        curve = middle * middle * total / (variance(data.family, m) * f) - at.share[e] * at.other[e]
-        at.curve[e] = max(curve, 0.0)
+        bent = middle * middle * total / (variance(data.family, m) * f) - share[e] * other[e]
+        curve[e] = max(bent, 0.0)
     return True
 
 
-def bounds(data: Data, plan: Plan, at: Terms, z: Array, lower: Array, upper: Array) -> float:
-    """Certified ``lower <= T* <= upper`` of each component, from any point and any z >= 0; the relative gap of all.
+def bound(data: Data, plan: Plan, work: Work) -> None:
+    """Certified ``lower <= T* <= upper`` of each component, from any point and any z >= 0.
 
     For pair weights ``q = z / f``: ``upper = c.w / min f`` and
     ``lower = sum(q) / max_a (sum_{e at a} q_e d(mu_a, m_e) / c_a)``, where ``q_e d(mu_a, m_e) = z_e p_ea / w_a``.
-    Leaves the load ``sum_{e at a} z_e p_ea`` of each arm and the extremes of each component behind.
+    Leaves log of min f and that maximum behind, by which the point would have to be scaled.
     """
-    edges, load, least, dearest = data.heads.size, at.load, at.least, at.dearest
-    for k in range(plan.components):
+    costs, edges = data.arms[COST], data.ends.shape[1]
+    w, load = work.arms[EFFORT], work.arms[LOAD]
+    level, z, share, other = work.rows[LEVEL], work.rows[Z], work.rows[SHARE], work.rows[OTHER]
+    least, dearest, lower, upper = work.parts[LEAST], work.parts[DEAREST], work.parts[LOWER], work.parts[UPPER]
+    for k in range(plan.parts):
         least[k], dearest[k], lower[k], upper[k] = inf, 0.0, 0.0, 0.0
     for a in range(load.size):
         load[a] = 0.0
-    for e in range(edges):
-        k = plan.component[data.heads[e]]
-        least[k] = min(least[k], at.level[e])
-        lower[k] += z[e] * exp(-at.level[e])
-        load[data.heads[e]] += z[e] * at.share[e]
-        load[data.tails[e]] += z[e] * at.other[e]
+    for r in range(level.size):
+        if level[r] < inf:
+            k = plan.part[r]
+            least[k] = min(least[k], level[r])
+            lower[k] += z[r] * exp(-level[r])
+            if r < edges:
+                load[data.ends[0, r]] += z[r] * share[r]
+                load[data.ends[1, r]] += z[r] * other[r]
+            else:
+                load[r - edges] += z[r]
     for a in range(load.size):
-        k = plan.component[a]
-        if data.rates[a] > 0.0:
-            least[k] = min(least[k], at.level[edges + a])
-            lower[k] += z[edges + a] * exp(-at.level[edges + a])
-            load[a] += z[edges + a]
-        cost = data.costs[a] * at.effort[a]
-        upper[k] += cost
-        dearest[k] = max(dearest[k], load[a] / cost)
-    below, above = 0.0, 0.0
-    for k in range(plan.components):
+        k = plan.part[edges + a]
+        spent = costs[a] * w[a]
+        upper[k] += spent
+        dearest[k] = max(dearest[k], load[a] / spent)
+    for k in range(plan.parts):
         lower[k] = lower[k] / dearest[k] if dearest[k] > 0.0 else 0.0
         upper[k] *= exp(-least[k])
-        below += lower[k]
-        above += upper[k]
-    return (above - below) / above
