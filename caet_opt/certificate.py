@@ -8,25 +8,24 @@ from sys import float_info
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from caet_opt.families.numerics import Array, Mask
 from caet_opt.model import BanditModel
 from caet_opt.tasks import Pair
+
+Indices = NDArray[np.intp]
 
 #: Allowance for rounding in the evaluation of a bound, in units of the last place, plus one per summed term.
 ROUNDING_ULPS = 16
 
 
 class Certificate(NamedTuple):
-    """``lower <= T* <= upper``; ``value`` is the upper bound before the allowance for rounding.
-
-    ``terms`` holds f_e(w) of every pair: zero when both arms are free, infinite when one pull settles the pair.
-    """
+    """``lower <= T* <= upper``; ``value`` is the upper bound before the allowance for rounding."""
 
     value: float
     lower: float
     upper: float
-    terms: Array
 
     @property
     def gap(self) -> float:
@@ -43,28 +42,55 @@ def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: A
 
     A pair whose term is infinite, or whose arms are both free, constrains nothing.
     """
-    costs, means, phi = np.array(model.costs), np.array(model.means), model.dispersions
-    a = np.array([pair[0] for pair in pairs], dtype=np.intp)
-    b = np.array([pair[1] for pair in pairs], dtype=np.intp)
-    share_a, share_b = shares(effort[a] / phi[a], effort[b] / phi[b], costs[a] > 0, costs[b] > 0)
-    difference = means[b] - means[a]
-    m = share_a * means[a] + share_b * means[b]
-    da = model.family.unit_divergence(means[a], m, share_b * difference) / phi[a]
-    db = model.family.unit_divergence(means[b], m, -share_a * difference) / phi[b]
+    costs = np.array(model.costs)
+    a, b = ends(pairs)
+    da, db = divergences(model, a, b, effort)
     terms = information(effort[a], da, costs[a] > 0) + information(effort[b], db, costs[b] > 0)
-
     constraining = ((costs[a] > 0) | (costs[b] > 0)) & np.isfinite(terms)
     if not constraining.any():
-        return Certificate(0.0, 0.0, 0.0, terms)
+        return Certificate(0.0, 0.0, 0.0)
     weights = np.where(constraining, weights, 0.0)
-    load = np.zeros(len(means))
+    load = np.zeros(len(costs))
     np.add.at(load, a, weights * np.where((costs[a] > 0) & (weights > 0), da, 0.0))
     np.add.at(load, b, weights * np.where((costs[b] > 0) & (weights > 0), db, 0.0))
     dearest = np.max(load[costs > 0] / costs[costs > 0])
-    value = float(costs @ effort / np.min(terms[constraining]))
-    allowance = (ROUNDING_ULPS + 2 * len(means)) * float_info.epsilon
-    lower = float(np.sum(weights) / dearest) * (1.0 - allowance) if dearest > 0 else 0.0
-    return Certificate(value, min(lower, value), value * (1.0 + allowance), terms)
+    upper = float(costs @ effort / np.min(terms[constraining]))
+    return widened(upper, float(np.sum(weights) / dearest) if dearest > 0 else 0.0, len(costs))
+
+
+def pair_terms(model: BanditModel, pairs: Sequence[Pair], effort: Array) -> Array:
+    """f_e(w) of every pair: infinite when both arms are free or when any positive effort settles the pair."""
+    costs = np.array(model.costs)
+    a, b = ends(pairs)
+    da, db = divergences(model, a, b, effort)
+    terms = information(effort[a], da, costs[a] > 0) + information(effort[b], db, costs[b] > 0)
+    return np.where((costs[a] > 0) | (costs[b] > 0), terms, np.inf)
+
+
+def allowance(arms: int) -> float:
+    """Relative allowance for rounding in the evaluation of a bound over this many arms."""
+    return (ROUNDING_ULPS + 2 * arms) * float_info.epsilon
+
+
+def widened(upper: float, lower: float, arms: int) -> Certificate:
+    """Bounds as computed, moved outwards by the allowance for rounding."""
+    margin = allowance(arms)
+    return Certificate(upper, min(lower * (1.0 - margin), upper), upper * (1.0 + margin))
+
+
+def ends(pairs: Sequence[Pair]) -> tuple[Indices, Indices]:
+    """First and second arm of each pair."""
+    array = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    return array[:, 0], array[:, 1]
+
+
+def divergences(model: BanditModel, a: Indices, b: Indices, effort: Array) -> tuple[Array, Array]:
+    """``d(mu_a, m_e)`` and ``d(mu_b, m_e)`` of each pair, m_e the common mean or that of the free arm."""
+    costs, means, phi = np.array(model.costs), np.array(model.means), model.dispersions
+    share_a, share_b = shares(effort[a] / phi[a], effort[b] / phi[b], costs[a] > 0, costs[b] > 0)
+    da = model.family.mixture_divergence(means[a], means[b], share_a, share_b) / phi[a]
+    db = model.family.mixture_divergence(means[b], means[a], share_b, share_a) / phi[b]
+    return da, db
 
 
 def shares(wa: Array, wb: Array, costly_a: Mask, costly_b: Mask) -> tuple[Array, Array]:

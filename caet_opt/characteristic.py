@@ -1,26 +1,25 @@
 """Model and task in, certified characteristic time out."""
 
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
 from caet_opt.backends import BACKENDS, DEFAULT_SOLVER, Answer, Point
-from caet_opt.certificate import Certificate, certify
-from caet_opt.errors import InputError, SolverError
+from caet_opt.certificate import Certificate, allowance, certify, widened
+from caet_opt.errors import SolverError
 from caet_opt.families.numerics import Array
 from caet_opt.model import BanditModel
-from caet_opt.polish import polish
 from caet_opt.problem import Problem, pose
 from caet_opt.profiles import Profile, find_profile
+from caet_opt.programs.cache import count_solve
 from caet_opt.result import CharacteristicTime
 from caet_opt.tasks import Pair, Task, parse_task
 
 #: Polishing goes on to this gap even when the tolerance is met: proportions converge like the root of the gap.
 POLISHED_GAP = 1e-13
-
-#: A pair is binding when its term exceeds the smallest one by no more than this, relatively.
-BINDING_SLACK = 1e-7
 
 
 def characteristic_time(
@@ -54,63 +53,132 @@ def characteristic_time(
     started = perf_counter()
     task = parse_task(task) if isinstance(task, str) else task
     profile = find_profile(solver)
-    tolerance = Profile(profile.backend, tolerance).tolerance if tolerance is not None else profile.tolerance
-    backend = BACKENDS[profile.backend]
-    backend.require()
-    problem = pose(model, task)
+    if tolerance is not None and tolerance != profile.tolerance:
+        profile = replace(profile, tolerance=tolerance)
+    task.check(len(model.means))
     pairs = task.pairs(model.means)
-    if not problem.pairs:
-        return nothing_to_pay(model, task, pairs, profile.backend, perf_counter() - started)
-    try:
-        answer = backend().solve(problem, profile, starting_point(problem, warm_start))
-    except SolverError as error:
-        raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
-    effort, weights, certificate, solver_gap = refine(model, pairs, problem, answer)
-    if certificate.gap > tolerance:
-        raise SolverError(
-            f"solver {profile.backend!r} reached a certified gap of {certificate.gap:.1e}, above the tolerance "
-            f"{tolerance:.1e} (status: {answer.status}); {advice(profile.backend)}",
-            certificate.gap,
-        )
-    scale = certificate.value / float(np.array(model.costs) @ effort)
-    binding = binding_pairs(model, pairs, certificate, weights)
-    return CharacteristicTime(
-        model=model,
-        task=task,
-        value=certificate.value,
-        lower=certificate.lower,
-        upper=certificate.upper,
-        gap=certificate.gap,
-        effort=effort * scale,
-        pairs=pairs,
-        multipliers=weights * (certificate.value / np.sum(weights)),
-        binding_pairs=tuple(pair for pair, binds in zip(pairs, binding, strict=True) if binds),
-        pair_weights=weights[binding] / np.sum(weights[binding]),
-        solver=profile.backend,
-        iterations=answer.iterations,
-        seconds=perf_counter() - started,
-        solver_gap=solver_gap,
+    found = None
+    if profile.backend == "native":
+        found = quickly(model, pairs, profile, warm_start)
+    if found is None:
+        found = generally(model, task, pairs, profile, warm_start)
+    if found.certificate.gap > profile.tolerance:
+        if profile.fallback is None:
+            raise SolverError(shortfall(found, profile), found.certificate.gap)
+        return characteristic_time(model, task, solver=profile.fallback, tolerance=profile.tolerance)
+    count_solve(profile.backend)
+    return assemble(model, task, pairs, found, profile.backend, perf_counter() - started)
+
+
+class Found(NamedTuple):
+    """A point in the model's terms with its certificate, and how it was found."""
+
+    effort: Array
+    weights: Array
+    certificate: Certificate
+    solver_gap: float
+    iterations: int
+    status: str
+
+
+def quickly(
+    model: BanditModel, pairs: tuple[Pair, ...], profile: Profile, previous: CharacteristicTime | None
+) -> Found | None:
+    """By one call of the compiled native solver, where that is possible."""
+    from caet_opt.backends.native import TARGET
+    from caet_opt.native.quick import solve_quickly
+
+    start = None
+    if previous is not None and previous.pairs == pairs and starts(model, previous):
+        start = (previous.effort, previous.multipliers)
+    answer = solve_quickly(
+        model, pairs, profile.tolerance, min(TARGET, profile.tolerance), profile.max_iterations, start
+    )
+    if answer is None:
+        return None
+    certificate = widened(answer.upper, answer.lower, len(model.means))
+    return Found(answer.effort, answer.weights, certificate, certificate.gap, answer.iterations, "native")
+
+
+def starts(model: BanditModel, previous: CharacteristicTime) -> bool:
+    """Whether an earlier answer has effort on every arm that costs something now and is compared."""
+    return previous.value > 0 and all(
+        effort > 0 or cost == 0 for effort, cost in zip(previous.effort.tolist(), model.costs, strict=True)
     )
 
 
-def refine(
-    model: BanditModel, pairs: tuple[Pair, ...], problem: Problem, answer: Answer
-) -> tuple[Array, Array, Certificate, float]:
-    """Certify the answer, polish it, and keep the best effort and the best weights that were seen."""
+def generally(
+    model: BanditModel,
+    task: Task,
+    pairs: tuple[Pair, ...],
+    profile: Profile,
+    previous: CharacteristicTime | None,
+) -> Found:
+    """By the backend's program, polished."""
+    backend = BACKENDS[profile.backend]
+    backend.require()
+    problem = pose(model, task)
+    if not problem.pairs:
+        nothing = Certificate(0.0, 0.0, 0.0)
+        return Found(np.zeros(len(model.means)), np.zeros(len(pairs)), nothing, 0.0, 0, "nothing to pay")
+    try:
+        answer = backend().solve(problem, profile, starting_point(problem, previous))
+    except SolverError as error:
+        if profile.fallback is None:
+            raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
+        nothing = Certificate(np.inf, 0.0, np.inf)
+        return Found(np.zeros(len(model.means)), np.zeros(len(pairs)), nothing, 1.0, 0, str(error))
+    return refine(model, pairs, problem, answer)
+
+
+def shortfall(found: Found, profile: Profile) -> str:
+    """What a solver reached, and what to do about it."""
+    return (
+        f"solver {profile.backend!r} reached a certified gap of {found.certificate.gap:.1e}, above the tolerance "
+        f"{profile.tolerance:.1e} (status: {found.status}); {advice(profile.backend)}"
+    )
+
+
+def assemble(
+    model: BanditModel, task: Task, pairs: tuple[Pair, ...], found: Found, solver: str, seconds: float
+) -> CharacteristicTime:
+    """The result, its effort scaled so that the cost of the effort is T*."""
+    value, lower, upper = found.certificate
+    spent = sum(cost * effort for cost, effort in zip(model.costs, found.effort.tolist(), strict=True))
+    mass = sum(found.weights.tolist())
+    return CharacteristicTime(
+        model=model,
+        task=task,
+        value=value,
+        lower=lower,
+        upper=upper,
+        gap=found.certificate.gap,
+        effort=found.effort * (value / spent) if spent > 0 else found.effort,
+        pairs=pairs,
+        multipliers=found.weights * (value / mass) if mass > 0 else found.weights,
+        solver=solver,
+        iterations=found.iterations,
+        seconds=seconds,
+        solver_gap=found.solver_gap,
+    )
+
+
+def refine(model: BanditModel, pairs: tuple[Pair, ...], problem: Problem, answer: Answer) -> Found:
+    """Certify the answer, polish it, and keep the best point that was seen."""
+    from caet_opt.polish import polish
+
     effort, weights = in_model(model, pairs, problem, answer.point)
     best = certify(model, pairs, effort, weights)
-    solver_gap = best.gap
-    for point in polish(problem, answer.point):
+    solver_gap, enough = best.gap, POLISHED_GAP + 4 * allowance(len(model.means))
+    refined = polish(problem, answer.point) if best.gap > enough else iter(())
+    for point in refined:
         new_effort, new_weights = in_model(model, pairs, problem, point)
         new = certify(model, pairs, new_effort, new_weights)
-        if not new.gap < best.gap:
-            if best.gap < POLISHED_GAP:
-                break
-            continue
-        effort, weights, best = new_effort, new_weights, new
-        if best.gap < POLISHED_GAP / 10:
+        if new.gap < best.gap:
+            effort, weights, best = new_effort, new_weights, new
+        if best.gap < enough:
             break
-    return effort, weights, best, solver_gap
+    return Found(effort, weights, best, solver_gap, answer.iterations, answer.status)
 
 
 def in_model(model: BanditModel, pairs: tuple[Pair, ...], problem: Problem, point: Point) -> tuple[Array, Array]:
@@ -133,41 +201,7 @@ def starting_point(problem: Problem, previous: CharacteristicTime | None) -> Poi
     return Point(effort, weights) if np.all(effort > 0) and np.sum(weights) > 0 else None
 
 
-def binding_pairs(model: BanditModel, pairs: tuple[Pair, ...], certificate: Certificate, weights: Array) -> Array:
-    """Which pairs hold with equality at the optimum."""
-    costly = np.array([model.costs[a] > 0 or model.costs[b] > 0 for a, b in pairs])
-    least = np.min(certificate.terms[costly])
-    close = costly & (certificate.terms <= least * (1.0 + BINDING_SLACK))
-    return np.asarray(close | (weights > BINDING_SLACK * np.sum(weights)))
-
-
-def nothing_to_pay(
-    model: BanditModel, task: Task, pairs: tuple[Pair, ...], solver: str, seconds: float
-) -> CharacteristicTime:
-    """T* = 0: no pair constrains a costly arm."""
-    return CharacteristicTime(
-        model=model,
-        task=task,
-        value=0.0,
-        lower=0.0,
-        upper=0.0,
-        gap=0.0,
-        effort=np.zeros(len(model.means)),
-        pairs=pairs,
-        multipliers=np.zeros(len(pairs)),
-        binding_pairs=(),
-        pair_weights=np.zeros(0),
-        solver=solver,
-        iterations=0,
-        seconds=seconds,
-        solver_gap=0.0,
-    )
-
-
 def advice(solver: str) -> str:
     """What to try when a solver did not deliver."""
     others = [name for name in BACKENDS if name != solver]
     return f"try another solver ({', '.join(others)}) or a larger tolerance"
-
-
-__all__ = ["InputError", "characteristic_time"]

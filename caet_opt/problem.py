@@ -5,7 +5,8 @@ the order in which the pairs name them, so that all instances of one shape are t
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,11 +77,10 @@ class Problem:
         """Weighted mean m of each edge, and the gradient ``(d(mu_a, m), d(mu_b, m))`` of its term."""
         wa, wb = effort[self.heads], effort[self.tails]
         mua, mub = self.means[self.heads], self.means[self.tails]
-        total = wa + wb
-        m = (wa / total) * mua + (wb / total) * mub
-        da = self.family.unit_divergence(mua, m, (wb / total) * self.differences)
-        db = self.family.unit_divergence(mub, m, -(wa / total) * self.differences)
-        return m, np.asarray(da, dtype=float), np.asarray(db, dtype=float)
+        ua, ub = wa / (wa + wb), wb / (wa + wb)
+        da = self.family.mixture_divergence(mua, mub, ua, ub)
+        db = self.family.mixture_divergence(mub, mua, ub, ua)
+        return ua * mua + ub * mub, np.asarray(da, dtype=float), np.asarray(db, dtype=float)
 
     def terms(self, effort: Array) -> Array:
         """``f_e(w)`` of every edge, then of every anchor."""
@@ -102,57 +102,100 @@ class Problem:
         return guess
 
 
+class Arrangement(NamedTuple):
+    """Which arms, edges and anchors a set of pairs has once it is known which arms cost something.
+
+    labels : the model's number of each arm of the problem, in the order in which the pairs name them
+    edges : pairs of two costly arms, in the problem's labels
+    edge_pairs : the position of each edge among the pairs
+    anchors : (arm, free arm of the model, position among the pairs) of each pair of a costly and a free arm
+    """
+
+    labels: tuple[int, ...]
+    edges: tuple[Pair, ...]
+    edge_pairs: tuple[int, ...]
+    anchors: tuple[tuple[int, int, int], ...]
+
+
+@lru_cache(maxsize=256)
+def arrange(pairs: tuple[Pair, ...], costly: tuple[bool, ...]) -> Arrangement:
+    """Sort the pairs into edges and anchors; pairs of two free arms constrain nothing."""
+    edge_pairs = [index for index, (a, b) in enumerate(pairs) if costly[a] and costly[b]]
+    anchors = [
+        (a, b, index) if costly[a] else (b, a, index) for index, (a, b) in enumerate(pairs) if costly[a] != costly[b]
+    ]
+    labels = dict.fromkeys([arm for index in edge_pairs for arm in pairs[index]] + [arm for arm, _, _ in anchors])
+    number = {label: arm for arm, label in enumerate(labels)}
+    return Arrangement(
+        labels=tuple(labels),
+        edges=tuple((number[pairs[index][0]], number[pairs[index][1]]) for index in edge_pairs),
+        edge_pairs=tuple(edge_pairs),
+        anchors=tuple((number[arm], free, index) for arm, free, index in anchors),
+    )
+
+
 def pose(model: BanditModel, task: Task) -> Problem:
     """The problem of a model and a task; `TieError` when two arms of a needed pair have equal means."""
     task.check(len(model.means))
     pairs = task.pairs(model.means)
+    check_no_ties(model, task, pairs)
+    costly = tuple(cost > 0 for cost in model.costs)
+    pairs = tuple(pair for pair in pairs if constrains(model, pair))
+    arrangement = arrange(pairs, costly)
+    labels = list(arrangement.labels)
+    means, dispersions = np.array(model.means)[labels], model.dispersions[labels]
+    nearest = nearest_free_arms(model, arrangement, means)
+    anchored = sorted(nearest)
+    problem = Problem(
+        shape=Shape(type(model.family), len(labels), arrangement.edges, tuple(anchored)),
+        family=model.family,
+        means=means,
+        costs=np.array(model.costs)[labels] * dispersions,
+        rates=np.array([nearest[arm][0] for arm in anchored], dtype=float),
+        labels=np.array(labels, dtype=np.intp),
+        pairs=tuple(pairs[index] for index in (*arrangement.edge_pairs, *(nearest[arm][1] for arm in anchored))),
+        dispersions=dispersions,
+    )
+    check_representable(model, problem)
+    return problem
+
+
+def check_no_ties(model: BanditModel, task: Task, pairs: tuple[Pair, ...]) -> None:
+    """Raise `TieError` for equal means inside a needed pair."""
     for a, b in pairs:
         if model.means[a] == model.means[b]:
             raise TieError(
                 f"arms {describe(model, a)} and {describe(model, b)} have equal means ({model.means[a]:g}) in a "
                 f"pair that task {str(task)!r} needs, so T* is infinite; separate them or drop the pair"
             )
-    dispersions = model.dispersions
-    edges = [pair for pair in pairs if model.costs[pair[0]] > 0 and model.costs[pair[1]] > 0]
-    anchors = nearest_free_arms(model, pairs)
-    labels = list(dict.fromkeys([arm for edge in edges for arm in edge] + sorted(anchors)))
-    number = {label: arm for arm, label in enumerate(labels)}
-    anchored = sorted(anchors, key=number.__getitem__)
-    problem = Problem(
-        shape=Shape(
-            family=type(model.family),
-            arms=len(labels),
-            edges=tuple((number[a], number[b]) for a, b in edges),
-            anchored=tuple(number[label] for label in anchored),
-        ),
-        family=model.family,
-        means=np.array([model.means[label] for label in labels], dtype=float),
-        costs=np.array([model.costs[label] * dispersions[label] for label in labels], dtype=float),
-        rates=np.array([anchors[label][0] for label in anchored], dtype=float),
-        labels=np.array(labels, dtype=np.intp),
-        pairs=tuple(edges) + tuple(anchors[label][1] for label in anchored),
-        dispersions=dispersions[labels] if labels else np.zeros(0),
-    )
-    check_representable(model, problem)
-    return problem
 
 
-def nearest_free_arms(model: BanditModel, pairs: tuple[Pair, ...]) -> dict[int, tuple[float, Pair]]:
-    """For each costly arm compared with free ones: the smallest divergence to one, and that pair.
+def constrains(model: BanditModel, pair: Pair) -> bool:
+    """Whether a pair can bind. A free arm at infinite divergence (a free Bernoulli arm of mean 0, say) is told from
+    the other one by any positive effort."""
+    a, b = pair
+    if model.costs[a] > 0 and model.costs[b] > 0:
+        return True
+    if model.costs[a] == 0 and model.costs[b] == 0:
+        return False
+    x, y = model.means[a], model.means[b]
+    if model.costs[a] == 0:
+        x, y = y, x
+    low, high = model.family.mean_space.low, model.family.mean_space.high
+    return low < y < high or bool(np.isfinite(model.family.unit_divergence(x, y, y - x)))
 
-    An infinite divergence (a free Bernoulli arm of mean 0, say) is satisfied by any positive effort, so it
-    constrains nothing.
-    """
-    nearest: dict[int, tuple[float, Pair]] = {}
-    for pair in pairs:
-        costly = [arm for arm in pair if model.costs[arm] > 0]
-        if len(costly) != 1:
-            continue
-        arm = costly[0]
-        x, y = model.means[arm], model.means[pair[1] if arm == pair[0] else pair[0]]
-        rate = float(model.family.unit_divergence(x, y, y - x))
-        if np.isfinite(rate) and (arm not in nearest or rate < nearest[arm][0]):
-            nearest[arm] = (rate, pair)
+
+def nearest_free_arms(model: BanditModel, arrangement: Arrangement, means: Array) -> dict[int, tuple[float, int]]:
+    """For each arm compared with free ones: the smallest divergence to one, and the position of that pair."""
+    if not arrangement.anchors:
+        return {}
+    arms, free, positions = (list(column) for column in zip(*arrangement.anchors, strict=True))
+    x, y = means[arms], np.array(model.means)[free]
+    rates = np.asarray(model.family.unit_divergence(x, y, y - x), dtype=float).tolist()
+    nearest: dict[int, tuple[float, int]] = {}
+    for arm, rate, position in zip(arms, rates, positions, strict=True):
+        if arm not in nearest or rate < nearest[arm][0]:
+            nearest[arm] = (rate, position)
     return nearest
 
 

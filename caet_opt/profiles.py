@@ -1,6 +1,7 @@
 """Solver profiles: with what, and how exactly, a problem is to be solved."""
 
 from dataclasses import dataclass, field, fields
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ class Profile:
     tolerance : largest certified relative gap that is accepted
     max_iterations : limit on the solver's iterations
     time_limit : limit on the solver's time in seconds; none by default
+    fallback : backend to try when this one has no certified answer; none by default
     options : the solver's own options, passed on as they are
     """
 
@@ -29,6 +31,7 @@ class Profile:
     tolerance: float = DEFAULT_TOLERANCE
     max_iterations: int = 500
     time_limit: float | None = None
+    fallback: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -36,6 +39,8 @@ class Profile:
 
         if not isinstance(self.backend, str) or self.backend not in BACKENDS:
             raise InputError(unknown_name("solver", str(self.backend), BACKENDS))
+        if self.fallback is not None and self.fallback not in BACKENDS:
+            raise InputError(unknown_name("solver", str(self.fallback), BACKENDS))
         check_positive(self.tolerance, "tolerance")
         if self.tolerance >= 1:
             raise InputError(f"tolerance is a relative gap below 1, got {self.tolerance:g}")
@@ -74,4 +79,10 @@ def find_profile(solver: "str | Path | Profile") -> Profile:
         return solver
     if str(solver).endswith(".toml"):
         return read_profile(solver)
-    return Profile(str(solver))
+    return named_profile(str(solver))
+
+
+@cache
+def named_profile(backend: str) -> Profile:
+    """The default profile of a backend."""
+    return Profile(backend)

@@ -7,11 +7,15 @@ from typing import Literal
 
 import numpy as np
 
+from caet_opt.certificate import pair_terms
 from caet_opt.errors import InputError
-from caet_opt.families.numerics import Array
+from caet_opt.families.numerics import Array, Mask
 from caet_opt.model import BanditModel
 from caet_opt.sensitivity import cost_sensitivities, mean_sensitivities
 from caet_opt.tasks import Pair, Task
+
+#: A pair is binding when its term exceeds the smallest one by no more than this, relatively.
+BINDING_SLACK = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +28,6 @@ class CharacteristicTime:
     gap : relative width of the certified interval
     effort : w*, pulls per unit of information, scaled so that the binding pair terms are one and c . w = value
     pairs, multipliers : every needed pair and its share of T*; the multipliers sum to `value`
-    binding_pairs, pair_weights : the pairs that decide T*, and their multipliers as weights that sum to one
     solver, iterations, seconds : who computed it
     solver_gap : the gap of the solver's own point, before it was polished
     """
@@ -38,8 +41,6 @@ class CharacteristicTime:
     effort: Array
     pairs: tuple[Pair, ...]
     multipliers: Array
-    binding_pairs: tuple[Pair, ...]
-    pair_weights: Array
     solver: str
     iterations: int
     seconds: float
@@ -59,6 +60,24 @@ class CharacteristicTime:
     def sampling_proportions(self) -> Array:
         """u*: the share of the pulls of costly arms that goes to each arm; all zero when T* is zero."""
         return normalised(np.where(np.array(self.model.costs) > 0, self.effort, 0.0))
+
+    @cached_property
+    def _binding(self) -> Mask:
+        """Which pairs hold with equality at the optimum."""
+        if self.value == 0:
+            return np.zeros(len(self.pairs), dtype=bool)
+        close = pair_terms(self.model, self.pairs, self.effort) <= 1.0 + BINDING_SLACK
+        return np.asarray(close | (self.multipliers > BINDING_SLACK * self.value))
+
+    @property
+    def binding_pairs(self) -> tuple[Pair, ...]:
+        """The pairs that decide T*."""
+        return tuple(pair for pair, binds in zip(self.pairs, self._binding.tolist(), strict=True) if binds)
+
+    @property
+    def pair_weights(self) -> Array:
+        """The multipliers of the binding pairs, as weights that sum to one."""
+        return normalised(self.multipliers[self._binding])
 
     @cached_property
     def cost_sensitivities(self) -> Array:

@@ -41,10 +41,9 @@ def least_effort(model: BanditModel, pair: Pair, arm: int, effort: Array, bindin
     for _ in range(80):
         middle = 0.5 * (low + high)
         w = np.exp(middle)
-        share = w / (w + w_other)
-        m = share * x + (1 - share) * y
-        d = model.family.unit_divergence
-        term = w * d(x, m, (1 - share) * (y - x)) + w_other * d(y, m, share * (x - y))
+        share, rest = w / (w + w_other), w_other / (w + w_other)
+        mixture = model.family.mixture_divergence
+        term = w * mixture(x, y, share, rest) + w_other * mixture(y, x, rest, share)
         low, high = (middle, high) if term < 1 else (low, middle)
     return float(phi[arm] * np.exp(high)) if high > -690 else 0.0
 

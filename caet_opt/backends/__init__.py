@@ -3,10 +3,11 @@
 from caet_opt.backends.base import Answer, Backend, Point
 from caet_opt.backends.clarabel import Clarabel
 from caet_opt.backends.ipopt import Ipopt
+from caet_opt.backends.native import Native
 from caet_opt.backends.pyomo import Pyomo
 
 #: Backends by name, the default first.
-BACKENDS: dict[str, type[Backend]] = {backend.name: backend for backend in (Clarabel, Ipopt, Pyomo)}
+BACKENDS: dict[str, type[Backend]] = {backend.name: backend for backend in (Native, Clarabel, Ipopt, Pyomo)}
 
 DEFAULT_SOLVER = next(iter(BACKENDS))
 

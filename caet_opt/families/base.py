@@ -83,6 +83,14 @@ class Family(ABC):
     ) -> Any:
         """Draw rewards with the given mean and dispersion."""
 
+    @classmethod
+    def mixture_divergence(cls, x: Any, other: Any, share: Any, other_share: Any) -> Any:
+        """d(x, m) for the mixture ``m = share x + other_share other``, the shares summing to one.
+
+        A family with an upper boundary overrides this where m alone does not say how far from it m is.
+        """
+        return cls.unit_divergence(x, share * x + other_share * other, other_share * (other - x))
+
     def dispersions(self, arms: int) -> Array:
         """Dispersion of each of ``arms`` arms; one unless the family has a dispersion parameter."""
         return np.ones(arms)

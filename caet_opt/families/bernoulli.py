@@ -20,6 +20,12 @@ class Bernoulli(Family):
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
         return kl_div(x, y, difference) + kl_div(1.0 - x, 1.0 - y, -difference)
 
+    @classmethod
+    def mixture_divergence(cls, x: Any, other: Any, share: Any, other_share: Any) -> Any:
+        step = other_share * (other - x)
+        failures = share * (1.0 - x) + other_share * (1.0 - other)
+        return kl_div(x, share * x + other_share * other, step) + kl_div(1.0 - x, failures, -step)
+
     @staticmethod
     def unit_variance(mean: Any) -> Any:
         return mean * (1.0 - mean)

@@ -32,12 +32,14 @@ def kl_div(x: float, y: float, h: float) -> float:
     return h * s - 2.0 * x * s * q * tail
 
 
-def divergence(family: int, x: float, y: float, h: float) -> float:
-    """d(x, y) of a shipped family with unit dispersion, given ``h = y - x``."""
+def mixture_divergence(family: int, x: float, other: float, share: float, other_share: float) -> float:
+    """d(x, m) of a shipped family with unit dispersion, for the mixture ``m = share x + other_share other``."""
+    h = other_share * (other - x)
     if family == GAUSSIAN:
         return 0.5 * h * h
+    y = share * x + other_share * other
     if family == BERNOULLI:
-        return kl_div(x, y, h) + kl_div(1.0 - x, 1.0 - y, -h)
+        return kl_div(x, y, h) + kl_div(1.0 - x, share * (1.0 - x) + other_share * (1.0 - other), -h)
     if family == POISSON:
         return kl_div(x, y, h)
     if family == EXPONENTIAL:

@@ -33,23 +33,23 @@ def factorise(data: Data, plan: Plan, work: Work) -> bool:
     ``(d (stiff p_b^2 + bend) + stiff bend) / (d + stiff p_a^2 + bend)`` because ``p_a + p_b = 1``: a quotient of
     sums of positive numbers, exact to rounding however stiff the edge.
     """
-    base, pivot = work.arms[BASE], work.arms[PIVOT]
-    stiff, bend, link = work.rows[STIFF], work.rows[BEND], work.rows[LINK]
-    share, other = work.rows[SHARE], work.rows[OTHER]
-    for a in range(base.size):
-        pivot[a] = base[a]
+    arms, rows = work.arms, work.rows
+    for a in range(arms.shape[1]):
+        arms[PIVOT, a] = arms[BASE, a]
     for i in range(plan.peeled):
         a = plan.trees[ORDER, i]
         e = plan.trees[PARENT_EDGE, a]
         if e < 0:
             continue
-        pa, pb = share[e], other[e]
+        pa, pb = rows[SHARE, e], rows[OTHER, e]
         if data.ends[0, e] != a:
             pa, pb = pb, pa
-        d = pivot[a]
-        pivot[a] = d + stiff[e] * pa * pa + bend[e]
-        link[e] = (stiff[e] * pa * pb - bend[e]) / pivot[a]
-        pivot[plan.trees[PARENT, a]] += (d * (stiff[e] * pb * pb + bend[e]) + stiff[e] * bend[e]) / pivot[a]
+        d = arms[PIVOT, a]
+        arms[PIVOT, a] = d + rows[STIFF, e] * pa * pa + rows[BEND, e]
+        rows[LINK, e] = (rows[STIFF, e] * pa * pb - rows[BEND, e]) / arms[PIVOT, a]
+        arms[PIVOT, plan.trees[PARENT, a]] += (
+            d * (rows[STIFF, e] * pb * pb + rows[BEND, e]) + rows[STIFF, e] * rows[BEND, e]
+        ) / arms[PIVOT, a]
     if plan.cores.size == 0:
         return True
     fill_core(plan, work)
@@ -60,45 +60,46 @@ def factorise(data: Data, plan: Plan, work: Work) -> bool:
 
 def fill_core(plan: Plan, work: Work) -> None:
     """The dense block before the spokes are eliminated."""
-    dense, pivot, share, other = work.dense, work.arms[PIVOT], work.rows[SHARE], work.rows[OTHER]
+    arms, rows = work.arms, work.rows
+    dense = work.dense
     for i in range(plan.cores.size):
         for j in range(i):
             dense[i, j] = 0.0
-        dense[i, i] = pivot[plan.cores[i]]
+        dense[i, i] = arms[PIVOT, plan.cores[i]]
     for k in range(plan.core_links.shape[1]):
         e, i, j = plan.core_links[0, k], plan.core_links[1, k], plan.core_links[2, k]
-        stiff, bend = work.rows[STIFF, e], work.rows[BEND, e]
-        dense[i, i] += stiff * share[e] * share[e] + bend
-        dense[j, j] += stiff * other[e] * other[e] + bend
-        dense[max(i, j), min(i, j)] += stiff * share[e] * other[e] - bend
+        stiff, bend = rows[STIFF, e], rows[BEND, e]
+        dense[i, i] += stiff * rows[SHARE, e] * rows[SHARE, e] + bend
+        dense[j, j] += stiff * rows[OTHER, e] * rows[OTHER, e] + bend
+        dense[max(i, j), min(i, j)] += stiff * rows[SHARE, e] * rows[OTHER, e] - bend
 
 
 def eliminate_spoke(data: Data, plan: Plan, work: Work, spoke: int) -> None:
     """Eliminate an arm whose neighbours all lie in the core, its diagonal part again without subtraction."""
-    stiff, bend, link = work.rows[STIFF], work.rows[BEND], work.rows[LINK]
-    share, other, dense = work.rows[SHARE], work.rows[OTHER], work.dense
+    arms, rows = work.arms, work.rows
+    dense = work.dense
     a = plan.spokes[spoke]
     first, last = plan.spoke_start[spoke], plan.spoke_start[spoke + 1]
-    own = work.arms[PIVOT, a]
+    own = arms[PIVOT, a]
     whole = own
     for k in range(first, last):
         e = plan.spoke_links[0, k]
-        pa = share[e] if data.ends[0, e] == a else other[e]
-        whole += stiff[e] * pa * pa + bend[e]
-    work.arms[PIVOT, a] = whole
+        pa = rows[SHARE, e] if data.ends[0, e] == a else rows[OTHER, e]
+        whole += rows[STIFF, e] * pa * pa + rows[BEND, e]
+    arms[PIVOT, a] = whole
     for k in range(first, last):
         e, i = plan.spoke_links[0, k], plan.spoke_links[1, k]
-        pa, pb = share[e], other[e]
+        pa, pb = rows[SHARE, e], rows[OTHER, e]
         if data.ends[0, e] != a:
             pa, pb = pb, pa
-        rest = max(whole - (stiff[e] * pa * pa + bend[e]), own)
-        dense[i, i] += (rest * (stiff[e] * pb * pb + bend[e]) + stiff[e] * bend[e]) / whole
-        link[e] = (stiff[e] * pa * pb - bend[e]) / whole
+        rest = max(whole - (rows[STIFF, e] * pa * pa + rows[BEND, e]), own)
+        dense[i, i] += (rest * (rows[STIFF, e] * pb * pb + rows[BEND, e]) + rows[STIFF, e] * rows[BEND, e]) / whole
+        rows[LINK, e] = (rows[STIFF, e] * pa * pb - rows[BEND, e]) / whole
     for k in range(first, last):
-        i, scaled = plan.spoke_links[1, k], link[plan.spoke_links[0, k]] * whole
-        for l in range(first, k):
-            j = plan.spoke_links[1, l]
-            dense[max(i, j), min(i, j)] -= scaled * link[plan.spoke_links[0, l]]
+        i, scaled = plan.spoke_links[1, k], rows[LINK, plan.spoke_links[0, k]] * whole
+        for k2 in range(first, k):
+            j = plan.spoke_links[1, k2]
+            dense[max(i, j), min(i, j)] -= scaled * rows[LINK, plan.spoke_links[0, k2]]
 
 
 def cholesky(A: Array) -> bool:
@@ -121,33 +122,34 @@ def cholesky(A: Array) -> bool:
 
 def back_solve(plan: Plan, work: Work) -> None:
     """Solve for the direction: forward through leaves and spokes, the dense core, and back."""
-    x, rhs, pivot, link, inner = work.arms[DY], work.arms[RHS], work.arms[PIVOT], work.rows[LINK], work.inner
-    for a in range(x.size):
-        x[a] = rhs[a]
+    arms, rows = work.arms, work.rows
+    inner = work.inner
+    for a in range(arms.shape[1]):
+        arms[DY, a] = arms[RHS, a]
     for i in range(plan.peeled):
         a = plan.trees[ORDER, i]
         e = plan.trees[PARENT_EDGE, a]
         if e >= 0:
-            x[plan.trees[PARENT, a]] -= link[e] * x[a]
+            arms[DY, plan.trees[PARENT, a]] -= rows[LINK, e] * arms[DY, a]
     for k in range(plan.cores.size):
-        inner[k] = x[plan.cores[k]]
+        inner[k] = arms[DY, plan.cores[k]]
     for k in range(plan.spokes.size):
         for j in range(plan.spoke_start[k], plan.spoke_start[k + 1]):
-            inner[plan.spoke_links[1, j]] -= link[plan.spoke_links[0, j]] * x[plan.spokes[k]]
+            inner[plan.spoke_links[1, j]] -= rows[LINK, plan.spoke_links[0, j]] * arms[DY, plan.spokes[k]]
     substitute(work.dense, inner)
     for k in range(plan.cores.size):
-        x[plan.cores[k]] = inner[k]
+        arms[DY, plan.cores[k]] = inner[k]
     for k in range(plan.spokes.size):
         a = plan.spokes[k]
-        x[a] /= pivot[a]
+        arms[DY, a] /= arms[PIVOT, a]
         for j in range(plan.spoke_start[k], plan.spoke_start[k + 1]):
-            x[a] -= link[plan.spoke_links[0, j]] * inner[plan.spoke_links[1, j]]
+            arms[DY, a] -= rows[LINK, plan.spoke_links[0, j]] * inner[plan.spoke_links[1, j]]
     for i in range(plan.peeled - 1, -1, -1):
         a = plan.trees[ORDER, i]
         e = plan.trees[PARENT_EDGE, a]
-        x[a] /= pivot[a]
+        arms[DY, a] /= arms[PIVOT, a]
         if e >= 0:
-            x[a] -= link[e] * x[plan.trees[PARENT, a]]
+            arms[DY, a] -= rows[LINK, e] * arms[DY, plan.trees[PARENT, a]]
 
 
 def substitute(L: Array, b: Array) -> None:

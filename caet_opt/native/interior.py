@@ -44,9 +44,11 @@ from caet_opt.native.records import (
     Work,
     Y,
     Z,
-    make_work,
 )
 from caet_opt.native.terms import bound, evaluate
+
+#: Runs from the best point so far: bold, then in short plain Newton steps, then with a margin to the boundary.
+ATTEMPTS = 4
 
 #: Why the iteration stopped.
 CERTIFIED, STALLED, LIMIT = range(3)
@@ -54,63 +56,100 @@ CERTIFIED, STALLED, LIMIT = range(3)
 #: Slacks below this are rounding noise of a logarithm of order one.
 LEAST_SLACK = 1e-17
 
-#: Iterations without progress of the certificate after which a component is given up.
-PATIENCE = 40.0
+#: Proximal slack of Newton's method on the binding pairs.
+SETTLING_SLACK = 1e-6
+
+#: Iterations without progress of the certificate after which a component is given up, and after which one that is
+#: good enough is left as it is.
+PATIENCE, CONTENT = 40.0, 2.0
 
 
 def minimise(
-    data: Data, plan: Plan, y: Array, z: Array, warm: bool, target: float, limit: int
+    data: Data, plan: Plan, y: Array, z: Array, warm: bool, tolerance: float, target: float, limit: int, work: Work
 ) -> tuple[int, int, float, float]:
     """Solve from log-effort y and multipliers z, both overwritten with the best certified point.
 
-    Returns why it stopped, the iterations, and the certified bounds. A warm start whose point is already
-    certified to ``target`` costs one evaluation and no iteration.
+    A relative gap of ``tolerance`` must be reached, one of ``target`` ends the iteration at once. Returns why it
+    stopped, the iterations, and the certified bounds. A warm start whose point is already certified to the
+    tolerance costs one evaluation and no iteration.
     """
-    work = make_work(y.size, data.ends.shape[1], plan.cores.size, plan.parts)
-    return iterate(data, plan, y, z, warm, target, limit, work)
+    status, steps, lower, upper = STALLED, 0, 0.0, 1.0
+    for attempt in range(ATTEMPTS):
+        if status == STALLED and isfinite(upper):
+            status, more, lower, upper = iterate(
+                data, plan, y, z, warm or attempt > 0, attempt, tolerance, target, limit, work
+            )
+            steps += more
+    return status, steps, lower, upper
 
 
 def iterate(
-    data: Data, plan: Plan, y: Array, z: Array, warm: bool, target: float, limit: int, work: Work
+    data: Data,
+    plan: Plan,
+    y: Array,
+    z: Array,
+    warm: bool,
+    attempt: int,
+    tolerance: float,
+    target: float,
+    limit: int,
+    work: Work,
 ) -> tuple[int, int, float, float]:
-    """`minimise` in given room."""
-    work.arms[Y] = y
-    work.rows[Z] = z
+    """One run of `minimise`; every second attempt follows the central path in plain Newton steps."""
+    arms, rows, parts = work.arms, work.rows, work.parts
+    for a in range(y.size):
+        arms[Y, a] = y[a]
+    for r in range(z.size):
+        rows[Z, r] = z[r]
     for k in range(plan.parts):
-        work.parts[BEST_LOWER, k], work.parts[BEST_UPPER, k], work.parts[IDLE, k] = 0.0, inf, 0.0
+        parts[BEST_LOWER, k], parts[BEST_UPPER, k], parts[IDLE, k] = 0.0, inf, 0.0
     if not evaluate(data, work):
         return STALLED, 0, 0.0, inf
     if not warm:
         first_multipliers(data, work)
-    status, step = LIMIT, 0
+    status, step, last = LIMIT, 0, inf
+    settling = warm and attempt == 0
     while True:
         bound(data, plan, work)
-        if keep_best(data, plan, work, target):
-            status = CERTIFIED
-            break
-        if all_resting(plan, work, target):
-            status = STALLED
+        gap = keep_best(data, plan, work)
+        if gap <= target or (step == 0 and warm and gap <= tolerance) or all_resting(plan, work, tolerance, target):
+            status = CERTIFIED if gap <= tolerance else STALLED
             break
         if step == limit:
             break
-        if step == 0:
-            first_slacks(plan, work, warm)
-        if not newton(data, plan, work, target):
-            status = STALLED
+        if settling and gap > 0.1 * last:
+            if gap <= tolerance:
+                status = CERTIFIED
+                break
+            settling = False
+            back_to_best(data, plan, work)
+            warm_slacks(plan, work)
+        elif step == 0 and not settling:
+            if warm:
+                warm_slacks(plan, work)
+            else:
+                first_slacks(plan, work)
+        last = gap
+        moved = settle(data, plan, work) if settling else newton(data, plan, work, attempt, tolerance, target)
+        if not moved:
+            status = CERTIFIED if gap <= tolerance else STALLED
             break
         step += 1
-    y[:] = work.arms[BEST_Y]
-    z[:] = work.rows[BEST_Z]
+    for a in range(y.size):
+        y[a] = arms[BEST_Y, a]
+    for r in range(z.size):
+        z[r] = rows[BEST_Z, r]
     below, above = 0.0, 0.0
     for k in range(plan.parts):
-        below += work.parts[BEST_LOWER, k]
-        above += work.parts[BEST_UPPER, k]
+        below += parts[BEST_LOWER, k]
+        above += parts[BEST_UPPER, k]
     return status, step, below, above
 
 
-def keep_best(data: Data, plan: Plan, work: Work, target: float) -> bool:
-    """Keep each component's best point, scaled to be feasible on both sides; True when all is certified."""
-    edges, parts, level = data.ends.shape[1], work.parts, work.rows[LEVEL]
+def keep_best(data: Data, plan: Plan, work: Work) -> float:
+    """Keep each component's best point, scaled to be feasible on both sides; returns the relative gap of all."""
+    arms, rows = work.arms, work.rows
+    edges, parts = data.ends.shape[1], work.parts
     below, above = 0.0, 0.0
     for k in range(plan.parts):
         new = parts[UPPER, k] - parts[LOWER, k]
@@ -122,108 +161,169 @@ def keep_best(data: Data, plan: Plan, work: Work, target: float) -> bool:
             parts[BEST_LOWER, k], parts[BEST_UPPER, k] = parts[LOWER, k], parts[UPPER, k]
         below += parts[BEST_LOWER, k]
         above += parts[BEST_UPPER, k]
-    for r in range(level.size):
+    for r in range(rows.shape[1]):
         k = plan.part[r]
         if parts[AHEAD, k] > 0.0:
-            work.rows[BEST_Z, r] = work.rows[Z, r] * exp(-level[r]) / parts[DEAREST, k]
+            rows[BEST_Z, r] = rows[Z, r] * exp(-rows[LEVEL, r]) / parts[DEAREST, k]
             if r >= edges:
-                work.arms[BEST_Y, r - edges] = work.arms[Y, r - edges] - parts[LEAST, k]
-    return above - below <= target * above
+                arms[BEST_Y, r - edges] = arms[Y, r - edges] - parts[LEAST, k]
+    return float((above - below) / above)
 
 
-def resting(work: Work, k: int, target: float) -> bool:
-    """Whether a component is certified, or was given up."""
-    best = work.parts[BEST_UPPER, k]
-    return bool(best - work.parts[BEST_LOWER, k] <= 0.5 * target * best or work.parts[IDLE, k] > PATIENCE)
+def resting(work: Work, k: int, tolerance: float, target: float) -> bool:
+    """Whether a component is certified to the target, is good enough and gets no better, or was given up."""
+    parts = work.parts
+    best, idle = parts[BEST_UPPER, k], parts[IDLE, k]
+    gap = best - parts[BEST_LOWER, k]
+    return bool(gap <= 0.5 * target * best or idle > PATIENCE or (idle > CONTENT and gap <= 0.5 * tolerance * best))
 
 
-def all_resting(plan: Plan, work: Work, target: float) -> bool:
+def all_resting(plan: Plan, work: Work, tolerance: float, target: float) -> bool:
     """Whether no component is worth another iteration."""
     for k in range(plan.parts):
-        if not resting(work, k, target):
+        if not resting(work, k, tolerance, target):
             return False
     return True
 
 
 def first_multipliers(data: Data, work: Work) -> None:
     """Each arm hands its cost to its pairs, in proportion to how close to binding they are."""
-    edges, weight, level, z = data.ends.shape[1], work.arms[LOAD], work.rows[LEVEL], work.rows[Z]
-    for a in range(weight.size):
-        weight[a] = exp(-level[edges + a])
+    given, arms, rows = data.arms, work.arms, work.rows
+    edges = data.ends.shape[1]
+    for a in range(arms.shape[1]):
+        arms[LOAD, a] = exp(-rows[LEVEL, edges + a])
     for e in range(edges):
-        weight[data.ends[0, e]] += exp(-level[e])
-        weight[data.ends[1, e]] += exp(-level[e])
-    for a in range(weight.size):
-        weight[a] = data.arms[COST, a] * work.arms[EFFORT, a] / weight[a]
-        z[edges + a] = weight[a] * exp(-level[edges + a])
+        arms[LOAD, data.ends[0, e]] += exp(-rows[LEVEL, e])
+        arms[LOAD, data.ends[1, e]] += exp(-rows[LEVEL, e])
+    for a in range(arms.shape[1]):
+        arms[LOAD, a] = given[COST, a] * arms[EFFORT, a] / arms[LOAD, a]
+        rows[Z, edges + a] = arms[LOAD, a] * exp(-rows[LEVEL, edges + a])
     for e in range(edges):
-        z[e] = (weight[data.ends[0, e]] + weight[data.ends[1, e]]) * exp(-level[e])
+        rows[Z, e] = (arms[LOAD, data.ends[0, e]] + arms[LOAD, data.ends[1, e]]) * exp(-rows[LEVEL, e])
 
 
-def first_slacks(plan: Plan, work: Work, warm: bool) -> None:
+def first_slacks(plan: Plan, work: Work) -> None:
     """Slacks and multipliers away from zero."""
-    level, s, z = work.rows[LEVEL], work.rows[S], work.rows[Z]
-    for r in range(level.size):
-        if level[r] < inf:
-            s[r] = max(level[r], 1e-3 if warm else 0.3)
-            z[r] = max(z[r], 1e-6 * work.parts[UPPER, plan.part[r]])
+    rows, parts = work.rows, work.parts
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            rows[S, r] = max(rows[LEVEL, r], 0.3)
+            rows[Z, r] = max(rows[Z, r], 1e-6 * parts[UPPER, plan.part[r]])
 
 
-def newton(data: Data, plan: Plan, work: Work, target: float) -> bool:
-    """One predictor-corrector step; False when the linear algebra or the terms break down."""
-    level, s, z, aim = work.rows[LEVEL], work.rows[S], work.rows[Z], work.rows[AIM]
-    ds, dz, parts = work.rows[DS], work.rows[DZ], work.parts
+def warm_slacks(plan: Plan, work: Work) -> None:
+    """Products s z no smaller than what the gap to be closed leaves for each pair."""
+    rows, parts = work.rows, work.parts
     for k in range(plan.parts):
-        parts[PRODUCT, k], parts[COUNT, k], parts[AHEAD, k] = 0.0, 0.0, 0.0
-    for r in range(level.size):
-        if level[r] < inf:
-            parts[PRODUCT, plan.part[r]] += s[r] * z[r]
+        parts[COUNT, k] = 0.0
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
             parts[COUNT, plan.part[r]] += 1.0
-            aim[r] = 0.0
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            k = plan.part[r]
+            mu = 0.1 * (parts[UPPER, k] - parts[LOWER, k]) / parts[COUNT, k]
+            rows[S, r] = max(rows[LEVEL, r], min(mu / max(rows[Z, r], 1e-30 * parts[UPPER, k]), 0.3))
+            rows[Z, r] = max(rows[Z, r], mu / rows[S, r])
+
+
+def back_to_best(data: Data, plan: Plan, work: Work) -> None:
+    """Continue from the best point that was certified."""
+    arms, rows = work.arms, work.rows
+    for a in range(arms.shape[1]):
+        arms[Y, a] = arms[BEST_Y, a]
+    for r in range(rows.shape[1]):
+        rows[Z, r] = rows[BEST_Z, r]
+    evaluate(data, work)
+    bound(data, plan, work)
+
+
+def settle(data: Data, plan: Plan, work: Work) -> bool:
+    """One step of Newton's method on the binding pairs, ``F_e = 0``, with a vanishing proximal term."""
+    arms, rows, parts = work.arms, work.rows, work.parts
+    for r in range(rows.shape[1]):
+        rows[AIM, r], rows[S, r] = 0.0, SETTLING_SLACK
+        if not rows[Z, r] > rows[LEVEL, r] * parts[UPPER, plan.part[r]]:
+            rows[Z, r] = 0.0
     assemble(data, work)
     if not factorise(data, plan, work):
         return False
     direction(data, plan, work)
-    longest_steps(plan, work)
-    for r in range(level.size):
-        if level[r] < inf:
-            k = plan.part[r]
-            parts[AHEAD, k] += (s[r] + parts[PRIMAL, k] * ds[r]) * (z[r] + parts[DUAL, k] * dz[r])
-    for r in range(level.size):
-        if level[r] < inf:
-            k = plan.part[r]
-            centring = (parts[AHEAD, k] / parts[PRODUCT, k]) ** 3
-            aim[r] = centring * parts[PRODUCT, k] / parts[COUNT, k] - ds[r] * dz[r]
+    for a in range(arms.shape[1]):
+        arms[Y, a] += min(max(arms[DY, a], -1.0), 1.0)
+    for r in range(rows.shape[1]):
+        if rows[Z, r] > 0.0:
+            rows[Z, r] = max(rows[Z, r] + rows[DZ, r], 0.0)
+    return evaluate(data, work)
+
+
+def newton(data: Data, plan: Plan, work: Work, attempt: int, tolerance: float, target: float) -> bool:
+    """One predictor-corrector step; False when the linear algebra or the terms break down."""
+    rows, parts = work.rows, work.parts
+    for k in range(plan.parts):
+        parts[PRODUCT, k], parts[COUNT, k], parts[AHEAD, k] = 0.0, 0.0, 0.0
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            parts[PRODUCT, plan.part[r]] += rows[S, r] * rows[Z, r]
+            parts[COUNT, plan.part[r]] += 1.0
+            rows[AIM, r] = 0.0
+    assemble(data, work)
+    if not factorise(data, plan, work):
+        return False
+    if attempt % 2 == 1:
+        for r in range(rows.shape[1]):
+            rows[AIM, r] = 0.2 * parts[PRODUCT, plan.part[r]] / parts[COUNT, plan.part[r]]
+    else:
+        predict(data, plan, work)
     direction(data, plan, work)
     longest_steps(plan, work)
-    shorten_steps(data, plan, work, target)
+    shorten_steps(data, plan, work, attempt, tolerance, target)
     move(data, plan, work)
     return evaluate(data, work)
 
 
+def predict(data: Data, plan: Plan, work: Work) -> None:
+    """Aim each product at what the step without centring would leave, less its second-order error."""
+    rows, parts = work.rows, work.parts
+    direction(data, plan, work)
+    longest_steps(plan, work)
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            k = plan.part[r]
+            parts[AHEAD, k] += (rows[S, r] + parts[PRIMAL, k] * rows[DS, r]) * (
+                rows[Z, r] + parts[DUAL, k] * rows[DZ, r]
+            )
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            k = plan.part[r]
+            centring = (parts[AHEAD, k] / parts[PRODUCT, k]) ** 3
+            rows[AIM, r] = centring * parts[PRODUCT, k] / parts[COUNT, k] - rows[DS, r] * rows[DZ, r]
+
+
 def move(data: Data, plan: Plan, work: Work) -> None:
     """Take the step."""
-    edges, level, parts = data.ends.shape[1], work.rows[LEVEL], work.parts
-    s, z = work.rows[S], work.rows[Z]
-    for r in range(level.size):
+    arms, rows = work.arms, work.rows
+    edges, parts = data.ends.shape[1], work.parts
+    for r in range(rows.shape[1]):
         k = plan.part[r]
-        if level[r] < inf:
-            s[r] = max(s[r] + parts[PRIMAL, k] * work.rows[DS, r], LEAST_SLACK)
-            z[r] = max(z[r] + parts[DUAL, k] * work.rows[DZ, r], 1e-30 * parts[UPPER, k])
+        if rows[LEVEL, r] < inf:
+            rows[S, r] = max(rows[S, r] + parts[PRIMAL, k] * rows[DS, r], LEAST_SLACK)
+            rows[Z, r] = max(rows[Z, r] + parts[DUAL, k] * rows[DZ, r], 1e-30 * parts[UPPER, k])
         if r >= edges:
-            work.arms[Y, r - edges] += parts[PRIMAL, k] * work.arms[DY, r - edges]
+            arms[Y, r - edges] += parts[PRIMAL, k] * arms[DY, r - edges]
 
 
 def assemble(data: Data, work: Work) -> None:
     """``diag(c w) + sum_e z_e h_e (1, -1)(1, -1)' + (z_e / s_e) p_e p_e'``."""
-    edges, level, s, z = data.ends.shape[1], work.rows[LEVEL], work.rows[S], work.rows[Z]
+    given, arms, rows = data.arms, work.arms, work.rows
+    edges = data.ends.shape[1]
     for a in range(data.arms.shape[1]):
-        work.arms[BASE, a] = data.arms[COST, a] * work.arms[EFFORT, a]
-        if level[edges + a] < inf:
-            work.arms[BASE, a] += z[edges + a] / s[edges + a]
+        arms[BASE, a] = given[COST, a] * arms[EFFORT, a]
+        if rows[LEVEL, edges + a] < inf:
+            arms[BASE, a] += rows[Z, edges + a] / rows[S, edges + a]
     for e in range(edges):
-        work.rows[STIFF, e] = z[e] / s[e]
-        work.rows[BEND, e] = z[e] * work.rows[CURVE, e]
+        rows[STIFF, e] = rows[Z, e] / rows[S, e]
+        rows[BEND, e] = rows[Z, e] * rows[CURVE, e]
 
 
 def direction(data: Data, plan: Plan, work: Work) -> None:
@@ -231,57 +331,59 @@ def direction(data: Data, plan: Plan, work: Work) -> None:
 
     ``H dy - P' dz = P'z - c w``,  ``P dy - ds = s - F``,  ``z ds + s dz = aim - s z``.
     """
-    edges, rhs, dy = data.ends.shape[1], work.arms[RHS], work.arms[DY]
-    level, s, z, aim = work.rows[LEVEL], work.rows[S], work.rows[Z], work.rows[AIM]
-    share, other = work.rows[SHARE], work.rows[OTHER]
-    for a in range(rhs.size):
-        rhs[a] = -data.arms[COST, a] * work.arms[EFFORT, a]
-    for r in range(level.size):
-        if level[r] < inf:
-            force = (aim[r] - z[r] * (level[r] - s[r])) / s[r]
+    given, arms, rows = data.arms, work.arms, work.rows
+    edges = data.ends.shape[1]
+    for a in range(arms.shape[1]):
+        arms[RHS, a] = -given[COST, a] * arms[EFFORT, a]
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            force = (rows[AIM, r] - rows[Z, r] * (rows[LEVEL, r] - rows[S, r])) / rows[S, r]
             if r < edges:
-                rhs[data.ends[0, r]] += share[r] * force
-                rhs[data.ends[1, r]] += other[r] * force
+                arms[RHS, data.ends[0, r]] += rows[SHARE, r] * force
+                arms[RHS, data.ends[1, r]] += rows[OTHER, r] * force
             else:
-                rhs[r - edges] += force
+                arms[RHS, r - edges] += force
     back_solve(plan, work)
-    for r in range(level.size):
-        if level[r] < inf:
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
             if r < edges:
-                moved = share[r] * dy[data.ends[0, r]] + other[r] * dy[data.ends[1, r]]
+                moved = rows[SHARE, r] * arms[DY, data.ends[0, r]] + rows[OTHER, r] * arms[DY, data.ends[1, r]]
             else:
-                moved = dy[r - edges]
-            work.rows[DS, r] = moved + level[r] - s[r]
-            work.rows[DZ, r] = (aim[r] - z[r] * (moved + level[r])) / s[r]
+                moved = arms[DY, r - edges]
+            rows[DS, r] = moved + rows[LEVEL, r] - rows[S, r]
+            rows[DZ, r] = (rows[AIM, r] - rows[Z, r] * (moved + rows[LEVEL, r])) / rows[S, r]
 
 
 def longest_steps(plan: Plan, work: Work) -> None:
     """Largest primal and dual steps of each component that keep its slacks and multipliers non-negative."""
-    primal, dual, level = work.parts[PRIMAL], work.parts[DUAL], work.rows[LEVEL]
-    s, z, ds, dz = work.rows[S], work.rows[Z], work.rows[DS], work.rows[DZ]
+    rows, parts = work.rows, work.parts
     for k in range(plan.parts):
-        primal[k], dual[k] = 1.0, 1.0
-    for r in range(level.size):
-        if level[r] < inf:
+        parts[PRIMAL, k], parts[DUAL, k] = 1.0, 1.0
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
             k = plan.part[r]
-            if ds[r] < 0.0:
-                primal[k] = min(primal[k], -s[r] / ds[r])
-            if dz[r] < 0.0:
-                dual[k] = min(dual[k], -z[r] / dz[r])
+            if rows[DS, r] < 0.0:
+                parts[PRIMAL, k] = min(parts[PRIMAL, k], -rows[S, r] / rows[DS, r])
+            if rows[DZ, r] < 0.0:
+                parts[DUAL, k] = min(parts[DUAL, k], -rows[Z, r] / rows[DZ, r])
 
 
-def shorten_steps(data: Data, plan: Plan, work: Work, target: float) -> None:
+def shorten_steps(data: Data, plan: Plan, work: Work, attempt: int, tolerance: float, target: float) -> None:
     """Stay inside the boundary, move no log-effort by more than three, and let finished components rest."""
-    primal, dual, dy, edges = work.parts[PRIMAL], work.parts[DUAL], work.arms[DY], data.ends.shape[1]
+    arms, parts = work.arms, work.parts
+    edges = data.ends.shape[1]
     for k in range(plan.parts):
-        primal[k] = min(1.0, 0.99 * primal[k])
-        dual[k] = min(1.0, 0.99 * dual[k])
-        if resting(work, k, target):
-            primal[k], dual[k] = 0.0, 0.0
-    for a in range(dy.size):
+        stay = 0.99 if attempt > 0 else max(0.99, 1.0 - (parts[UPPER, k] - parts[LOWER, k]) / parts[UPPER, k])
+        parts[PRIMAL, k] = min(1.0, stay * parts[PRIMAL, k])
+        parts[DUAL, k] = min(1.0, stay * parts[DUAL, k])
+        if attempt % 2 == 1:
+            parts[PRIMAL, k] = parts[DUAL, k] = min(parts[PRIMAL, k], parts[DUAL, k])
+        if resting(work, k, tolerance, target):
+            parts[PRIMAL, k], parts[DUAL, k] = 0.0, 0.0
+    for a in range(arms.shape[1]):
         k = plan.part[edges + a]
-        if not isfinite(dy[a]):
-            primal[k], dual[k], dy[a] = 0.0, 0.0, 0.0
-            work.parts[IDLE, k] = PATIENCE + 1.0
-        elif primal[k] * abs(dy[a]) > 3.0:
-            primal[k] = 3.0 / abs(dy[a])
+        if not isfinite(arms[DY, a]):
+            parts[PRIMAL, k], parts[DUAL, k], arms[DY, a] = 0.0, 0.0, 0.0
+            parts[IDLE, k] = PATIENCE + 1.0
+        elif parts[PRIMAL, k] * abs(arms[DY, a]) > 3.0:
+            parts[PRIMAL, k] = 3.0 / abs(arms[DY, a])

@@ -8,7 +8,7 @@ and its Hessian is ``-h_e (1, -1)(1, -1)'``.
 
 from math import exp, inf, isfinite, log
 
-from caet_opt.native.divergences import divergence, variance
+from caet_opt.native.divergences import mixture_divergence, variance
 from caet_opt.native.records import (
     COST,
     CURVE,
@@ -36,29 +36,28 @@ def evaluate(data: Data, work: Work) -> bool:
 
     The level of an arm without anchor is infinite.
     """
-    means, rates, edges = data.arms[MEAN], data.arms[RATE], data.ends.shape[1]
-    y, w, level = work.arms[Y], work.arms[EFFORT], work.rows[LEVEL]
-    share, other, curve = work.rows[SHARE], work.rows[OTHER], work.rows[CURVE]
-    for a in range(means.size):
-        w[a] = exp(y[a])
-        level[edges + a] = y[a] + log(rates[a]) if rates[a] > 0.0 else inf
+    given, arms, rows = data.arms, work.arms, work.rows
+    edges = data.ends.shape[1]
+    for a in range(given.shape[1]):
+        arms[EFFORT, a] = exp(arms[Y, a])
+        rows[LEVEL, edges + a] = arms[Y, a] + log(given[RATE, a]) if given[RATE, a] > 0.0 else inf
     for e in range(edges):
         a, b = data.ends[0, e], data.ends[1, e]
-        total = w[a] + w[b]
-        ua, ub = w[a] / total, w[b] / total
-        gap = means[b] - means[a]
-        m = ua * means[a] + ub * means[b]
-        ia = w[a] * divergence(data.family, means[a], m, ub * gap)
-        ib = w[b] * divergence(data.family, means[b], m, -ua * gap)
+        total = arms[EFFORT, a] + arms[EFFORT, b]
+        ua, ub = arms[EFFORT, a] / total, arms[EFFORT, b] / total
+        gap = given[MEAN, b] - given[MEAN, a]
+        m = ua * given[MEAN, a] + ub * given[MEAN, b]
+        ia = arms[EFFORT, a] * mixture_divergence(data.family, given[MEAN, a], given[MEAN, b], ua, ub)
+        ib = arms[EFFORT, b] * mixture_divergence(data.family, given[MEAN, b], given[MEAN, a], ub, ua)
         f = ia + ib
         if not (f > 0.0 and isfinite(f)):
             return False
-        level[e] = log(f)
-        share[e] = ia / f
-        other[e] = ib / f
+        rows[LEVEL, e] = log(f)
+        rows[SHARE, e] = ia / f
+        rows[OTHER, e] = ib / f
         middle = gap * ua * ub
-        bent = middle * middle * total / (variance(data.family, m) * f) - share[e] * other[e]
-        curve[e] = max(bent, 0.0)
+        bent = middle * middle * total / (variance(data.family, m) * f) - rows[SHARE, e] * rows[OTHER, e]
+        rows[CURVE, e] = max(bent, 0.0)
     return True
 
 
@@ -69,29 +68,27 @@ def bound(data: Data, plan: Plan, work: Work) -> None:
     ``lower = sum(q) / max_a (sum_{e at a} q_e d(mu_a, m_e) / c_a)``, where ``q_e d(mu_a, m_e) = z_e p_ea / w_a``.
     Leaves log of min f and that maximum behind, by which the point would have to be scaled.
     """
-    costs, edges = data.arms[COST], data.ends.shape[1]
-    w, load = work.arms[EFFORT], work.arms[LOAD]
-    level, z, share, other = work.rows[LEVEL], work.rows[Z], work.rows[SHARE], work.rows[OTHER]
-    least, dearest, lower, upper = work.parts[LEAST], work.parts[DEAREST], work.parts[LOWER], work.parts[UPPER]
+    given, arms, rows, parts = data.arms, work.arms, work.rows, work.parts
+    edges = data.ends.shape[1]
     for k in range(plan.parts):
-        least[k], dearest[k], lower[k], upper[k] = inf, 0.0, 0.0, 0.0
-    for a in range(load.size):
-        load[a] = 0.0
-    for r in range(level.size):
-        if level[r] < inf:
+        parts[LEAST, k], parts[DEAREST, k], parts[LOWER, k], parts[UPPER, k] = inf, 0.0, 0.0, 0.0
+    for a in range(arms.shape[1]):
+        arms[LOAD, a] = 0.0
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
             k = plan.part[r]
-            least[k] = min(least[k], level[r])
-            lower[k] += z[r] * exp(-level[r])
+            parts[LEAST, k] = min(parts[LEAST, k], rows[LEVEL, r])
+            parts[LOWER, k] += rows[Z, r] * exp(-rows[LEVEL, r])
             if r < edges:
-                load[data.ends[0, r]] += z[r] * share[r]
-                load[data.ends[1, r]] += z[r] * other[r]
+                arms[LOAD, data.ends[0, r]] += rows[Z, r] * rows[SHARE, r]
+                arms[LOAD, data.ends[1, r]] += rows[Z, r] * rows[OTHER, r]
             else:
-                load[r - edges] += z[r]
-    for a in range(load.size):
+                arms[LOAD, r - edges] += rows[Z, r]
+    for a in range(arms.shape[1]):
         k = plan.part[edges + a]
-        spent = costs[a] * w[a]
-        upper[k] += spent
-        dearest[k] = max(dearest[k], load[a] / spent)
+        spent = given[COST, a] * arms[EFFORT, a]
+        parts[UPPER, k] += spent
+        parts[DEAREST, k] = max(parts[DEAREST, k], arms[LOAD, a] / spent)
     for k in range(plan.parts):
-        lower[k] = lower[k] / dearest[k] if dearest[k] > 0.0 else 0.0
-        upper[k] *= exp(-least[k])
+        parts[LOWER, k] = parts[LOWER, k] / parts[DEAREST, k] if parts[DEAREST, k] > 0.0 else 0.0
+        parts[UPPER, k] *= exp(-parts[LEAST, k])

@@ -25,7 +25,7 @@ _solves: Counter[str] = Counter()
 
 
 def cached_program(backend: str, shape: Shape, build: Callable[[Shape], T]) -> T:
-    """The backend's program for a shape, built now if there is none; counted as about to be solved."""
+    """The backend's program for a shape, built now if there is none."""
     key = (backend, shape)
     program = _programs.get(key)
     if program is None:
@@ -34,8 +34,12 @@ def cached_program(backend: str, shape: Shape, build: Callable[[Shape], T]) -> T
         if len(_programs) > CAPACITY:
             _programs.popitem(last=False)
     _programs.move_to_end(key)
-    _solves[backend] += 1
     return program  # type: ignore[return-value]  # the key's backend decides the type
+
+
+def count_solve(backend: str) -> None:
+    """Note that a program of the backend was solved."""
+    _solves[backend] += 1
 
 
 def program_counts(backend: str) -> ProgramCounts:

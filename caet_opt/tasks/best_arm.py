@@ -40,7 +40,7 @@ class TopArms(Task):
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         top = cast(tuple[int, ...], answer)
-        others = [arm for arm in range(arms) if arm not in top]
+        others = sorted(set(range(arms)) - set(top))
         return tuple((good, bad) for good in top for bad in others)
 
     @classmethod

@@ -66,7 +66,7 @@ class Control(Task):
         return tuple(arm for arm, mean in enumerate(means) if arm != self.control and mean > means[self.control])
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
-        better = cast(tuple[int, ...], answer)
+        better = set(cast(tuple[int, ...], answer))
         return tuple(
             (arm, self.control) if arm in better else (self.control, arm) for arm in range(arms) if arm != self.control
         )

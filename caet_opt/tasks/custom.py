@@ -23,7 +23,7 @@ class Custom(Task):
     name = "custom"
 
     def __init__(self, answers: Sequence[Sequence[Pair]]) -> None:
-        self.answers = tuple(tuple(read_pair(pair) for pair in answer) for answer in answers)
+        self.answers = tuple(tuple(dict.fromkeys(map(read_pair, answer))) for answer in answers)
         if not self.answers:
             raise InputError("a custom task needs its answers, each a list of pairs such as [[0, 1], [0, 2]]")
         self.compared = tuple(sorted({arm for answer in self.answers for pair in answer for arm in pair}))

@@ -1,5 +1,6 @@
 """The best arm of every group (multi-bandit best arm identification)."""
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import cast
 
@@ -17,8 +18,8 @@ class Groups(Task):
         members = [arm for group in self.groups for arm in group]
         if not members or any(len(group) < 2 for group in self.groups):
             raise InputError(f"task {str(self)!r}: every group needs at least two arms")
-        for arm in members:
-            if members.count(arm) > 1:
+        for arm, times in Counter(members).items():
+            if times > 1:
                 raise InputError(f"task {str(self)!r}: arm {arm} occurs twice; groups must be disjoint")
 
     def check(self, arms: int) -> None:

@@ -1,0 +1,155 @@
+"""From a model's numbers to its certified answer in one compiled call, in the subset of Python that numba compiles."""
+
+from math import exp, inf, isfinite, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from caet_opt.families.numerics import Array
+from caet_opt.native.divergences import mixture_divergence, variance
+from caet_opt.native.interior import minimise
+from caet_opt.native.records import COST, MEAN, RATE, Data, Integers, Plan, make_work
+
+#: The instance needs the general path: a tie, a number outside double precision, or an infinite divergence.
+IRREGULAR = 3
+
+#: Allowance for rounding in the evaluation of a bound, in units of the last place, plus one per summed term.
+ROUNDING = 16 * 2.220446049250313e-16
+
+
+class Layout(NamedTuple):
+    """How the problem of a shape sits in a model: which arms, edges, anchors and pairs are which.
+
+    labels : the model's arm behind each arm of the problem
+    ends : the two arms of each edge, in the problem's labels
+    edge_pairs : the model's pair behind each edge
+    anchors : columns (arm, free arm of the model, pair) of each pair of a costly and a free arm
+    pairs : the model's pairs
+    """
+
+    labels: Integers
+    ends: Integers
+    edge_pairs: Integers
+    anchors: Integers
+    pairs: Integers
+
+
+def solve_instance(
+    family: int,
+    means: Array,
+    costs: Array,
+    dispersions: Array,
+    layout: Layout,
+    plan: Plan,
+    effort: Array,
+    weights: Array,
+    warm: bool,
+    tolerance: float,
+    target: float,
+    limit: int,
+) -> tuple[int, int, float, float]:
+    """Solve for effort per arm and weight per pair, both in place; returns status, iterations and certified bounds."""
+    n, edges = layout.labels.size, layout.ends.shape[1]
+    for p in range(layout.pairs.shape[1]):
+        if means[layout.pairs[0, p]] == means[layout.pairs[1, p]]:
+            return IRREGULAR, 0, 0.0, inf
+    arms, nearest = np.zeros((3, n)), np.zeros(n, dtype=np.int64)
+    y, z = np.zeros(n), np.zeros(edges + n)
+    data = Data(family, arms, layout.ends)
+    fill(data, means, costs, dispersions, layout, nearest)
+    if not first_guess(data, y):
+        return IRREGULAR, 0, 0.0, inf
+    if warm:
+        for a in range(n):
+            label = layout.labels[a]
+            y[a] = log(effort[label] / dispersions[label])
+            if arms[RATE, a] > 0.0:
+                z[edges + a] = weights[nearest[a]]
+        for e in range(edges):
+            z[e] = weights[layout.edge_pairs[e]]
+    work = make_work(n, edges, plan.cores.size, plan.parts)
+    status, steps, _, upper = minimise(data, plan, y, z, warm, tolerance, target, limit, work)
+    if not isfinite(upper):
+        return IRREGULAR, steps, 0.0, inf
+    effort[:] = 0.0
+    weights[:] = 0.0
+    for a in range(n):
+        label = layout.labels[a]
+        effort[label] = exp(y[a]) * dispersions[label]
+        if arms[RATE, a] > 0.0:
+            weights[nearest[a]] = z[edges + a]
+    for e in range(edges):
+        weights[layout.edge_pairs[e]] = z[e]
+    lower, upper = certify_pairs(family, means, costs, dispersions, layout.pairs, effort, weights)
+    return status, steps, lower, upper
+
+
+def fill(data: Data, means: Array, costs: Array, dispersions: Array, layout: Layout, nearest: Integers) -> None:
+    """Means, unit-dispersion costs and anchor rates of the problem's arms; the pair of the nearest free arm."""
+    arms = data.arms
+    for a in range(layout.labels.size):
+        label = layout.labels[a]
+        arms[MEAN, a] = means[label]
+        arms[COST, a] = costs[label] * dispersions[label]
+        arms[RATE, a] = 0.0
+    for k in range(layout.anchors.shape[1]):
+        a, free = layout.anchors[0, k], layout.anchors[1, k]
+        rate = mixture_divergence(data.family, arms[MEAN, a], means[free], 0.0, 1.0)
+        if rate < inf and (arms[RATE, a] == 0.0 or rate < arms[RATE, a]):
+            arms[RATE, a] = rate
+            nearest[a] = layout.anchors[2, k]
+
+
+def first_guess(data: Data, y: Array) -> bool:
+    """Log of an effort that satisfies each pair by itself; False when a number is not representable.
+
+    A pair alone has ``w_a = (2 V / gap^2) (1 + sqrt(c_b / c_a))`` with the divergences replaced by parabolas.
+    """
+    arms = data.arms
+    for a in range(y.size):
+        y[a] = 1.0 / arms[RATE, a] if arms[RATE, a] > 0.0 else 0.0
+    for e in range(data.ends.shape[1]):
+        a, b = data.ends[0, e], data.ends[1, e]
+        gap = arms[MEAN, b] - arms[MEAN, a]
+        ratio = sqrt(arms[COST, b] / arms[COST, a])
+        scale = 2.0 * variance(data.family, 0.5 * (arms[MEAN, a] + arms[MEAN, b])) / (gap * gap)
+        y[a] = max(y[a], scale * (1.0 + ratio))
+        y[b] = max(y[b], scale * (1.0 + 1.0 / ratio))
+    for a in range(y.size):
+        spent = arms[COST, a] * y[a]
+        if not (y[a] > 0.0 and isfinite(y[a]) and spent > 0.0 and isfinite(spent)):
+            return False
+        y[a] = log(y[a])
+    return True
+
+
+def certify_pairs(
+    family: int, means: Array, costs: Array, dispersions: Array, pairs: Integers, effort: Array, weights: Array
+) -> tuple[float, float]:
+    """Lower and upper bound on T* from any effort and weights: `caet_opt.certificate.certify`, pair by pair."""
+    load = np.zeros(means.size)
+    least, mass = inf, 0.0
+    for p in range(pairs.shape[1]):
+        a, b = pairs[0, p], pairs[1, p]
+        if costs[a] == 0.0 and costs[b] == 0.0:
+            continue
+        ua, ub = 0.0, 1.0
+        if costs[a] == 0.0:
+            ua, ub = 1.0, 0.0
+        elif costs[b] > 0.0:
+            wa, wb = effort[a] / dispersions[a], effort[b] / dispersions[b]
+            ua, ub = wa / (wa + wb), wb / (wa + wb)
+        da = mixture_divergence(family, means[a], means[b], ua, ub) / dispersions[a] if costs[a] > 0.0 else 0.0
+        db = mixture_divergence(family, means[b], means[a], ub, ua) / dispersions[b] if costs[b] > 0.0 else 0.0
+        if da == inf or db == inf:
+            continue
+        least = min(least, effort[a] * da + effort[b] * db)
+        mass += weights[p]
+        load[a] += weights[p] * da
+        load[b] += weights[p] * db
+    spent, dearest = 0.0, 0.0
+    for a in range(means.size):
+        if costs[a] > 0.0:
+            spent += costs[a] * effort[a]
+            dearest = max(dearest, load[a] / costs[a])
+    return (mass / dearest if dearest > 0.0 else 0.0), spent / least

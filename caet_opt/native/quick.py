@@ -1,0 +1,86 @@
+"""The short way from a model to its answer, for compiled code and many calls."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from caet_opt.families import Family
+from caet_opt.families.numerics import Array
+from caet_opt.model import BanditModel
+from caet_opt.native.compiled import FAMILY_CODES, loaded_kernel
+from caet_opt.native.elimination import columns, integers, plan_elimination
+from caet_opt.native.instance import IRREGULAR, Layout
+from caet_opt.native.records import Plan
+from caet_opt.problem import Shape, arrange
+from caet_opt.programs.cache import cached_program
+from caet_opt.tasks import Pair
+
+
+class QuickAnswer(NamedTuple):
+    """Effort per arm, weight per pair, iterations, and the bounds before the allowance for rounding."""
+
+    effort: Array
+    weights: Array
+    iterations: int
+    lower: float
+    upper: float
+
+
+@lru_cache(maxsize=256)
+def lay_out(family: type[Family], pairs: tuple[Pair, ...], costly: tuple[bool, ...]) -> tuple[Layout, Plan] | None:
+    """Layout of the pairs and the plan of their shape; None when no arm of it costs anything."""
+    found = arrange(pairs, costly)
+    if not found.labels:
+        return None
+    layout = Layout(
+        integers(found.labels),
+        columns(found.edges, 2),
+        integers(found.edge_pairs),
+        columns(found.anchors, 3),
+        columns(pairs, 2),
+    )
+    anchored = tuple(sorted({arm for arm, _, _ in found.anchors}))
+    return layout, cached_program("native", Shape(family, len(found.labels), found.edges, anchored), build_plan)
+
+
+def build_plan(shape: Shape) -> Plan:
+    """The elimination plan of a shape."""
+    return plan_elimination(shape.arms, shape.edges)
+
+
+def solve_quickly(
+    model: BanditModel,
+    pairs: tuple[Pair, ...],
+    tolerance: float,
+    target: float,
+    limit: int,
+    start: tuple[Array, Array] | None,
+) -> QuickAnswer | None:
+    """The answer by one compiled call; None when this takes the general path.
+
+    That is so while nothing is compiled, for a user's own family, and for ties and infinite divergences.
+    """
+    kernel, code = loaded_kernel(), FAMILY_CODES.get(type(model.family))
+    if kernel is None or code is None:
+        return None
+    shape = lay_out(type(model.family), pairs, tuple([cost > 0 for cost in model.costs]))
+    if shape is None:
+        return None
+    arms, count = len(model.means), len(pairs)
+    effort = np.zeros(arms) if start is None else start[0].copy()
+    weights = np.zeros(count) if start is None else start[1].copy()
+    status, steps, lower, upper = kernel["solve_instance"](
+        code,
+        np.array(model.means),
+        np.array(model.costs),
+        model.dispersions,
+        *shape,
+        effort,
+        weights,
+        start is not None,
+        tolerance,
+        target,
+        limit,
+    )
+    return None if status == IRREGULAR else QuickAnswer(effort, weights, steps, lower, upper)
