@@ -8,10 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from caet_opt.backends import BACKENDS, DEFAULT_SOLVER, Answer, Point
+from caet_opt.backends.native import TARGET
 from caet_opt.certificate import Certificate, allowance, certify, widened
 from caet_opt.errors import SolverError
 from caet_opt.families.numerics import Array
 from caet_opt.model import BanditModel
+from caet_opt.native.instance import rescale
+from caet_opt.native.quick import solve_quickly
 from caet_opt.problem import Problem, pose
 from caet_opt.profiles import Profile, find_profile
 from caet_opt.programs.cache import count_solve
@@ -71,7 +74,7 @@ def characteristic_time(
 
 
 class Found(NamedTuple):
-    """A point in the model's terms with its certificate, and how it was found."""
+    """A point in the model's terms, scaled to cost T*, with its certificate, and how it was found."""
 
     effort: Array
     weights: Array
@@ -85,9 +88,6 @@ def quickly(
     model: BanditModel, pairs: tuple[Pair, ...], profile: Profile, previous: CharacteristicTime | None
 ) -> Found | None:
     """By one call of the compiled native solver, where that is possible."""
-    from caet_opt.backends.native import TARGET
-    from caet_opt.native.quick import solve_quickly
-
     start = None
     if previous is not None and previous.pairs == pairs and starts(model, previous):
         start = (previous.effort, previous.multipliers)
@@ -142,10 +142,8 @@ def shortfall(found: Found, profile: Profile) -> str:
 def assemble(
     model: BanditModel, task: Task, pairs: tuple[Pair, ...], found: Found, solver: str, seconds: float
 ) -> CharacteristicTime:
-    """The result, its effort scaled so that the cost of the effort is T*."""
+    """The result of what was found."""
     value, lower, upper = found.certificate
-    spent = sum(cost * effort for cost, effort in zip(model.costs, found.effort.tolist(), strict=True))
-    mass = sum(found.weights.tolist())
     return CharacteristicTime(
         model=model,
         task=task,
@@ -153,9 +151,9 @@ def assemble(
         lower=lower,
         upper=upper,
         gap=found.certificate.gap,
-        effort=found.effort * (value / spent) if spent > 0 else found.effort,
+        effort=found.effort,
         pairs=pairs,
-        multipliers=found.weights * (value / mass) if mass > 0 else found.weights,
+        multipliers=found.weights,
         solver=solver,
         iterations=found.iterations,
         seconds=seconds,
@@ -178,6 +176,7 @@ def refine(model: BanditModel, pairs: tuple[Pair, ...], problem: Problem, answer
             effort, weights, best = new_effort, new_weights, new
         if best.gap < enough:
             break
+    rescale(np.array(model.costs), effort, weights, best.value)
     return Found(effort, weights, best, solver_gap, answer.iterations, answer.status)
 
 

@@ -1,13 +1,13 @@
-"""Reference problems with their known answers, and random instances of every family and task."""
+"""Reference problems with their known answers; random instances come from the stress test's generator."""
 
 from dataclasses import dataclass
 
-import numpy as np
+from instances import FAMILIES, TASKS
+from instances import ordinary_instance as random_instance
 
 from caet_opt import BanditModel, Task, parse_family, parse_task
 
-FAMILIES = ("gaussian", "gaussian:per-arm", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
-TASKS = ("best-arm", "ranking", "top-arms", "groups", "control", "comparisons", "custom")
+__all__ = ["FAMILIES", "REFERENCES", "TASKS", "random_instance"]
 
 
 @dataclass(frozen=True)
@@ -64,48 +64,3 @@ REFERENCES = (
         22.069059991032563, [0.0, 0.568791431, 0.289731366, 0.141477203],
     ),
 )  # fmt: skip
-
-
-def random_instance(rng, family, task, arms, free_share=0.25):
-    """A model of ``arms`` arms with distinct means and costs over four orders of magnitude, and a task."""
-    means = random_means(rng, family, arms)
-    costs = np.where(rng.random(arms) < free_share, 0.0, 10.0 ** rng.uniform(-2, 2, arms))
-    if not costs.any():
-        costs[rng.integers(arms)] = 1.0
-    if family == "gaussian:per-arm":
-        family = "gaussian:" + ",".join(repr(v) for v in rng.uniform(0.1, 4.0, arms).tolist())
-    return BanditModel(parse_family(family), means.tolist(), costs.tolist()), random_task(rng, task, arms)
-
-
-def random_means(rng, family, arms):
-    """Distinct admissible means, their smallest relative distance about one per cent."""
-    if family == "bernoulli":
-        low, high = rng.uniform(0.0, 0.3), rng.uniform(0.7, 1.0)
-    elif family.startswith("gaussian"):
-        low, high = -rng.uniform(0.1, 3.0), rng.uniform(0.1, 3.0)
-    else:
-        low, high = rng.uniform(0.1, 1.0), rng.uniform(2.0, 8.0)
-    grid = np.linspace(low, high, 4 * arms)
-    return rng.permutation(rng.choice(grid, arms, replace=False))
-
-
-def random_task(rng, task, arms):
-    """A task of the given name for this number of arms."""
-    order = [int(arm) for arm in rng.permutation(arms)]
-    if task == "top-arms":
-        return parse_task(f"top-arms:{rng.integers(1, arms)}")
-    if task == "groups":
-        cut = rng.integers(2, arms - 1) if arms >= 4 else arms
-        groups = [order[:cut], order[cut:]] if cut < arms else [order]
-        return parse_task("groups:" + "/".join(",".join(map(str, group)) for group in groups))
-    if task == "control":
-        return parse_task(f"control:{order[0]}")
-    if task == "comparisons":
-        pairs = {tuple(sorted(rng.choice(arms, 2, replace=False).tolist())) for _ in range(arms)}
-        return parse_task("comparisons:" + ",".join(f"{a}-{b}" for a, b in sorted(pairs)))
-    if task == "custom":
-        from caet_opt import Custom
-
-        a, b = order[:2]
-        return Custom([[(a, b)], [(b, a)]])
-    return parse_task(task)

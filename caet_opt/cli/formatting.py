@@ -65,6 +65,18 @@ def proportion(share: float) -> str:
     return f"{share:.6f}" if share >= 1e-6 else f"{share:.1e}"
 
 
+def duration(seconds: float) -> str:
+    """A time to three significant digits in the unit that suits it.
+
+    >>> duration(3.1234e-05), duration(0.0025), duration(12.0), duration(1234.0)
+    ('31.2 us', '2.50 ms', '12.0 s', '1234 s')
+    """
+    for unit, size in (("us", 1e-6), ("ms", 1e-3)):
+        if seconds < 999.5 * size:
+            return f"{significant(seconds / size, 3)} {unit}"
+    return f"{significant(seconds, 3) if seconds < 999.5 else round(seconds)} s"
+
+
 def relative_deviation(value: float, expected: float) -> float:
     """``|value - expected| / |expected|``; for an expected zero, zero or infinity."""
     if expected == 0:

@@ -49,6 +49,7 @@ KERNEL: tuple[Callable[..., Any], ...] = (
     instance.fill,
     instance.first_guess,
     instance.certify_pairs,
+    instance.rescale,
     instance.solve_instance,
 )
 

@@ -13,9 +13,6 @@ from caet_opt.native.records import COST, MEAN, RATE, Data, Integers, Plan, make
 #: The instance needs the general path: a tie, a number outside double precision, or an infinite divergence.
 IRREGULAR = 3
 
-#: Allowance for rounding in the evaluation of a bound, in units of the last place, plus one per summed term.
-ROUNDING = 16 * 2.220446049250313e-16
-
 
 class Layout(NamedTuple):
     """How the problem of a shape sits in a model: which arms, edges, anchors and pairs are which.
@@ -48,7 +45,10 @@ def solve_instance(
     target: float,
     limit: int,
 ) -> tuple[int, int, float, float]:
-    """Solve for effort per arm and weight per pair, both in place; returns status, iterations and certified bounds."""
+    """Solve for effort per arm and weight per pair, both in place; returns status, iterations and certified bounds.
+
+    The effort costs the upper bound and the weights sum to it.
+    """
     n, edges = layout.labels.size, layout.ends.shape[1]
     for p in range(layout.pairs.shape[1]):
         if means[layout.pairs[0, p]] == means[layout.pairs[1, p]]:
@@ -81,7 +81,21 @@ def solve_instance(
     for e in range(edges):
         weights[layout.edge_pairs[e]] = z[e]
     lower, upper = certify_pairs(family, means, costs, dispersions, layout.pairs, effort, weights)
+    rescale(costs, effort, weights, upper)
     return status, steps, lower, upper
+
+
+def rescale(costs: Array, effort: Array, weights: Array, value: float) -> None:
+    """Scale the effort to cost ``value`` and the weights to sum to it."""
+    spent, mass = 0.0, 0.0
+    for a in range(effort.size):
+        spent += costs[a] * effort[a]
+    for p in range(weights.size):
+        mass += weights[p]
+    for a in range(effort.size):
+        effort[a] *= value / spent
+    for p in range(weights.size):
+        weights[p] *= value / mass
 
 
 def fill(data: Data, means: Array, costs: Array, dispersions: Array, layout: Layout, nearest: Integers) -> None:

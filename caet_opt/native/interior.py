@@ -156,15 +156,15 @@ def keep_best(data: Data, plan: Plan, work: Work) -> float:
         old = parts[BEST_UPPER, k] - parts[BEST_LOWER, k]
         parts[IDLE, k] = 0.0 if new < 0.9 * old else parts[IDLE, k] + 1.0
         parts[AHEAD, k] = 0.0
-        if new < old and parts[DEAREST, k] > 0.0:
-            parts[AHEAD, k] = 1.0
+        if new < old:
+            parts[AHEAD, k] = 1.0 / parts[DEAREST, k] if parts[DEAREST, k] > 0.0 else 1.0
             parts[BEST_LOWER, k], parts[BEST_UPPER, k] = parts[LOWER, k], parts[UPPER, k]
         below += parts[BEST_LOWER, k]
         above += parts[BEST_UPPER, k]
     for r in range(rows.shape[1]):
         k = plan.part[r]
         if parts[AHEAD, k] > 0.0:
-            rows[BEST_Z, r] = rows[Z, r] * exp(-rows[LEVEL, r]) / parts[DEAREST, k]
+            rows[BEST_Z, r] = rows[Z, r] * exp(-rows[LEVEL, r]) * parts[AHEAD, k]
             if r >= edges:
                 arms[BEST_Y, r - edges] = arms[Y, r - edges] - parts[LEAST, k]
     return float((above - below) / above)
