@@ -5,7 +5,7 @@ is one re-solve (data update and solve, no certification). What it answers is ce
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -57,7 +57,7 @@ class Entry:
     call: Callable[[], Any]
     point: Callable[[Any], Point]
     solves: int = 1
-    bytes: int | None = field(default=None)
+    bytes: int | None = None
 
 
 # instances
@@ -206,54 +206,66 @@ def clarabel_api(instance: Instance) -> Entry:
     return Entry(instance, call, point)
 
 
-def backend_entry(instance: Instance, backend: str, start: Point | None = None) -> Entry:
-    """A backend of the library, its program kept from call to call."""
-    options = CLARABEL_OPTIONS if backend == "clarabel" else {}
-    profile = Profile(backend, time_limit=TIME_LIMIT, options=dict(options))
-    solver = BACKENDS[backend]()
-    return Entry(instance, lambda: solver.solve(instance.problem, profile, start), lambda answer: answer.point)
+def solve_conic(program: Any, problem: Problem) -> Point:
+    """Update a CVXPY program, solve it by Clarabel, read off the point."""
+    import cvxpy as cp
+
+    scale = program.update(problem)
+    try:
+        program.problem.solve(solver=cp.CLARABEL, accept_unknown=True, time_limit=TIME_LIMIT, **CLARABEL_OPTIONS)
+    except cp.SolverError as error:
+        raise SolverError(f"Clarabel: {error}") from error
+    if program.x.value is None:
+        raise SolverError(f"Clarabel: {program.problem.status}")
+    return Point(scale.effort * np.maximum(program.x.value, 0.0), np.maximum(program.multipliers(), 0.0))
 
 
 def cvxpy_dpp(instance: Instance) -> Entry:
-    return backend_entry(instance, "clarabel")
+    """The parametrised problem is kept, its parameters updated."""
+    from caet_opt.programs.conic import ConicProgram
+
+    program = ConicProgram(instance.problem.shape)
+    return Entry(instance, lambda: solve_conic(program, instance.problem), lambda point: point)
 
 
 def cvxpy_rebuilt(instance: Instance) -> Entry:
     """What most scripts do: the problem is written down anew for every solve."""
-    from caet_opt.programs.cache import clear_programs
+    from caet_opt.programs.conic import ConicProgram
 
-    entry = backend_entry(instance, "clarabel")
+    problem = instance.problem
+    return Entry(instance, lambda: solve_conic(ConicProgram(problem.shape), problem), lambda point: point)
 
-    def call() -> Any:
-        clear_programs()
-        return entry.call()
 
-    return Entry(instance, call, entry.point)
+def ipopt_entry(instance: Instance, backend: str, start: Point | None = None) -> Entry:
+    """A backend of the library that ends in Ipopt, its program kept from call to call."""
+    profile, solver = Profile(backend, time_limit=TIME_LIMIT), BACKENDS[backend]()
+    return Entry(instance, lambda: solver.solve(instance.problem, profile, start), lambda answer: answer.point)
 
 
 def ipopt_cold(instance: Instance) -> Entry:
-    return backend_entry(instance, "ipopt")
+    return ipopt_entry(instance, "ipopt")
 
 
 def ipopt_warm(instance: Instance) -> Entry:
     """From Ipopt's answer before the perturbation."""
-    before = backend_entry(instance, "ipopt")
-    return backend_entry(perturbed(instance), "ipopt", before.point(before.call()))
+    before = ipopt_entry(instance, "ipopt")
+    return ipopt_entry(perturbed(instance), "ipopt", before.point(before.call()))
 
 
 def pyomo_bridge(instance: Instance) -> Entry:
-    return backend_entry(instance, "pyomo")
+    return ipopt_entry(instance, "pyomo")
 
 
 def slsqp_scaled(instance: Instance) -> Entry:
     """scipy's SLSQP on the epigraph program in scaled variables ``(x, t)``, with analytic derivatives."""
-    from scipy.optimize import minimize
+    from scipy import optimize
 
     from caet_opt.programs.nonlinear import NonlinearProgram
 
     problem = instance.problem
     program, terms = NonlinearProgram(problem.shape), len(problem.pairs)
     rows, columns = program.jacobianstructure()
+    minimize: Any = optimize.minimize
 
     def jacobian(z: Array) -> Array:
         dense = np.zeros((terms + 1, program.variables))
@@ -276,17 +288,17 @@ def slsqp_scaled(instance: Instance) -> Entry:
 
     def point(outcome: Any) -> Point:
         effort = program.scale.effort * outcome.x[:-1]
-        return Point(effort, best_weights(jacobian(outcome.x), program.scale.shares))
+        return Point(effort, best_weights(jacobian(outcome.x), program.scale.shares, outcome.x[-1]))
 
     return Entry(instance, call, point)
 
 
-def best_weights(jacobian: Array, shares: Array) -> Array:
-    """Multipliers of a point that comes without: non-negative least squares on the stationarity conditions."""
+def best_weights(jacobian: Array, shares: Array, t: float) -> Array:
+    """Multipliers of a point that comes without: ``sum_e q_e grad f_e = t shares``, ``sum q = 1``, q non-negative."""
     from scipy.optimize import nnls
 
     gradients = jacobian[:-1, :-1].T / shares[:, None]
-    weights, _ = nnls(np.vstack([gradients, np.ones(gradients.shape[1])]), np.append(np.zeros(len(shares)), 1.0))
+    weights, _ = nnls(np.vstack([gradients, np.ones(gradients.shape[1])]), np.append(np.full(len(shares), t), 1.0))
     return np.asarray(weights)
 
 

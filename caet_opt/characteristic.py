@@ -1,5 +1,6 @@
 """Model and task in, certified characteristic time out."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -60,14 +61,11 @@ def characteristic_time(
         profile = replace(profile, tolerance=tolerance)
     task.check(len(model.means))
     pairs = task.pairs(model.means)
-    found = None
-    if profile.backend == "native":
-        found = quickly(model, pairs, profile, warm_start)
-    if found is None:
-        found = generally(model, task, pairs, profile, warm_start)
-    if found.certificate.gap > profile.tolerance:
+    try:
+        found = find(model, task, pairs, profile, warm_start)
+    except SolverError:
         if profile.fallback is None:
-            raise SolverError(shortfall(found, profile), found.certificate.gap)
+            raise
         return characteristic_time(model, task, solver=profile.fallback, tolerance=profile.tolerance)
     count_solve(profile.backend)
     return assemble(model, task, pairs, found, profile.backend, perf_counter() - started)
@@ -82,6 +80,23 @@ class Found(NamedTuple):
     solver_gap: float
     iterations: int
     status: str
+
+
+def find(
+    model: BanditModel, task: Task, pairs: tuple[Pair, ...], profile: Profile, previous: CharacteristicTime | None
+) -> Found:
+    """The backend's answer, certified to the profile's tolerance or a `SolverError`."""
+    found = quickly(model, pairs, profile, previous) if profile.backend == "native" else None
+    if found is None:
+        found = generally(model, task, pairs, profile, previous)
+    gap = found.certificate.gap
+    if not gap <= profile.tolerance:
+        raise SolverError(
+            f"solver {profile.backend!r} reached a certified gap of {gap:.1e}, above the tolerance "
+            f"{profile.tolerance:.1e} (status: {found.status}); {advice(profile.backend)}",
+            gap,
+        )
+    return found
 
 
 def quickly(
@@ -124,19 +139,8 @@ def generally(
     try:
         answer = backend().solve(problem, profile, starting_point(problem, previous))
     except SolverError as error:
-        if profile.fallback is None:
-            raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
-        nothing = Certificate(np.inf, 0.0, np.inf)
-        return Found(np.zeros(len(model.means)), np.zeros(len(pairs)), nothing, 1.0, 0, str(error))
+        raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
     return refine(model, pairs, problem, answer)
-
-
-def shortfall(found: Found, profile: Profile) -> str:
-    """What a solver reached, and what to do about it."""
-    return (
-        f"solver {profile.backend!r} reached a certified gap of {found.certificate.gap:.1e}, above the tolerance "
-        f"{profile.tolerance:.1e} (status: {found.status}); {advice(profile.backend)}"
-    )
 
 
 def assemble(
@@ -163,13 +167,10 @@ def assemble(
 
 def refine(model: BanditModel, pairs: tuple[Pair, ...], problem: Problem, answer: Answer) -> Found:
     """Certify the answer, polish it, and keep the best point that was seen."""
-    from caet_opt.polish import polish
-
     effort, weights = in_model(model, pairs, problem, answer.point)
     best = certify(model, pairs, effort, weights)
     solver_gap, enough = best.gap, POLISHED_GAP + 4 * allowance(len(model.means))
-    refined = polish(problem, answer.point) if best.gap > enough else iter(())
-    for point in refined:
+    for point in polished(problem, answer.point) if best.gap > enough else ():
         new_effort, new_weights = in_model(model, pairs, problem, point)
         new = certify(model, pairs, new_effort, new_weights)
         if new.gap < best.gap:
@@ -178,6 +179,13 @@ def refine(model: BanditModel, pairs: tuple[Pair, ...], problem: Problem, answer
             break
     rescale(np.array(model.costs), effort, weights, best.value)
     return Found(effort, weights, best, solver_gap, answer.iterations, answer.status)
+
+
+def polished(problem: Problem, point: Point) -> Iterator[Point]:
+    """Newton's method on the binding pairs, whose sparse algebra is imported only when it is needed."""
+    from caet_opt.polish import polish
+
+    return polish(problem, point)
 
 
 def in_model(model: BanditModel, pairs: tuple[Pair, ...], problem: Problem, point: Point) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ from inverse_gaussian import InverseGaussian
 from problems import FAMILIES, REFERENCES, TASKS, random_instance
 
 from caet_opt import BanditModel, Gaussian, Profile, SolverError, certify, characteristic_time
+from caet_opt.backends.clarabel import Clarabel
 from caet_opt.backends.ipopt import Ipopt
 from caet_opt.backends.native import Native, instance_data
 from caet_opt.characteristic import in_model
@@ -183,6 +184,19 @@ def test_fallback_is_visible():
     assert characteristic_time(problem.model, problem.task, solver=hopeless).solver == "clarabel"
     with pytest.raises(SolverError, match="native"):
         characteristic_time(problem.model, problem.task, solver=Profile("native", max_iterations=1))
+
+
+def test_fallback_after_a_failure(monkeypatch):
+    def fail(self, problem, profile, start=None):
+        raise SolverError("nothing")
+
+    monkeypatch.setattr(Clarabel, "solve", fail)
+    problem = REFERENCES[0]
+    rescued = characteristic_time(problem.model, problem.task, solver=Profile("clarabel", fallback="native"))
+    assert rescued.solver == "native"
+    assert rescued.gap < 1e-12
+    with pytest.raises(SolverError, match="clarabel"):
+        characteristic_time(problem.model, problem.task, solver="clarabel")
 
 
 def test_the_cache_key_covers_the_whole_kernel():

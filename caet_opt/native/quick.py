@@ -1,6 +1,5 @@
 """The short way from a model to its answer, for compiled code and many calls."""
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -27,9 +26,12 @@ class QuickAnswer(NamedTuple):
     upper: float
 
 
-@lru_cache(maxsize=256)
-def lay_out(family: type[Family], pairs: tuple[Pair, ...], costly: tuple[bool, ...]) -> tuple[Layout, Plan] | None:
-    """Layout of the pairs and the plan of their shape; None when no arm of it costs anything."""
+Pattern = tuple[type[Family], tuple[Pair, ...], tuple[bool, ...]]
+
+
+def lay_out(pattern: Pattern) -> tuple[Layout, Plan] | None:
+    """Layout of the pairs and plan of their shape, given which arms cost something; None when none does."""
+    family, pairs, costly = pattern
     found = arrange(pairs, costly)
     if not found.labels:
         return None
@@ -64,7 +66,8 @@ def solve_quickly(
     kernel, code = loaded_kernel(), FAMILY_CODES.get(type(model.family))
     if kernel is None or code is None:
         return None
-    shape = lay_out(type(model.family), pairs, tuple([cost > 0 for cost in model.costs]))
+    costly = tuple([cost > 0 for cost in model.costs])
+    shape = cached_program("native layout", (type(model.family), pairs, costly), lay_out)
     if shape is None:
         return None
     arms, count = len(model.means), len(pairs)

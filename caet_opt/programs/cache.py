@@ -1,15 +1,14 @@
 """Programs are kept by shape: built once, then only updated. How often each happened can be read."""
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import NamedTuple, TypeVar
 
-from caet_opt.problem import Shape
-
 #: Programs kept; the least recently used one goes first.
-CAPACITY = 128
+CAPACITY = 256
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 
 class ProgramCounts(NamedTuple):
@@ -19,12 +18,12 @@ class ProgramCounts(NamedTuple):
     solves: int
 
 
-_programs: OrderedDict[tuple[str, Shape], object] = OrderedDict()
+_programs: OrderedDict[tuple[str, Hashable], object] = OrderedDict()
 _builds: Counter[str] = Counter()
 _solves: Counter[str] = Counter()
 
 
-def cached_program(backend: str, shape: Shape, build: Callable[[Shape], T]) -> T:
+def cached_program(backend: str, shape: K, build: Callable[[K], T]) -> T:
     """The backend's program for a shape, built now if there is none."""
     key = (backend, shape)
     program = _programs.get(key)

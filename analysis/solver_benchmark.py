@@ -1,0 +1,325 @@
+"""How fast each solver is, at a stated accuracy: python analysis/solver_benchmark.py [--quick] [--out results/]
+
+Every contestant re-solves the same instances on one thread; the times are medians over interleaved rounds, so that
+ratios of one run mean something on a busy machine. Every answer is certified afterwards, outside the clock, without
+being polished, and its T* compared with native's. Prints a table and what it shows; writes solver_benchmark.csv, .png
+and .pdf. The status is "certified" for a gap of at most 1e-9, "uncertified" for a T* that is right to 1e-6 all the
+same, "failed" for anything else, and "skipped" for what would take too long.
+"""
+
+import argparse
+import csv
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["MKL_NUM_THREADS"] = "1"
+os.environ["RAYON_NUM_THREADS"] = "1"
+
+from benchmark_figure import draw, require_matplotlib
+from contestants import CONTESTANTS, TIME_LIMIT, Entry, Instance, make_instance, native_compiled
+
+from caet_opt import CaetError, certify, characteristic_time
+from caet_opt.characteristic import in_model
+from caet_opt.cli.formatting import duration, relative_deviation, table
+
+FAMILIES, TASKS, SIZES = ("gaussian", "bernoulli"), ("ranking", "best-arm", "top-arms"), (3, 10, 50, 200, 1000)
+
+#: The growth study: sizes, tasks, gap, and the name of its rows.
+GROWTH_SIZES, GROWTH_TASKS, GROWTH_GAP, GROWTH = (1000, 10_000, 100_000), TASKS[:2], 1e-9, "native, gap 1e-9"
+
+NATIVE, WARM, PUBLIC, API, DPP = "native, compiled", "native, warm", "native, Python call", "Clarabel API", "CVXPY DPP"
+
+#: SLSQP factorises a dense matrix in every iteration.
+LARGEST_SLSQP = 50
+
+#: Rounds over all contestants; the largest gap of a certified answer, and the largest deviation of an uncertified one.
+ROUNDS, CERTIFIED_GAP, LARGEST_DEVIATION = 5, 1e-9, 1e-6
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contestant on one instance."""
+
+    family: str
+    task: str
+    arms: int
+    pairs: int
+    solver: str
+    status: str
+    seconds: float | None = None
+    ratio: float | None = None
+    gap: float | None = None
+    deviation: float | None = None
+    bytes: int | None = None
+    note: str = ""
+
+
+@dataclass
+class Racer:
+    """A contestant during the race: its entry, what it returned last, its times, and how long its start took."""
+
+    solver: str
+    entry: Entry
+    outcome: Any
+    start_seconds: float
+    times: list[float] = field(default_factory=list)
+
+
+class Forecast:
+    """What a contestant will take, from what it took on the next smaller instance."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, str, str], tuple[int, float, float]] = {}
+
+    def note(self, row: Row, start_seconds: float) -> None:
+        """Remember a time."""
+        if row.seconds is not None:
+            self._last[row.family, row.task, row.solver] = (row.pairs, row.seconds, start_seconds)
+
+    def reason_to_skip(self, row: Row) -> str | None:
+        """Why a contestant should not run, if it should not."""
+        if row.solver == "SLSQP scaled" and row.arms > LARGEST_SLSQP:
+            return f"dense, only up to K = {LARGEST_SLSQP}"
+        if (row.family, row.task, row.solver) not in self._last:
+            return None
+        pairs, seconds, start = self._last[row.family, row.task, row.solver]
+        growth = row.pairs / pairs
+        expected, first = seconds * growth**1.2, start * growth
+        if expected > TIME_LIMIT:
+            return f"a solve would take about {duration(expected)}"
+        return f"building would take about {duration(first)}" if first > 3 * TIME_LIMIT else None
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark, print the table and the summary, write the files."""
+    parser = argparse.ArgumentParser(description="The solver benchmark.")
+    parser.add_argument("--quick", action="store_true", help="up to 50 arms, fewer repeats, about a minute")
+    parser.add_argument("--out", type=Path, default=Path("results"), metavar="FOLDER", help="for CSV and figure")
+    arguments = parser.parse_args(argv)
+    require_matplotlib(parser)
+    warnings.filterwarnings("ignore", message="Solution may be inaccurate")  # the certificate tells
+    try:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        parser.error(f"--out {arguments.out}: cannot be made ({error.strerror})")
+    sizes = [arms for arms in SIZES if not arguments.quick or arms <= 50]
+    rows = list(shoot_out(sizes, 0.15 if arguments.quick else 0.6))
+    if not arguments.quick:
+        rows += list(growth())
+    print(describe(rows))
+    write_csv(arguments.out / "solver_benchmark.csv", rows)
+    draw([row for row in rows if row.seconds is not None], arguments.out / "solver_benchmark")
+    print("\nWhat it shows\n" + "\n".join(summary(rows, sizes)))
+    return 0
+
+
+# measuring
+
+
+def shoot_out(sizes: Sequence[int], budget: float) -> Iterator[Row]:
+    """Every contestant on every instance; each gets so many seconds, and at least one solve."""
+    forecast = Forecast()
+    for family in FAMILIES:
+        for task in TASKS:
+            for arms in sizes:
+                progress(f"{family} {task} K = {arms}")
+                yield from race(family, task, make_instance(family, task, arms), forecast, budget)
+    progress("")
+
+
+def race(family: str, task: str, instance: Instance, forecast: Forecast, budget: float) -> list[Row]:
+    """Start every contestant, run the rounds, certify the answers."""
+    blank = Row(family, task, len(instance.model.means), len(instance.problem.pairs), "", "")
+    rows: dict[str, Row] = {}
+    racers: list[Racer] = []
+    for solver, prepare in CONTESTANTS.items():
+        row = rows[solver] = replace(blank, solver=solver)
+        reason = forecast.reason_to_skip(row)
+        if reason is not None:
+            rows[solver] = replace(row, status="skipped", note=reason)
+            continue
+        try:
+            racers.append(start(solver, prepare, instance))
+        except CaetError as error:
+            rows[solver] = replace(row, status="failed", note=str(error))
+    run_rounds(racers, budget)
+    for racer in racers:
+        row = rows[racer.solver] = finish(rows[racer.solver], racer)
+        forecast.note(row, racer.start_seconds)
+    return with_ratios(list(rows.values()))
+
+
+def start(solver: str, prepare: Callable[[Instance], Entry], instance: Instance) -> Racer:
+    """Build what is built once, and solve once outside the clock."""
+    started = perf_counter()
+    entry = prepare(instance)
+    outcome = entry.call()
+    return Racer(solver, entry, outcome, perf_counter() - started)
+
+
+def run_rounds(racers: Sequence[Racer], budget: float) -> None:
+    """Time the racers in turns; who needs more than the whole budget for one call has one turn."""
+    for turn in range(ROUNDS):
+        for racer in racers:
+            if turn == 0 or racer.times[0] * racer.entry.solves < budget:
+                take_turn(racer, budget / ROUNDS)
+
+
+def take_turn(racer: Racer, seconds: float) -> None:
+    """Call until the time is up, at least once."""
+    end = perf_counter() + seconds
+    while True:
+        started = perf_counter()
+        racer.outcome = racer.entry.call()
+        now = perf_counter()
+        racer.times.append((now - started) / racer.entry.solves)
+        if now >= end:
+            return
+
+
+def finish(row: Row, racer: Racer) -> Row:
+    """The median time, and what the last answer is worth."""
+    row = replace(row, seconds=median(racer.times), bytes=racer.entry.bytes)
+    try:
+        point = racer.entry.point(racer.outcome)
+    except CaetError as error:
+        return replace(row, status="failed", note=str(error))
+    model, task, problem = racer.entry.instance.model, racer.entry.instance.task, racer.entry.instance.problem
+    pairs = task.pairs(model.means)
+    found = certify(model, pairs, *in_model(model, pairs, problem, point))
+    deviation = relative_deviation(found.value, characteristic_time(model, task).value)
+    if found.gap <= CERTIFIED_GAP:
+        status = "certified"
+    else:
+        status = "uncertified" if deviation <= LARGEST_DEVIATION else "failed"
+    return replace(row, gap=found.gap, deviation=deviation, status=status)
+
+
+def with_ratios(rows: Sequence[Row]) -> list[Row]:
+    """Each time in relation to native's."""
+    native = next((row.seconds for row in rows if row.solver == NATIVE), None)
+    return [row if row.seconds is None or native is None else replace(row, ratio=row.seconds / native) for row in rows]
+
+
+def growth() -> Iterator[Row]:
+    """Native alone on many arms; the sizes of one family and task take turns."""
+    for family in FAMILIES:
+        for task in GROWTH_TASKS:
+            progress(f"growth, {family} {task}")
+            instances = [make_instance(family, task, arms) for arms in GROWTH_SIZES]
+            racers = [start(GROWTH, partial(native_compiled, gap=GROWTH_GAP), instance) for instance in instances]
+            run_rounds(racers, 2.0)
+            for racer, instance in zip(racers, instances, strict=True):
+                arms, pairs = len(instance.model.means), len(instance.problem.pairs)
+                yield finish(Row(family, task, arms, pairs, GROWTH, ""), racer)
+    progress("")
+
+
+def progress(text: str) -> None:
+    """Where the benchmark is, on stderr when that is a terminal."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+# reporting
+
+
+def describe(rows: Sequence[Row]) -> str:
+    """The table of all rows."""
+    headers = ["family", "task", "K", "solver", "time", "to native", "gap", "T* off by", "status", "note"]
+    return table(headers, [cells(row) for row in rows], left=(0, 1, 3, 8, 9))
+
+
+def cells(row: Row) -> list[str]:
+    """One line of the table; native's growth rows show the time per arm."""
+    note = row.note
+    if row.solver == GROWTH and row.seconds is not None and row.bytes is not None:
+        note = f"{1e9 * row.seconds / row.arms:.0f} ns and {row.bytes / row.arms:.0f} bytes per arm"
+    return [
+        row.family,
+        row.task,
+        str(row.arms),
+        row.solver,
+        "" if row.seconds is None else duration(row.seconds),
+        "" if row.ratio is None else f"{row.ratio:.3g}",
+        "" if row.gap is None else f"{row.gap:.1e}",
+        "" if row.deviation is None else f"{row.deviation:.0e}",
+        row.status,
+        note,
+    ]
+
+
+def write_csv(path: Path, rows: Sequence[Row]) -> None:
+    """Every row with every field."""
+    with path.open("w", newline="", encoding="utf-8") as sink:
+        writer = csv.DictWriter(sink, [entry.name for entry in fields(Row)])
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+
+
+def summary(rows: Sequence[Row], sizes: Sequence[int]) -> Iterator[str]:
+    """The figures that were asked for, beside what was wanted."""
+    found = {(row.family, row.task, row.arms, row.solver): row for row in rows}
+
+    def time(*key: Any) -> float:
+        row = found.get(key)
+        return float("nan") if row is None or row.seconds is None else row.seconds
+
+    def gap(*key: Any) -> str:
+        row = found.get(key)
+        return "no certified point" if row is None or row.gap is None else f"gap {row.gap:.0e}"
+
+    small = ("gaussian", "ranking", 3)
+    native = time(*small, NATIVE)
+    yield f"K = 3 Gaussian ranking, native in compiled code: {duration(native)}, {gap(*small, NATIVE)}"
+    for rival, wanted in ((API, 20), (DPP, 300)):
+        yield f"  {rival}: {time(*small, rival) / native:.0f} times that ({gap(*small, rival)}); wanted {wanted}"
+    yield f"  public Python call: {1e6 * time(*small, PUBLIC):.0f} us; wanted at most 60"
+    yield f"warm after a perturbation of 1e-3 / cold, by K = {', '.join(map(str, sizes))}; wanted at most 0.5"
+    for family in FAMILIES:
+        for task in TASKS:
+            ratios = [time(family, task, arms, WARM) / time(family, task, arms, NATIVE) for arms in sizes]
+            yield f"  {family} {task}: {', '.join(f'{ratio:.2f}' for ratio in ratios)}"
+    if 1000 not in sizes:
+        return
+    for family in FAMILIES:
+        key = (family, "ranking", 200)
+        ratio = time(*key, API) / time(*key, NATIVE)
+        yield (
+            f"K = 200 {family} ranking: Clarabel API takes {ratio:.0f} times native's {duration(time(*key, NATIVE))} "
+            f"({gap(*key, API)} against {gap(*key, NATIVE)}); wanted 30"
+        )
+    for family in FAMILIES:
+        for task in GROWTH_TASKS:
+            yield growth_line([found[family, task, arms, GROWTH] for arms in GROWTH_SIZES])
+    for family in FAMILIES:
+        key = (family, "top-arms", 1000)
+        taken = duration(time(*key, NATIVE))
+        yield f"top-arms K = 1000, m = 50, {family}: {taken}, {gap(*key, NATIVE)}; wanted seconds"
+
+
+def growth_line(rows: Sequence[Row]) -> str:
+    """Time and memory per arm at the smallest and the largest size."""
+    first, last = rows[0], rows[-1]
+    per_arm = [(row.seconds or float("nan")) / row.arms for row in (first, last)]
+    room = [(row.bytes or 0) / row.arms for row in (first, last)]
+    gaps = max(row.gap or 0.0 for row in rows)
+    return (
+        f"growth, {first.family} {first.task}: {1e9 * per_arm[0]:.0f} ns per arm at K = {first.arms}, "
+        f"{1e9 * per_arm[1]:.0f} at K = {last.arms}, ratio {per_arm[1] / per_arm[0]:.2f} (wanted at most 2.5), "
+        f"{room[0]:.0f} and {room[1]:.0f} bytes per arm, gaps at most {gaps:.0e}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
