@@ -40,6 +40,7 @@ KERNEL: tuple[Callable[..., Any], ...] = (
     interior.longest_steps,
     interior.shorten_steps,
     interior.back_to_best,
+    interior.repair,
     interior.settle,
     interior.predict,
     interior.move,

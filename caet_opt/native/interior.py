@@ -4,7 +4,7 @@ Connected components of the graph share nothing, so each has its own barrier par
 iterated side by side, and a component that is certified rests.
 """
 
-from math import exp, inf, isfinite
+from math import exp, inf, isfinite, log
 
 from caet_opt.families.numerics import Array
 from caet_opt.native.factor import back_solve, factorise
@@ -58,6 +58,9 @@ LEAST_SLACK = 1e-17
 
 #: Proximal slack of Newton's method on the binding pairs.
 SETTLING_SLACK = 1e-6
+
+#: Rounds of repair of a point that stalled.
+REPAIRS = 20
 
 #: Iterations without progress of the certificate after which a component is given up, and after which one that is
 #: good enough is left as it is.
@@ -135,6 +138,8 @@ def iterate(
             status = CERTIFIED if gap <= tolerance else STALLED
             break
         step += 1
+    if status == STALLED and repair(data, plan, work, tolerance):
+        status = CERTIFIED
     for a in range(y.size):
         y[a] = arms[BEST_Y, a]
     for r in range(z.size):
@@ -238,6 +243,26 @@ def back_to_best(data: Data, plan: Plan, work: Work) -> None:
     bound(data, plan, work)
 
 
+def repair(data: Data, plan: Plan, work: Work, tolerance: float) -> bool:
+    """Raise the effort of arms whose load exceeds their cost, until all is certified; False when it never is.
+
+    The lower bound is divided by the largest ratio of load to cost. For an arm that costs next to nothing, more
+    effort lowers that ratio and hardly changes anything else.
+    """
+    given, arms = data.arms, work.arms
+    back_to_best(data, plan, work)
+    for _ in range(REPAIRS):
+        for a in range(arms.shape[1]):
+            if arms[LOAD, a] > given[COST, a] * arms[EFFORT, a]:
+                arms[Y, a] += log(arms[LOAD, a] / (given[COST, a] * arms[EFFORT, a]))
+        if not evaluate(data, work):
+            return False
+        bound(data, plan, work)
+        if keep_best(data, plan, work) <= tolerance:
+            return True
+    return False
+
+
 def settle(data: Data, plan: Plan, work: Work) -> bool:
     """One step of Newton's method on the binding pairs, ``F_e = 0``, with a vanishing proximal term."""
     arms, rows, parts = work.arms, work.rows, work.parts
@@ -275,6 +300,11 @@ def newton(data: Data, plan: Plan, work: Work, attempt: int, tolerance: float, t
             rows[AIM, r] = 0.2 * parts[PRODUCT, plan.part[r]] / parts[COUNT, plan.part[r]]
     else:
         predict(data, plan, work)
+    # Products smaller than the gap that is asked for only make the matrix worse.
+    enough = 0.1 * target if attempt == 0 else 0.01 * tolerance
+    for r in range(rows.shape[1]):
+        k = plan.part[r]
+        rows[AIM, r] = max(rows[AIM, r], enough * parts[UPPER, k] / parts[COUNT, k])
     direction(data, plan, work)
     longest_steps(plan, work)
     shorten_steps(data, plan, work, attempt, tolerance, target)
