@@ -94,4 +94,5 @@ def panel(axis: Any, rows: Sequence[Timed]) -> None:
         )
     axis.set_xscale("log")
     axis.set_yscale("log")
+    axis.xaxis.set_minor_formatter("")
     axis.grid(True, which="major", color="0.9", linewidth=0.6)

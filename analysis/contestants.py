@@ -21,7 +21,7 @@ from caet_opt.native.interior import CERTIFIED
 from caet_opt.native.records import Data, Plan, Work, make_work
 from caet_opt.problem import Problem, pose
 
-#: Relative size of the change after which a warm start is tried.
+#: Relative size (standard deviation) of the change after which a warm start is tried.
 PERTURBATION = 1e-3
 
 #: The gap at which native stops, and Clarabel's tolerances.
@@ -51,6 +51,7 @@ class Entry:
     instance : what is solved, which for a warm start is not the instance that was solved before
     solves : how many times one call solves
     bytes : of the arrays that the native kernel works on
+    remark : what the solver itself says about the outcome of a call, where that is of interest
     """
 
     instance: Instance
@@ -58,6 +59,7 @@ class Entry:
     point: Callable[[Any], Point]
     solves: int = 1
     bytes: int | None = None
+    remark: Callable[[Any], str] = lambda outcome: ""
 
 
 # instances
@@ -82,10 +84,10 @@ def from_gaps(family: str, task: str, start: float, gaps: Array, costs: Array) -
 
 
 def perturbed(instance: Instance, seed: int = 7) -> Instance:
-    """Every cost and every gap between neighbouring means changed by one part in a thousand, up or down."""
+    """Every cost and every gap between neighbouring means changed by about one part in a thousand, up or down."""
     rng = np.random.default_rng(seed)
     means, costs = np.array(instance.model.means), np.array(instance.model.costs)
-    factors = 1.0 + PERTURBATION * rng.choice([-1.0, 1.0], size=(2, len(means)))
+    factors = 1.0 + PERTURBATION * rng.standard_normal((2, len(means)))
     gaps = np.diff(means) * factors[0, 1:]
     return from_gaps(str(instance.model.family), instance.task.name, float(means[0]), gaps, costs * factors[1])
 
@@ -168,7 +170,7 @@ def native_public(instance: Instance) -> Entry:
 
 
 def clarabel_api(instance: Instance) -> Entry:
-    """Clarabel without CVXPY: built once for the perturbed numbers, then given those of the instance by `update`."""
+    """Clarabel without CVXPY: built once, then given all numbers of the instance anew by `update`."""
     import clarabel
     import cvxpy as cp
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
@@ -177,22 +179,20 @@ def clarabel_api(instance: Instance) -> Entry:
     from caet_opt.programs.conic import ConicProgram
 
     program = ConicProgram(instance.problem.shape)
-    program.update(perturbed(instance).problem)
-    before, _, _ = program.problem.get_problem_data(cp.CLARABEL)
     scale = program.update(instance.problem)
-    data, chain, inverse = program.problem.get_problem_data(cp.CLARABEL, solver_opts={"accept_unknown": True})
+    data, chain, inverse = program.problem.get_problem_data(
+        cp.CLARABEL, ignore_dpp=True, solver_opts={"accept_unknown": True}
+    )
     settings = clarabel.DefaultSettings()
     for option, value in {**CLARABEL_OPTIONS, "time_limit": TIME_LIMIT}.items():
         setattr(settings, option, value)
     settings.verbose = settings.presolve_enable = False
-    size = len(before["c"])
-    cones = dims_to_solver_cones(before["dims"])
-    first, second = csc_matrix(before["A"]), csc_matrix(data["A"])
-    solver = clarabel.DefaultSolver(csc_matrix((size, size)), before["c"], first, before["b"], cones, settings)
-    assert np.array_equal(first.indices, second.indices)
+    costs, matrix, right = data["c"], csc_matrix(data["A"]), data["b"]
+    nothing = csc_matrix((len(costs), len(costs)))
+    solver = clarabel.DefaultSolver(nothing, costs, matrix, right, dims_to_solver_cones(data["dims"]), settings)
 
     def call() -> Any:
-        solver.update(q=data["c"], A=second.data, b=data["b"])
+        solver.update(q=costs, A=matrix.data, b=right)
         return solver.solve()
 
     def point(solution: Any) -> Point:
@@ -200,19 +200,23 @@ def clarabel_api(instance: Instance) -> Entry:
             program.problem.unpack_results(solution, chain, inverse)
         except cp.SolverError as error:
             raise SolverError(f"Clarabel: {solution.status}") from error
+        if program.x.value is None:
+            raise SolverError(f"Clarabel: {solution.status}")
         effort = scale.effort * np.maximum(program.x.value, 0.0)
         return Point(effort, np.maximum(program.multipliers(), 0.0))
 
-    return Entry(instance, call, point)
+    return Entry(instance, call, point, remark=lambda solution: f"says {solution.status}")
 
 
-def solve_conic(program: Any, problem: Problem) -> Point:
+def solve_conic(program: Any, problem: Problem, **options: Any) -> Point:
     """Update a CVXPY program, solve it by Clarabel, read off the point."""
     import cvxpy as cp
 
     scale = program.update(problem)
     try:
-        program.problem.solve(solver=cp.CLARABEL, accept_unknown=True, time_limit=TIME_LIMIT, **CLARABEL_OPTIONS)
+        program.problem.solve(
+            solver=cp.CLARABEL, accept_unknown=True, time_limit=TIME_LIMIT, **CLARABEL_OPTIONS, **options
+        )
     except cp.SolverError as error:
         raise SolverError(f"Clarabel: {error}") from error
     if program.x.value is None:
@@ -229,11 +233,15 @@ def cvxpy_dpp(instance: Instance) -> Entry:
 
 
 def cvxpy_rebuilt(instance: Instance) -> Entry:
-    """What most scripts do: the problem is written down anew for every solve."""
+    """What most scripts do: the problem is written down anew for every solve, its numbers constants."""
     from caet_opt.programs.conic import ConicProgram
 
     problem = instance.problem
-    return Entry(instance, lambda: solve_conic(ConicProgram(problem.shape), problem), lambda point: point)
+
+    def call() -> Point:
+        return solve_conic(ConicProgram(problem.shape), problem, ignore_dpp=True)
+
+    return Entry(instance, call, lambda point: point)
 
 
 def ipopt_entry(instance: Instance, backend: str, start: Point | None = None) -> Entry:

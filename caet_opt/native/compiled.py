@@ -2,7 +2,8 @@
 
 import marshal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from threading import Timer
@@ -15,8 +16,11 @@ from caet_opt.families import Bernoulli, Exponential, Family, Gamma, Gaussian, G
 from caet_opt.native import divergences, factor, instance, interior, records, terms
 from caet_opt.native.elimination import columns, integers, plan_elimination
 
+Kernel = dict[str, Callable[..., Any]]
+Sources = tuple[Callable[..., Any], ...]
+
 #: Every function of the kernel, callees first.
-KERNEL: tuple[Callable[..., Any], ...] = (
+KERNEL: Sources = (
     divergences.kl_div,
     divergences.mixture_divergence,
     divergences.variance,
@@ -51,6 +55,8 @@ KERNEL: tuple[Callable[..., Any], ...] = (
     instance.first_guess,
     instance.certify_pairs,
     instance.rescale,
+    instance.make_room,
+    instance.solve_in_room,
     instance.solve_instance,
 )
 
@@ -67,8 +73,6 @@ FAMILY_CODES: dict[type[Family], int] = {
 
 #: Seconds of interpreted solving in a process after which compiling is worth it, and what an edge takes.
 INTERPRETED_BUDGET, SECONDS_PER_EDGE = 2.0, 5e-4
-
-Kernel = dict[str, Callable[..., Any]]
 
 _spent = 0.0
 _compiled: Kernel | None = None
@@ -95,33 +99,46 @@ def compiled_kernel() -> Kernel:
     """The kernel for the shipped families: from numba's cache on disk, or compiled now, which is said once."""
     global _compiled
     if _compiled is None:
-        notice = Timer(2.0, lambda: print("caet-opt: compiling the native solver, once ...", file=sys.stderr))
-        notice.daemon = True
-        notice.start()
-        try:
+        with announced("the native solver"):
             _compiled = compile_kernel()
-        finally:
-            notice.cancel()
     return _compiled
+
+
+@contextmanager
+def announced(what: str) -> Iterator[None]:
+    """Say that something is being compiled, if it takes more than two seconds."""
+    notice = Timer(2.0, lambda: print(f"caet-opt: compiling {what}, once ...", file=sys.stderr))
+    notice.daemon = True
+    notice.start()
+    try:
+        yield
+    finally:
+        notice.cancel()
 
 
 def compile_kernel() -> Kernel:
     """Compile every function of the kernel by solving a small instance."""
-    import numba
-
-    functions: Kernel = {}
-    for source in KERNEL:
-        copy = rebound(source, functions)
-        copy.__qualname__ += f"_{fingerprint()}"
-        functions[source.__name__] = numba.njit(cache=True, error_model="numpy")(copy)
+    functions = compile_functions(KERNEL, {})
     exercise(functions["solve_instance"])
     return functions
 
 
-def fingerprint() -> str:
-    """A name for this version of the whole kernel: numba's cache would notice a change in a function, not in its
-    callees."""
-    return sha256(b"".join(marshal.dumps(source.__code__, 2) for source in KERNEL)).hexdigest()[:12]
+def compile_functions(sources: Sources, known: Kernel) -> Kernel:
+    """The functions under numba, calling each other and the known ones; callees come first."""
+    import numba
+
+    functions, mark = dict(known), fingerprint(sources)
+    for source in sources:
+        copy = rebound(source, functions)
+        copy.__qualname__ += f"_{mark}"
+        functions[source.__name__] = numba.njit(cache=True, error_model="numpy")(copy)
+    return functions
+
+
+def fingerprint(sources: Sources) -> str:
+    """A name for this version of all the functions together with the kernel: numba's cache would notice a change in a
+    function, not in its callees."""
+    return sha256(b"".join(marshal.dumps(f.__code__, 2) for f in (*KERNEL, *sources))).hexdigest()[:12]
 
 
 def exercise(solve_instance: Callable[..., Any]) -> None:

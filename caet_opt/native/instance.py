@@ -8,7 +8,7 @@ import numpy as np
 from caet_opt.families.numerics import Array
 from caet_opt.native.divergences import mixture_divergence, variance
 from caet_opt.native.interior import minimise
-from caet_opt.native.records import COST, MEAN, RATE, Data, Integers, Plan, make_work
+from caet_opt.native.records import COST, MEAN, RATE, Data, Integers, Plan, Work, make_work
 
 #: The instance needs the general path: a tie, a number outside double precision, or an infinite divergence.
 IRREGULAR = 3
@@ -49,12 +49,51 @@ def solve_instance(
 
     The effort costs the upper bound and the weights sum to it.
     """
+    room = make_room(means.size, layout, plan)
+    return solve_in_room(
+        family, means, costs, dispersions, layout, plan, effort, weights, warm, tolerance, target, limit, room
+    )
+
+
+class Room(NamedTuple):
+    """Where `solve_in_room` works: the instance, the nearest free arms' pairs, the iterate, loads, and the rest."""
+
+    arms: Array
+    nearest: Integers
+    y: Array
+    z: Array
+    load: Array
+    work: Work
+
+
+def make_room(arms: int, layout: Layout, plan: Plan) -> Room:
+    """Room for instances of a layout."""
+    n, edges = layout.labels.size, layout.ends.shape[1]
+    work = make_work(n, edges, plan.cores.size, plan.parts)
+    return Room(np.zeros((3, n)), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(edges + n), np.zeros(arms), work)
+
+
+def solve_in_room(
+    family: int,
+    means: Array,
+    costs: Array,
+    dispersions: Array,
+    layout: Layout,
+    plan: Plan,
+    effort: Array,
+    weights: Array,
+    warm: bool,
+    tolerance: float,
+    target: float,
+    limit: int,
+    room: Room,
+) -> tuple[int, int, float, float]:
+    """`solve_instance` without allocating."""
     n, edges = layout.labels.size, layout.ends.shape[1]
     for p in range(layout.pairs.shape[1]):
         if means[layout.pairs[0, p]] == means[layout.pairs[1, p]]:
             return IRREGULAR, 0, 0.0, inf
-    arms, nearest = np.zeros((3, n)), np.zeros(n, dtype=np.int64)
-    y, z = np.zeros(n), np.zeros(edges + n)
+    arms, nearest, y, z = room.arms, room.nearest, room.y, room.z
     data = Data(family, arms, layout.ends)
     fill(data, means, costs, dispersions, layout, nearest)
     if not first_guess(data, y):
@@ -63,16 +102,16 @@ def solve_instance(
         for a in range(n):
             label = layout.labels[a]
             y[a] = log(effort[label] / dispersions[label])
-            if arms[RATE, a] > 0.0:
-                z[edges + a] = weights[nearest[a]]
+            z[edges + a] = weights[nearest[a]] if arms[RATE, a] > 0.0 else 0.0
         for e in range(edges):
             z[e] = weights[layout.edge_pairs[e]]
-    work = make_work(n, edges, plan.cores.size, plan.parts)
-    status, steps, _, upper = minimise(data, plan, y, z, warm, tolerance, target, limit, work)
+    status, steps, _, upper = minimise(data, plan, y, z, warm, tolerance, target, limit, room.work)
     if not isfinite(upper):
         return IRREGULAR, steps, 0.0, inf
-    effort[:] = 0.0
-    weights[:] = 0.0
+    for a in range(effort.size):
+        effort[a] = 0.0
+    for p in range(weights.size):
+        weights[p] = 0.0
     for a in range(n):
         label = layout.labels[a]
         effort[label] = exp(y[a]) * dispersions[label]
@@ -80,7 +119,7 @@ def solve_instance(
             weights[nearest[a]] = z[edges + a]
     for e in range(edges):
         weights[layout.edge_pairs[e]] = z[e]
-    lower, upper = certify_pairs(family, means, costs, dispersions, layout.pairs, effort, weights)
+    lower, upper = certify_pairs(family, means, costs, dispersions, layout.pairs, effort, weights, room.load)
     rescale(costs, effort, weights, upper)
     return status, steps, lower, upper
 
@@ -138,10 +177,18 @@ def first_guess(data: Data, y: Array) -> bool:
 
 
 def certify_pairs(
-    family: int, means: Array, costs: Array, dispersions: Array, pairs: Integers, effort: Array, weights: Array
+    family: int,
+    means: Array,
+    costs: Array,
+    dispersions: Array,
+    pairs: Integers,
+    effort: Array,
+    weights: Array,
+    load: Array,
 ) -> tuple[float, float]:
     """Lower and upper bound on T* from any effort and weights: `caet_opt.certificate.certify`, pair by pair."""
-    load = np.zeros(means.size)
+    for a in range(load.size):
+        load[a] = 0.0
     least, mass = inf, 0.0
     for p in range(pairs.shape[1]):
         a, b = pairs[0, p], pairs[1, p]

@@ -1,6 +1,6 @@
 """CAET as an object that asks for an arm and is told what came of it."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -15,12 +15,10 @@ from caet_opt.model import BanditModel, check_costs
 from caet_opt.profiles import Profile, find_profile
 from caet_opt.result import CharacteristicTime
 from caet_opt.tasks import Pair, Task
+from caet_opt.thresholds import Threshold
 from caet_opt.tracking import rules
 from caet_opt.tracking.parameters import Parameters
 from caet_opt.tracking.state import State
-
-#: A threshold: round, pulls of the two arms of a pair, to the evidence that the pair needs.
-Threshold = Callable[[int, int, int], float]
 
 #: Gap to which the target of a round is solved.
 TARGET_TOLERANCE = 1e-8
@@ -62,7 +60,7 @@ class Caet:
     parameters
         Confidence, exponents, tracking rule and where costs come from.
     threshold
-        The evidence that a pair needs, by round and pulls of its two arms.
+        The evidence that a pair needs; see `caet_opt.thresholds.make_threshold`.
     costs
         The costs of the arms, when they are known.
     solver
@@ -140,7 +138,9 @@ class Caet:
             answer=answer,
             pairs=pairs,
             evidence=self._evidence(pairs, means),
-            thresholds=np.array([self.threshold(state.round, state.counts[a], state.counts[b]) for a, b in pairs]),
+            thresholds=np.array(
+                [self.threshold.value(state.round, state.counts[a], state.counts[b]) for a, b in pairs]
+            ),
             costs=costs,
             target=target,
             projected=rules.project(target, rules.exploration_floor(self.arms, state.round)),
@@ -161,7 +161,7 @@ class Caet:
             raise InputError(f"reward {reward!r} is not a finite number")
         paid = self._paid(arm, cost)
         state = self.state
-        self.state = State(
+        absorbed = State(
             state.round + 1,
             tuple(count + (other == arm) for other, count in enumerate(state.counts)),
             added(state.reward_sums, arm, float(reward)),
@@ -169,11 +169,33 @@ class Caet:
             state.cumulated_target,
             state.total_cost + paid,
         )
+        self.continue_from(absorbed, complete=False)
+
+    def continue_from(self, state: State, complete: bool = True) -> None:
+        """Go on from a state; an incomplete one has yet to add its own round's target to the cumulated one."""
+        self.state = state
         self.__dict__.pop("_diagnose", None)
-        uniform = np.full(self.arms, 1.0 / self.arms)
-        step = self._diagnose.projected if self._explored else uniform
-        cumulated = (np.array(state.cumulated_target) + step).tolist()
-        self.state = replace(self.state, cumulated_target=tuple(cumulated))
+        if not complete:
+            uniform = np.full(self.arms, 1.0 / self.arms)
+            step = self._diagnose.projected if self._explored else uniform
+            cumulated = (np.array(state.cumulated_target) + step).tolist()
+            self.state = replace(state, cumulated_target=tuple(cumulated))
+
+    def pattern(self) -> tuple[type[Family], tuple[Pair, ...], tuple[bool, ...]] | None:
+        """Family, pairs and costly arms of the present target; None where a rule other than the solver sets it."""
+        if not self._explored:
+            return None
+        means, now = self.state.means(), self._diagnose
+        if any(means[a] == means[b] for a, b in now.pairs):
+            return None
+        return type(self.family), now.pairs, tuple((now.costs > 0).tolist())
+
+    def last_solution(self) -> tuple[Array, Array] | None:
+        """Effort and multipliers of the last solve, if it was for the present pairs and costly arms."""
+        last, now = self._previous, self._diagnose
+        if last is None or last.pairs != now.pairs or not np.all((last.effort > 0) | (now.costs == 0)):
+            return None
+        return last.effort, last.multipliers
 
     def _paid(self, arm: int, cost: float | None) -> float:
         if self.parameters.costs == "observed":

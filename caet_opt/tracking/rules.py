@@ -16,6 +16,7 @@ import numpy as np
 
 from caet_opt.families.numerics import Array
 from caet_opt.tasks import Pair
+from caet_opt.tracking.kernel import project_into
 
 
 def drop_negligible_costs(costs: Array, negligible: float) -> Array:
@@ -51,21 +52,10 @@ def exploration_floor(arms: int, round_: int) -> float:
 
 
 def project(target: Array, floor: float) -> Array:
-    """L-infinity projection on ``{u : u_a >= floor, sum u = 1}``: ``max(u - s, floor)`` with s so that it sums to one.
-
-    With the k largest entries above the floor, ``s = (their sum + (K - k) floor - 1) / k``; k is the largest for which
-    the k-th largest entry stays above it.
-    """
-    arms = len(target)
-    ordered = np.sort(target)[::-1]
-    partial, shift = 0.0, 0.0
-    for k in range(1, arms + 1):
-        partial += ordered[k - 1]
-        candidate = (partial + (arms - k) * floor - 1.0) / k
-        if ordered[k - 1] - candidate < floor:
-            break
-        shift = candidate
-    return np.maximum(target - shift, floor)
+    """L-infinity projection on ``{u : u_a >= floor, sum u = 1}``: `caet_opt.tracking.kernel.project_into`."""
+    projected = np.empty_like(target)
+    project_into(target, floor, projected)
+    return projected
 
 
 def next_by_cumulated_target(cumulated: Array, counts: Array) -> int:
@@ -76,6 +66,6 @@ def next_by_cumulated_target(cumulated: Array, counts: Array) -> int:
 def next_by_present_target(target: Array, counts: Array, round_: int) -> int:
     """D-tracking: the least pulled arm below ``sqrt(t) - K / 2`` pulls, else the one that lags most."""
     least = int(np.argmin(counts))
-    if counts[least] < max(np.sqrt(round_) - 0.5 * len(counts), 0.0) or counts[least] == 0:
+    if counts[least] < np.sqrt(round_) - 0.5 * len(counts):
         return least
     return int(np.argmax(round_ * target - counts))

@@ -1,0 +1,47 @@
+"""What each arm will bring, drawn in blocks from a generator of its own.
+
+The i-th pull of an arm brings the same reward and cost whatever was pulled in between, so that two loops which make
+the same decisions see the same experiment.
+"""
+
+import numpy as np
+
+from caet_opt.model import BanditModel
+from caet_opt.tracking.kernel import Streams
+
+#: Draws per arm and block.
+BLOCK = 4096
+
+
+class ArmStreams:
+    """Rewards and costs of every arm of a model, from one seed."""
+
+    def __init__(self, model: BanditModel, seed: np.random.SeedSequence) -> None:
+        arms = len(model.means)
+        self.model = model
+        self._generators = [np.random.default_rng(child) for child in seed.spawn(arms)]
+        self.buffers = Streams(
+            np.zeros((arms, BLOCK)),
+            np.repeat(np.array(model.costs)[:, None], BLOCK, axis=1),
+            np.zeros(arms, dtype=np.int64),
+        )
+        for arm in range(arms):
+            self.refill(arm)
+
+    def refill(self, arm: int) -> None:
+        """Draw the arm's next block."""
+        self.buffers.rewards[arm] = self.model.sample(self._generators[arm], arm, BLOCK)
+        self.buffers.cursor[arm] = 0
+
+    def refill_used(self) -> None:
+        """Draw a new block for every arm whose last one is used up."""
+        for arm in np.flatnonzero(self.buffers.cursor >= BLOCK):
+            self.refill(int(arm))
+
+    def draw(self, arm: int) -> tuple[float, float]:
+        """The arm's next reward and cost."""
+        if self.buffers.cursor[arm] >= BLOCK:
+            self.refill(arm)
+        position = self.buffers.cursor[arm]
+        self.buffers.cursor[arm] += 1
+        return float(self.buffers.rewards[arm, position]), float(self.buffers.spending[arm, position])
