@@ -228,7 +228,8 @@ def warm_slacks(plan: Plan, work: Work) -> None:
         if rows[LEVEL, r] < inf:
             k = plan.part[r]
             mu = 0.1 * (parts[UPPER, k] - parts[LOWER, k]) / parts[COUNT, k]
-            rows[S, r] = max(rows[LEVEL, r], min(mu / max(rows[Z, r], 1e-30 * parts[UPPER, k]), 0.3))
+            slack = min(mu / max(rows[Z, r], 1e-30 * parts[UPPER, k]), 0.3)
+            rows[S, r] = max(rows[LEVEL, r], slack, LEAST_SLACK)
             rows[Z, r] = max(rows[Z, r], mu / rows[S, r])
 
 

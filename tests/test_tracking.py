@@ -1,0 +1,289 @@
+"""CAET: its rules, its guarantees along trajectories, its state, and its two loops."""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import FAMILIES, TASKS, random_instance
+from scipy.optimize import brentq, linprog
+
+from caet_opt import BanditModel, Bernoulli, Gaussian, InputError, parse_task
+from caet_opt.thresholds import make_threshold
+from caet_opt.tracking import rules
+from caet_opt.tracking.caet import Caet
+from caet_opt.tracking.loops import run_compiled, run_reference
+from caet_opt.tracking.parameters import Parameters
+from caet_opt.tracking.state import State
+from caet_opt.tracking.streams import ArmStreams
+
+
+def caet_on(model, task, log_inv_delta=10.0, threshold="customary", solver="native", **options):
+    """CAET for a model with known costs unless told otherwise."""
+    parameters = Parameters(log_inv_delta, **options)
+    arms = len(model.means)
+    return Caet(
+        parse_task(task) if isinstance(task, str) else task,
+        model.family,
+        arms,
+        parameters,
+        make_threshold(threshold, model.family, arms, log_inv_delta),
+        costs=model.costs if parameters.costs == "known" else None,
+        solver=solver,
+    )
+
+
+def streams_of(model, seed=0):
+    return ArmStreams(model, np.random.SeedSequence(seed))
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=8), st.floats(0.01, 1))
+def test_projection_is_nearest_in_the_largest_coordinate(raw, share):
+    if sum(raw) == 0:
+        return
+    target, arms = np.array(raw) / sum(raw), len(raw)
+    floor = share / (2 * arms)
+    projected = rules.project(target, floor)
+    assert projected.sum() == pytest.approx(1.0, abs=1e-12)
+    assert projected.min() >= floor
+    # min r  s.t.  |v - u| <= r,  v >= floor,  sum v = 1
+    up = np.hstack([np.eye(arms), -np.ones((arms, 1))])
+    down = np.hstack([-np.eye(arms), -np.ones((arms, 1))])
+    best = linprog(
+        np.append(np.zeros(arms), 1.0),
+        A_ub=np.vstack([up, down]),
+        b_ub=np.concatenate([target, -target]),
+        A_eq=[[1.0] * arms + [0.0]],
+        b_eq=[1.0],
+        bounds=[(floor, None)] * arms + [(0, None)],
+    )
+    assert np.max(np.abs(projected - target)) == pytest.approx(best.fun, abs=1e-6)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("tracking", ["c", "d"])
+def test_forced_exploration_and_tracking_error(family, tracking):
+    rng = np.random.default_rng(FAMILIES.index(family))
+    model, task = random_instance(rng, family, TASKS[FAMILIES.index(family)], 5)
+    algorithm, streams = caet_on(model, task, 1000.0, tracking=tracking), streams_of(model)
+    arms, followed = 5, np.full(5, 0.2)
+    for _ in range(600):
+        arm = algorithm.next_arm()
+        algorithm.observe(arm, *streams.draw(arm))
+        t, counts = algorithm.state.round, np.array(algorithm.state.counts)
+        if tracking == "c":
+            assert counts.min() >= sqrt(t + arms**2) - 2 * arms
+            assert np.max(np.abs(counts - followed)) <= arms * (1 + sqrt(t))
+        elif t > arms:
+            assert counts.min() >= sqrt(t) - arms / 2 - 1
+        seen = counts.min() > 0
+        followed = followed + (algorithm.diagnostics.target if seen else 0.2)
+
+
+def garivier_kaufmann(means):
+    """Track-and-Stop's proportions from its own equations: sum over a of d(mu_1, m_a) / d(mu_a, m_a) = 1."""
+    from scipy.special import rel_entr
+
+    def kl(x, y):
+        return rel_entr(x, y) + rel_entr(1 - x, 1 - y)
+
+    order = np.argsort(means)[::-1]
+    best, others = means[order[0]], [means[a] for a in order[1:]]
+
+    def cost(x, mean):
+        m = (best + x * mean) / (1 + x)
+        return kl(best, m) + x * kl(mean, m)
+
+    def ratio(level):
+        xs = [brentq(lambda x, mean=mean: cost(x, mean) - level, 0, 1e5, xtol=1e-14) for mean in others]
+        ms = [(best + x * mean) / (1 + x) for x, mean in zip(xs, others, strict=True)]
+        return sum(kl(best, m) / kl(mean, m) for m, mean in zip(ms, others, strict=True)) - 1, xs
+
+    top = min(kl(best, mean) for mean in others)
+    level = brentq(lambda value: ratio(value)[0], 1e-9 * top, (1 - 1e-3) * top, xtol=1e-16)
+    weights = np.zeros(len(means))
+    weights[order] = [1.0, *ratio(level)[1]]
+    return weights / weights.sum()
+
+
+def test_with_unit_costs_it_is_track_and_stop():
+    model = BanditModel(Bernoulli(), [0.5, 0.45, 0.3, 0.2], [1, 1, 1, 1])
+    algorithm, streams = caet_on(model, "best-arm"), streams_of(model, 3)
+    compared = 0
+    for _ in range(300):
+        arm = algorithm.next_arm()
+        algorithm.observe(arm, *streams.draw(arm))
+        means = algorithm.state.means()
+        apart = np.min(np.diff(np.sort(means)))
+        if min(algorithm.state.counts) > 3 and apart > 0.01 and 0 < means.min() <= means.max() < 1:
+            np.testing.assert_allclose(algorithm.diagnostics.target, garivier_kaufmann(means), atol=1e-5)
+            compared += 1
+    assert compared > 100
+
+
+def test_two_free_arms_share_the_rounds():
+    model = BanditModel(Gaussian(), [3.0, 2.0, 1.0, 0.0], [0.0, 1.0, 0.0, 2.0])
+    algorithm = caet_on(model, "ranking", 500.0)
+    assert run_compiled(algorithm, streams_of(model), 10**6)
+    shares = np.array(algorithm.state.counts) / algorithm.state.round
+    alpha = algorithm.parameters.zero_cost_share
+    np.testing.assert_allclose(shares[[0, 2]], alpha / 2, atol=0.01)
+    np.testing.assert_allclose(alpha, 1 - 500.0**-0.4)
+
+
+class TestRules:
+    """What the paper leaves out; numbers as in `caet_opt.tracking.rules`."""
+
+    def test_1_every_arm_is_pulled_once_in_order(self):
+        model = BanditModel(Gaussian(), [1.0, 2.0, 3.0], [1, 1, 1])
+        for tracking in ("c", "d"):
+            algorithm, streams = caet_on(model, "ranking", tracking=tracking), streams_of(model)
+            pulled = []
+            for _ in range(3):
+                pulled.append(algorithm.next_arm())
+                algorithm.observe(pulled[-1], *streams.draw(pulled[-1]))
+            assert pulled == [0, 1, 2]
+            assert not caet_on(model, "ranking").stopped
+
+    def test_2_ties_are_sampled_first(self):
+        pairs, means = [(0, 1), (1, 2)], np.array([0.5, 0.5, 0.1])
+        assert rules.tied_target(pairs, means, np.array([1.0, 1.0, 1.0])).tolist() == [0.5, 0.5, 0.0]
+        assert rules.tied_target(pairs, means, np.array([0.0, 1.0, 1.0])).tolist() == [0.0, 1.0, 0.0]
+        assert rules.tied_target(pairs, means, np.array([0.0, 0.0, 1.0])).tolist() == [0.5, 0.5, 0.0]
+
+    def test_2_a_bernoulli_run_survives_its_ties(self):
+        model = BanditModel(Bernoulli(), [0.6, 0.5, 0.4], [1, 1, 1])
+        algorithm, streams = caet_on(model, "ranking"), streams_of(model)
+        ties = 0
+        for _ in range(100):
+            arm = algorithm.next_arm()
+            algorithm.observe(arm, *streams.draw(arm))
+            ties += len(set(algorithm.state.means().tolist())) < 3
+        assert ties > 3
+
+    def test_3_boundary_of_the_family(self):
+        algorithm = caet_on(BanditModel(Bernoulli(), [0.5, 0.4], [1, 0]), "best-arm")
+        algorithm.observe(0, 1.0)
+        algorithm.observe(1, 0.0)
+        np.testing.assert_allclose(algorithm.diagnostics.target, [0.0, 1.0])
+        assert np.all(np.isfinite(algorithm.diagnostics.evidence))
+
+    def test_4_every_arm_or_no_arm_free(self):
+        support, u = [0, 1, 2], np.array([0.0, 0.25, 0.75])
+        assert rules.shared_target(u, np.array([1.0, 1.0, 1.0]), support, 0.9).tolist() == [0.0, 0.25, 0.75]
+        shared = rules.shared_target(u, np.array([0.0, 1.0, 1.0]), support, 0.9)
+        np.testing.assert_allclose(shared, [0.9, 0.025, 0.075])
+        np.testing.assert_allclose(rules.shared_target(0 * u, np.zeros(3), support, 0.9), [1 / 3] * 3)
+
+    def test_4_negligible_costs_count_as_zero(self):
+        parameters = Parameters(100.0, costs="gaps")
+        assert parameters.negligible_cost == pytest.approx(0.1 * 100.0**-0.1)
+        kept = rules.drop_negligible_costs(np.array([0.0, 0.06, 0.07]), parameters.negligible_cost)
+        assert kept.tolist() == [0.0, 0.0, 0.07]
+
+    def test_5_the_answer_may_change(self):
+        model = BanditModel(Gaussian(), [0.1, 0.0], [1, 1])
+        algorithm = caet_on(model, "best-arm")
+        answers = []
+        for arm, reward in ((0, 0.0), (1, 1.0), (0, 3.0), (1, 0.0)):
+            algorithm.observe(arm, reward)
+            answers.append(None if min(algorithm.state.counts) == 0 else algorithm.answer)
+        assert answers == [None, 1, 0, 0]
+
+
+def test_a_restored_state_makes_the_same_decisions():
+    model = BanditModel(Gaussian(), [3.0, 4.0, 2.0], "gaps")
+    algorithm, streams = caet_on(model, "ranking", 50.0, costs="gaps"), streams_of(model)
+    run_reference(algorithm, streams, 150)
+    restored = caet_on(model, "ranking", 50.0, costs="gaps")
+    restored.continue_from(State.from_json(algorithm.state.to_json()))
+    assert restored.state == algorithm.state
+    for _ in range(150):
+        arm = algorithm.next_arm()
+        assert restored.next_arm() == arm
+        reward, cost = streams.draw(arm)
+        algorithm.observe(arm, reward, cost)
+        restored.observe(arm, reward, cost)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[1]", '{"round": 1}', State(1, (0, 0), (0.0,) * 2, (0.0,) * 2, (0.5,) * 2, 0.0).to_json(),
+     State(0, (0, 0), (0.0,) * 3, (0.0,) * 2, (0.5,) * 2, 0.0).to_json()],
+)  # fmt: skip
+def test_a_broken_state_is_refused(text):
+    with pytest.raises(InputError):
+        State.from_json(text)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("task", TASKS)
+def test_both_loops_follow_one_trajectory(family, task):
+    rng = np.random.default_rng([5, FAMILIES.index(family), TASKS.index(task)])
+    model, posed = random_instance(rng, family, task, 4)
+    compiled, reference = caet_on(model, posed, 1000.0), caet_on(model, posed, 1000.0)
+    one, two = streams_of(model, 9), streams_of(model, 9)
+    for _ in range(8):
+        run_compiled(compiled, one, 50)
+        run_reference(reference, two, 50)
+        assert compiled.state.counts == reference.state.counts
+        assert compiled.state.reward_sums == reference.state.reward_sums
+        assert compiled.stopped == reference.stopped
+
+
+@pytest.mark.parametrize("tracking", ["c", "d"])
+@pytest.mark.parametrize("costs", ["known", "observed", "gaps"])
+def test_both_loops_agree_for_every_rule(tracking, costs):
+    model = BanditModel(Gaussian(), [3.0, 4.0, 2.0], "gaps")
+    runs = []
+    for loop in (run_compiled, run_reference):
+        algorithm = caet_on(model, "ranking", 20.0, tracking=tracking, costs=costs)
+        assert loop(algorithm, streams_of(model, 4), 20_000)
+        runs.append(algorithm.state)
+    assert runs[0].counts == runs[1].counts
+    assert runs[0].total_cost == pytest.approx(runs[1].total_cost)
+
+
+def test_every_backend_follows_the_same_trajectory(solver):
+    model = BanditModel(Gaussian(), [3.0, 4.0, 2.0], "gaps")
+    native, other = (caet_on(model, "ranking", 20.0, costs="gaps", solver=name) for name in ("native", solver))
+    run_compiled(native, streams_of(model, 2), 150)
+    run_reference(other, streams_of(model, 2), 150)
+    assert other.state.counts == native.state.counts
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"log_inv_delta": 0.0},
+        {"log_inv_delta": float("nan")},
+        {"r": 0.5},
+        {"r": 0.0},
+        {"r_prime": 0.125},
+        {"gamma0": 0.0},
+        {"tracking": "e"},
+        {"costs": "free"},
+    ],
+    ids=str,
+)
+def test_parameters_are_checked(options):
+    with pytest.raises(InputError):
+        Parameters(**{"log_inv_delta": 10.0, **options})
+
+
+def test_outside_the_theory_only_when_told_to():
+    assert Parameters(10.0, r=0.7, outside_theory=True).zero_cost_share == pytest.approx(1 - 10**-0.7)
+
+
+def test_observations_are_checked():
+    model = BanditModel(Gaussian(), [1.0, 0.0], [1, 1])
+    algorithm = caet_on(model, "best-arm", costs="observed")
+    for arm, reward, cost in ((2, 0.0, 1.0), (-1, 0.0, 1.0), (0, float("nan"), 1.0), (0, 0.0, None), (0, 0.0, -1.0)):
+        with pytest.raises(InputError):
+            algorithm.observe(arm, reward, cost)
+    assert algorithm.state.round == 0
+    with pytest.raises(InputError, match="exactly when they are known"):
+        Caet(algorithm.task, Gaussian(), 2, Parameters(10.0), algorithm.threshold)
+    with pytest.raises(InputError, match="observed once"):
+        _ = algorithm.answer
