@@ -2,10 +2,10 @@
 
 import argparse
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.formatting import certified, proportion, relative_deviation, table
+from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, number, requested_model
 from caet_opt.errors import InputError, SolverError
 
 if TYPE_CHECKING:
@@ -20,13 +20,8 @@ proportions, and certify it: the interval that is printed contains T* whatever t
 solver did. The model is a TOML file, or the four flags --family, --means, --costs
 and --task; with a file, --task replaces the file's task."""
 
-EXAMPLES = """\
-grammar:
-  family  gaussian | gaussian:VAR | gaussian:VAR,VAR,... | bernoulli | poisson |
-          exponential | gamma:SHAPE | geometric
-  task    best-arm | ranking | top-arms:M | groups:0,1/2,3,4 | control:ARM |
-          comparisons:0-1,2-3      (arms are counted from 0)
-
+EXAMPLES = f"""\
+{GRAMMAR}
 examples:
   caet-opt solve models/paper-instance-1.toml
   caet-opt solve --family gaussian --means 3,4,2 --costs gaps --task ranking
@@ -36,19 +31,10 @@ examples:
   caet-opt solve models/paper-instance-2.toml --show-program
 """
 
-#: Flags that make up a model; --task may also replace the task of a file.
-MODEL_FLAGS = ("family", "means", "costs", "task")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("model", nargs="?", metavar="MODEL.toml", help="a model file")
-    model = parser.add_argument_group("the model, without a file")
-    model.add_argument("--family", metavar="F", help="reward family, for example gaussian or gamma:2")
-    model.add_argument("--means", nargs="+", metavar="M", help="means, as 3,4,2 or 3 4 2")
-    model.add_argument("--costs", nargs="+", metavar="C", help="costs, in the same way, or: gaps")
-    model.add_argument("--task", metavar="T", help="task, for example ranking or top-arms:2")
-    model.add_argument("--arms", nargs="+", metavar="NAME", help="names of the arms (optional)")
+    add_model_arguments(parser)
     how = parser.add_argument_group("how to solve it")
     how.add_argument("--solver", metavar="NAME|PROFILE.toml", help="a backend or a profile from solvers/")
     how.add_argument("--tolerance", type=number, metavar="X", help="largest certified relative gap (1e-9)")
@@ -91,41 +77,6 @@ def check_combination(arguments: argparse.Namespace) -> None:
         raise InputError(f"--delta must lie strictly between 0 and 1, got {arguments.delta:g}")
 
 
-def requested_model(arguments: argparse.Namespace) -> "ModelFile":
-    """The model of the file or of the flags."""
-    from caet_opt.modelfile import ModelFile, read_model
-    from caet_opt.tasks import parse_task
-
-    if arguments.model is None:
-        return model_of_flags(arguments)
-    given = [f"--{name}" for name in ("family", "means", "costs", "arms") if getattr(arguments, name)]
-    if given:
-        raise InputError(f"give a model file or {', '.join(given)}, not both; only --task can be given with a file")
-    entry = read_model(arguments.model)
-    if arguments.task is None or arguments.task == str(entry.task):
-        return entry
-    return ModelFile(entry.model, parse_task(arguments.task), entry.title, entry.source)
-
-
-def model_of_flags(arguments: argparse.Namespace) -> "ModelFile":
-    """The model that the four flags describe."""
-    missing = [f"--{name}" for name in MODEL_FLAGS if getattr(arguments, name) is None]
-    if len(missing) == len(MODEL_FLAGS):
-        raise InputError("no model given; name a MODEL.toml, or give --family, --means, --costs and --task")
-    if missing:
-        raise InputError(f"missing {', '.join(missing)}; a model without a file needs all four model flags")
-
-    from caet_opt.families import parse_family
-    from caet_opt.model import GAPS, BanditModel
-    from caet_opt.modelfile import ModelFile
-    from caet_opt.tasks import parse_task
-
-    costs = GAPS if arguments.costs == [GAPS] else read_list(arguments.costs, "costs", f" or {GAPS!r}")
-    arms = None if arguments.arms is None else read_names(arguments.arms)
-    model = BanditModel(parse_family(arguments.family), read_list(arguments.means, "means"), costs, arms)
-    return ModelFile(model, parse_task(arguments.task))
-
-
 def solve(entry: "ModelFile", solver: str | None, tolerance: float | None) -> "CharacteristicTime":
     """The characteristic time of a model, by the default solver unless another one is named."""
     from caet_opt.backends import DEFAULT_SOLVER
@@ -152,11 +103,6 @@ def describe_result(result: "CharacteristicTime", entry: "ModelFile", delta: flo
         ]
     lines += [f"solver {result.solver}, {result.iterations} iterations, {1e3 * result.seconds:.1f} ms"]
     return "\n".join(lines)
-
-
-def headline(entry: "ModelFile") -> str:
-    """Task, family and size of a model in one line."""
-    return f"task {entry.task}, family {entry.model.family}, {len(entry.model.means)} arms"
 
 
 def arm_table(result: "CharacteristicTime") -> str:
@@ -273,31 +219,3 @@ def agreement_row(name: str, result: "CharacteristicTime | SolverError") -> list
     low, high = interval.strip("[]").split(", ")
     effort = [f"{result.gap:.1e}", f"{result.solver_gap:.1e}", str(result.iterations)]
     return [name, value, low, high, *effort, f"{1e3 * result.seconds:.1f}"]
-
-
-def number(text: str) -> float:
-    """A number on the command line."""
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a number, got {text.strip()!r}") from None
-
-
-def read_list(words: list[str], what: str, alternative: str = "") -> list[float]:
-    """Numbers separated by commas, by spaces, or by both."""
-    text = " ".join(words).strip()
-    if not text:
-        raise InputError(f"--{what} is empty; give numbers such as 3,4,2{alternative}")
-    numbers = []
-    for item in re.split(r"\s*,\s*|\s+", text):
-        try:
-            numbers.append(float(item))
-        except ValueError:
-            raise InputError(f"--{what} must be numbers such as 3,4,2{alternative}, got {item!r}") from None
-    return numbers
-
-
-def read_names(words: list[str]) -> list[str]:
-    """Names separated by commas, or else one per word."""
-    text = " ".join(words)
-    return [name.strip() for name in text.split(",")] if "," in text else words

@@ -4,33 +4,43 @@ The i-th pull of an arm brings the same reward and cost whatever was pulled in b
 the same decisions see the same experiment.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
+from caet_opt.families.numerics import Array
 from caet_opt.model import BanditModel
 from caet_opt.tracking.kernel import Streams
 
 #: Draws per arm and block.
 BLOCK = 4096
 
+#: Distributions of a pull's cost by name, each with the model's cost as its mean.
+COST_DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, float, int], Array]] = {
+    "constant": lambda rng, mean, size: np.full(size, mean),
+    "exponential": lambda rng, mean, size: rng.exponential(mean, size),
+    "uniform": lambda rng, mean, size: rng.uniform(0.0, 2.0 * mean, size),
+    "bernoulli": lambda rng, mean, size: rng.binomial(1, mean, size).astype(float),
+}
+
 
 class ArmStreams:
     """Rewards and costs of every arm of a model, from one seed."""
 
-    def __init__(self, model: BanditModel, seed: np.random.SeedSequence) -> None:
+    def __init__(self, model: BanditModel, seed: np.random.SeedSequence, cost_distribution: str = "constant") -> None:
         arms = len(model.means)
         self.model = model
         self._generators = [np.random.default_rng(child) for child in seed.spawn(arms)]
-        self.buffers = Streams(
-            np.zeros((arms, BLOCK)),
-            np.repeat(np.array(model.costs)[:, None], BLOCK, axis=1),
-            np.zeros(arms, dtype=np.int64),
-        )
+        self._cost_generators = [np.random.default_rng(child) for child in seed.spawn(arms)]
+        self._draw_costs = COST_DISTRIBUTIONS[cost_distribution]
+        self.buffers = Streams(np.zeros((arms, BLOCK)), np.zeros((arms, BLOCK)), np.zeros(arms, dtype=np.int64))
         for arm in range(arms):
             self.refill(arm)
 
     def refill(self, arm: int) -> None:
         """Draw the arm's next block."""
         self.buffers.rewards[arm] = self.model.sample(self._generators[arm], arm, BLOCK)
+        self.buffers.spending[arm] = self._draw_costs(self._cost_generators[arm], self.model.costs[arm], BLOCK)
         self.buffers.cursor[arm] = 0
 
     def refill_used(self) -> None:

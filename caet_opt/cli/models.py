@@ -1,0 +1,100 @@
+"""The model that a command is about: a file, or the four flags; what the commands about one model share."""
+
+import argparse
+import re
+from typing import TYPE_CHECKING
+
+from caet_opt.errors import InputError
+
+if TYPE_CHECKING:
+    from caet_opt.modelfile import ModelFile
+
+GRAMMAR = """\
+grammar:
+  family  gaussian | gaussian:VAR | gaussian:VAR,VAR,... | bernoulli | poisson |
+          exponential | gamma:SHAPE | geometric
+  task    best-arm | ranking | top-arms:M | groups:0,1/2,3,4 | control:ARM |
+          comparisons:0-1,2-3      (arms are counted from 0)
+"""
+
+#: Flags that make up a model; --task may also replace the task of a file.
+MODEL_FLAGS = ("family", "means", "costs", "task")
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that describe the model."""
+    parser.add_argument("model", nargs="?", metavar="MODEL.toml", help="a model file")
+    model = parser.add_argument_group("the model, without a file")
+    model.add_argument("--family", metavar="F", help="reward family, for example gaussian or gamma:2")
+    model.add_argument("--means", nargs="+", metavar="M", help="means, as 3,4,2 or 3 4 2")
+    model.add_argument("--costs", nargs="+", metavar="C", help="costs, in the same way, or: gaps")
+    model.add_argument("--task", metavar="T", help="task, for example ranking or top-arms:2")
+    model.add_argument("--arms", nargs="+", metavar="NAME", help="names of the arms (optional)")
+
+
+def requested_model(arguments: argparse.Namespace) -> "ModelFile":
+    """The model of the file or of the flags."""
+    from caet_opt.modelfile import ModelFile, read_model
+    from caet_opt.tasks import parse_task
+
+    if arguments.model is None:
+        return model_of_flags(arguments)
+    given = [f"--{name}" for name in ("family", "means", "costs", "arms") if getattr(arguments, name)]
+    if given:
+        raise InputError(f"give a model file or {', '.join(given)}, not both; only --task can be given with a file")
+    entry = read_model(arguments.model)
+    if arguments.task is None or arguments.task == str(entry.task):
+        return entry
+    return ModelFile(entry.model, parse_task(arguments.task), entry.title, entry.source)
+
+
+def model_of_flags(arguments: argparse.Namespace) -> "ModelFile":
+    """The model that the four flags describe."""
+    missing = [f"--{name}" for name in MODEL_FLAGS if getattr(arguments, name) is None]
+    if len(missing) == len(MODEL_FLAGS):
+        raise InputError("no model given; name a MODEL.toml, or give --family, --means, --costs and --task")
+    if missing:
+        raise InputError(f"missing {', '.join(missing)}; a model without a file needs all four model flags")
+
+    from caet_opt.families import parse_family
+    from caet_opt.model import GAPS, BanditModel
+    from caet_opt.modelfile import ModelFile
+    from caet_opt.tasks import parse_task
+
+    costs = GAPS if arguments.costs == [GAPS] else read_list(arguments.costs, "costs", f" or {GAPS!r}")
+    arms = None if arguments.arms is None else read_names(arguments.arms)
+    model = BanditModel(parse_family(arguments.family), read_list(arguments.means, "means"), costs, arms)
+    return ModelFile(model, parse_task(arguments.task))
+
+
+def headline(entry: "ModelFile") -> str:
+    """Task, family and size of a model in one line."""
+    return f"task {entry.task}, family {entry.model.family}, {len(entry.model.means)} arms"
+
+
+def number(text: str) -> float:
+    """A number on the command line."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, got {text.strip()!r}") from None
+
+
+def read_list(words: list[str], what: str, alternative: str = "") -> list[float]:
+    """Numbers separated by commas, by spaces, or by both."""
+    text = " ".join(words).strip()
+    if not text:
+        raise InputError(f"--{what} is empty; give numbers such as 3,4,2{alternative}")
+    numbers = []
+    for item in re.split(r"\s*,\s*|\s+", text):
+        try:
+            numbers.append(float(item))
+        except ValueError:
+            raise InputError(f"--{what} must be numbers such as 3,4,2{alternative}, got {item!r}") from None
+    return numbers
+
+
+def read_names(words: list[str]) -> list[str]:
+    """Names separated by commas, or else one per word."""
+    text = " ".join(words)
+    return [name.strip() for name in text.split(",")] if "," in text else words

@@ -1,0 +1,125 @@
+"""``caet-opt reproduce``: the paper's figure and two more, as PNG, PDF, CSV and a table."""
+
+import argparse
+import csv
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from caet_opt.cli.compare import count
+from caet_opt.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from caet_opt.figures import Figure
+
+SUMMARY = "the paper's Figure 1, the convergence of the proportions, the regret curve"
+
+DESCRIPTION = """\
+Simulate what a figure shows and write it as PNG, PDF and CSV, with the table on the
+terminal. Quick by default, a minute or two; --full has the paper's quality and takes
+much longer. Rows are written as they are measured, so that an interrupted run keeps
+what it has."""
+
+EXAMPLES = """\
+figures:
+  figure-1     cost at stopping against the lower and the upper bound, both instances
+  proportions  shares of the pulls against u* and, for free arms, one over their number
+  regret       explore then commit with delta = 1/T against its asymptote
+
+examples:
+  caet-opt reproduce figure-1
+  caet-opt reproduce figure-1 --full --out results/full
+  caet-opt reproduce regret --runs 200 --seed 7 --workers 2
+"""
+
+#: Figures by name; the measuring behind them is imported only when one is asked for.
+NAMES = ("figure-1", "proportions", "regret")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument("figure", metavar="FIGURE", help=", ".join(NAMES))
+    parser.add_argument("--full", action="store_true", help="the paper's quality: finer, and many more runs")
+    parser.add_argument("--out", default="results", metavar="FOLDER", help="where the files go (results)")
+    parser.add_argument("--runs", type=count, metavar="N", help="runs per point, instead of the setting's own")
+    parser.add_argument("--seed", type=seed, default=1, metavar="S", help="seed of the simulation (1)")
+    parser.add_argument("--workers", type=count, metavar="N", help="processes (one per core)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check everything that can fail, simulate, write, print."""
+    if arguments.figure not in NAMES:
+        raise InputError(unknown_name("figure", arguments.figure, NAMES))
+    from caet_opt.figures.style import Effort, require_matplotlib, save
+
+    require_matplotlib()
+    stem = writable_folder(arguments.out) / arguments.figure
+    from caet_opt.figures import FIGURES
+
+    figure = FIGURES[arguments.figure]
+    effort = Effort(arguments.full, arguments.runs, arguments.seed, arguments.workers or os.cpu_count() or 1)
+    data = stem.with_suffix(".csv")
+    rows: list[Any] = []
+    try:
+        collect(figure, kept(figure.measure(effort), figure.columns, data), rows)
+    finally:
+        if rows:
+            print(f"{figure.title}, seed {effort.seed}\n\n{figure.table(rows)}\n")
+    files = [data, *save(figure.draw(rows), stem)]
+    print(f"written: {', '.join(map(str, files))}")
+    return 0
+
+
+def writable_folder(path: str) -> Path:
+    """The folder, made if need be; `InputError` when no file can be written in it."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise InputError(f"--out {path}: cannot be written ({error.strerror}); name a folder that can") from error
+
+
+def kept(rows: Iterable[Any], columns: Iterable[str], path: Path) -> Iterator[Any]:
+    """The rows, each written to the file before it is passed on."""
+    try:
+        sink = path.open("w", newline="", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+    with sink:
+        writer = csv.DictWriter(sink, list(columns))
+        writer.writeheader()
+        for row in rows:
+            writer.writerow(asdict(row))
+            sink.flush()
+            yield row
+
+
+def collect(figure: "Figure", rows: Iterable[Any], into: list[Any]) -> None:
+    """Take in the rows as they come, with the last one's line of the table on stderr when that is a terminal."""
+    shown = sys.stderr.isatty()
+    try:
+        for row in rows:
+            into.append(row)
+            if shown:
+                line = figure.table([row]).splitlines()[-1]
+                print(f"\r\033[K{len(into)}  {line}"[:110], end="", file=sys.stderr, flush=True)
+    finally:
+        if shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def seed(text: str) -> int:
+    """A seed on the command line: a whole number, zero or more."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"must be a whole number, zero or more, got {text.strip()!r}")
+    return number

@@ -1,0 +1,372 @@
+"""Many simulated runs of CAET on a known model, and what they say about its cost and its errors."""
+
+import sys
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from math import e, log1p, sqrt
+from multiprocessing import active_children, get_context
+from signal import SIG_IGN, SIGINT, signal
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.special import bdtrc, betaincinv, stdtrit
+
+from caet_opt.backends import BACKENDS
+from caet_opt.characteristic import characteristic_time
+from caet_opt.errors import InputError, SolverError, unknown_name
+from caet_opt.families import Gaussian
+from caet_opt.model import BanditModel, gaps
+from caet_opt.native.compiled import FAMILY_CODES
+from caet_opt.profiles import Profile, find_profile
+from caet_opt.result import CharacteristicTime
+from caet_opt.tasks import BestArm, Task
+from caet_opt.thresholds import Deviational, Threshold, make_threshold
+from caet_opt.tracking.caet import Caet
+from caet_opt.tracking.loops import run_compiled, run_reference
+from caet_opt.tracking.parameters import Parameters
+from caet_opt.tracking.streams import COST_DISTRIBUTIONS, ArmStreams
+
+LOOPS = ("compiled", "reference")
+
+#: The largest theta for which the paper's upper bound is proven.
+LARGEST_THETA = e / 2
+
+#: Confidence of the intervals, and significance of the test whether the error rate exceeds delta.
+CONFIDENCE, SIGNIFICANCE = 0.95, 0.01
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A model to be found out about by simulated runs of CAET; checked on construction.
+
+    Attributes
+    ----------
+    model, task : the truth, and what is asked about it
+    parameters : confidence, exponents, tracking rule and where costs come from
+    threshold, theta, constant : see `caet_opt.thresholds.make_threshold`
+    max_rounds : a run that has not stopped by then is unfinished
+    solver, loop : the backend of every round's target; the compiled loop is the native one on a shipped family, so
+        that any other solver or family runs in the reference loop
+    cost_distribution : of the observed costs, with the model's costs as means: "constant", "exponential", "uniform"
+        on [0, 2 c], or "bernoulli" (0 or 1)
+    """
+
+    model: BanditModel
+    task: Task
+    parameters: Parameters
+    threshold: str = "deviational"
+    theta: float | None = None
+    constant: float | str | None = None
+    max_rounds: int = 10_000_000
+    solver: str | Profile = "native"
+    loop: Literal["compiled", "reference"] = "compiled"
+    cost_distribution: str = "constant"
+
+    def __post_init__(self) -> None:
+        self.task.check(len(self.model.means))
+        check_count(self.max_rounds, "max_rounds")
+        if self.loop not in LOOPS:
+            raise InputError(unknown_name("loop", str(self.loop), LOOPS))
+        self._check_theta(self.rule)
+        self._check_costs()
+        BACKENDS[self.profile.backend].require()
+
+    def _check_theta(self, rule: Threshold) -> None:
+        if isinstance(rule, Deviational) and rule.theta > LARGEST_THETA and not self.parameters.outside_theory:
+            raise InputError(
+                f"theta = {rule.theta:g} is outside (1, e/2], where the upper bound holds; outside_theory allows it"
+            )
+
+    def _check_costs(self) -> None:
+        source, distribution = self.parameters.costs, self.cost_distribution
+        if distribution not in COST_DISTRIBUTIONS:
+            raise InputError(unknown_name("cost distribution", str(distribution), COST_DISTRIBUTIONS))
+        if distribution != "constant" and source != "observed":
+            raise InputError(f"{distribution} costs must be observed; costs from {source!r} are constant")
+        if distribution == "bernoulli" and max(self.model.costs) > 1:
+            raise InputError(f"bernoulli costs are 0 or 1, with mean at most 1, got {max(self.model.costs):g}")
+        if source == "gaps" and self.model.costs != gaps(self.model.means):
+            raise InputError("gaps as the source of costs need a model whose costs are 'gaps'")
+
+    @cached_property
+    def rule(self) -> Threshold:
+        """The threshold itself."""
+        model, level = self.model, self.parameters.log_inv_delta
+        return make_threshold(
+            self.threshold, model.family, len(model.means), level, theta=self.theta, constant=self.constant
+        )
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The profile of the solver."""
+        return find_profile(self.solver)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether runs use the compiled loop."""
+        native = self.profile.backend == "native" and type(self.model.family) in FAMILY_CODES
+        return self.loop == "compiled" and native
+
+    @cached_property
+    def optimum(self) -> CharacteristicTime:
+        """T* of the model; `TieError` where it is infinite."""
+        return characteristic_time(self.model, self.task)
+
+    @property
+    def lower_bound(self) -> float:
+        """``T* kl(delta, 1 - delta)`` with ``kl(delta, 1 - delta) = (1 - 2 delta) (log(1 - delta) + log(1/delta))``."""
+        delta, level = self.parameters.delta, self.parameters.log_inv_delta
+        return self.optimum.value * (1.0 - 2.0 * delta) * (log1p(-delta) + level)
+
+    @property
+    def upper_bound(self) -> float:
+        """``theta T* log(1/delta)``, the asymptotic upper bound; theta is one unless the threshold is deviational."""
+        theta = self.rule.theta if isinstance(self.rule, Deviational) else 1.0
+        return float(theta * self.optimum.value * self.parameters.log_inv_delta)
+
+
+class RunRecord(NamedTuple):
+    """One run; ``correct`` is None when it did not stop, and ``answer`` is then what the means said last."""
+
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
+    stopped: bool
+    correct: bool | None
+    answer: str
+    rounds: int
+    cost: float
+    counts: tuple[int, ...]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during many runs; ``records`` holds those that were finished, in the order of their index."""
+
+    def __init__(self, records: Sequence[RunRecord]) -> None:
+        super().__init__(f"{len(records)} runs are finished")
+        self.records = sorted(records)
+
+
+def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -> RunRecord:
+    """One run; a function of the experiment and of the seed's entropy and spawn key."""
+    model, parameters = experiment.model, experiment.parameters
+    caet = Caet(
+        experiment.task,
+        model.family,
+        len(model.means),
+        parameters,
+        experiment.rule,
+        costs=model.costs if parameters.costs == "known" else None,
+        solver=experiment.profile,
+    )
+    fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)  # a used one would spawn other children
+    streams = ArmStreams(model, fresh, experiment.cost_distribution)
+    try:
+        stopped = (run_compiled if experiment.compiled else run_reference)(caet, streams, experiment.max_rounds)
+    except SolverError as error:
+        raise SolverError(f"run {index}, round {caet.state.round}: {error}", error.gap) from error
+    explored = min(caet.state.counts) > 0
+    return RunRecord(
+        index=index,
+        stopped=stopped,
+        correct=caet.answer == experiment.task.answer(model.means) if stopped else None,
+        answer=str(caet.answer) if explored else "",
+        rounds=caet.state.round,
+        cost=caet.state.total_cost,
+        counts=caet.state.counts,
+    )
+
+
+def run_many(
+    experiment: Experiment,
+    runs: int,
+    seed: int,
+    workers: int = 1,
+    progress: Callable[[RunRecord], None] | None = None,
+) -> list[RunRecord]:
+    """Runs 0 to ``runs - 1`` in this order, run i from ``SeedSequence(seed, spawn_key=(i,))``.
+
+    The result does not depend on the number of worker processes. ``progress`` is told of every run as it finishes.
+    Ctrl-C raises `Interrupted` with the finished runs.
+    """
+    check_count(runs, "runs")
+    check_count(workers, "workers")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed must be a whole number, zero or more, got {seed!r}")
+    records: list[RunRecord] = []
+    try:
+        prepare(experiment)
+        with closing(finishing(experiment, runs, seed, min(workers, runs))) as finished:
+            for record in finished:
+                records.append(record)
+                if progress is not None:
+                    progress(record)
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted(records) from interrupt
+    return sorted(records)
+
+
+def check_count(value: int, what: str) -> None:
+    """Raise `InputError` unless the value is a positive whole number."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"{what} must be a positive whole number, got {value!r}")
+
+
+def prepare(experiment: Experiment) -> None:
+    """Compile the loop by a short run, so that workers find it compiled and no run is timed with it."""
+    if experiment.compiled:
+        model = BanditModel(Gaussian(), [1.0, 0.0], [1.0, 1.0])
+        parameters = replace(experiment.parameters, costs="known")
+        short = Experiment(model, BestArm(), parameters, threshold="customary", max_rounds=20)
+        run_once(short, np.random.SeedSequence(0), 0)
+
+
+def finishing(experiment: Experiment, runs: int, seed: int, workers: int) -> Generator[RunRecord, None, None]:
+    """The runs, here or in worker processes, in the order in which they finish."""
+    if workers > 1:
+        yield from pooled(experiment, runs, seed, workers)
+    else:
+        yield from (run_number(experiment, seed, index) for index in range(runs))
+
+
+def run_number(experiment: Experiment, seed: int, index: int) -> RunRecord:
+    """The run with this index of those that belong to a seed."""
+    return run_once(experiment, np.random.SeedSequence(seed, spawn_key=(index,)), index)
+
+
+#: Runs handed out in advance, per worker.
+QUEUE = 8
+
+#: What a worker process runs; set when it starts.
+_work: list[tuple[Experiment, int]] = []
+
+
+def begin_work(experiment: Experiment, seed: int) -> None:
+    """Start a worker process; Ctrl-C is for its parent."""
+    signal(SIGINT, SIG_IGN)
+    _work[:] = [(experiment, seed)]
+
+
+def do_work(index: int) -> RunRecord:
+    """One run in a worker process."""
+    return run_number(*_work[0], index)
+
+
+def pooled(experiment: Experiment, runs: int, seed: int, workers: int) -> Iterator[RunRecord]:
+    """The runs of worker processes, in the order in which they finish; left early, it ends the processes."""
+    context = get_context("fork" if sys.platform == "linux" else "spawn")
+    before = set(active_children())
+    pool = ProcessPoolExecutor(workers, context, begin_work, (experiment, seed))
+    try:
+        waiting = iter(range(runs))
+        with quiet_fork():
+            begun = {pool.submit(do_work, index) for index in islice(waiting, QUEUE * workers)}
+        while begun:
+            done, begun = wait(begun, return_when=FIRST_COMPLETED)
+            begun |= {pool.submit(do_work, index) for index in islice(waiting, len(done))}
+            yield from (future.result() for future in done)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(active_children()) - before:
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown()
+
+
+@contextmanager
+def quiet_fork() -> Iterator[None]:
+    """No warning that a process with threads forks: those of the linear algebra are idle, and it looks after them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        yield
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What many runs say; every run counts, finished or not.
+
+    Attributes
+    ----------
+    runs, unfinished : all of them, and those that had not stopped by the last round allowed
+    mean_cost, cost_ci : mean cost and its 95 % t-interval; with unfinished runs a lower estimate
+    mean_samples : mean number of rounds, likewise
+    error_rate : runs that stopped with a wrong answer over all runs
+    error_ci : its 95 % Clopper-Pearson interval, whose upper end counts every unfinished run as an error
+    consistent : whether so many errors are not significantly (1 %, one-sided, exact) more than delta allows
+    characteristic_time, lower_bound, upper_bound : T*, T* kl(delta, 1 - delta), theta T* log(1/delta)
+    rounds_per_second : of all workers together; None when no time was given
+    guaranteed, threshold : whether the threshold is proven for this family, and its formula
+    """
+
+    runs: int
+    unfinished: int
+    mean_cost: float
+    cost_ci: tuple[float, float] | None
+    mean_samples: float
+    error_rate: float
+    error_ci: tuple[float, float]
+    consistent: bool
+    characteristic_time: float
+    lower_bound: float
+    upper_bound: float
+    rounds_per_second: float | None
+    guaranteed: bool
+    threshold: str
+
+    @property
+    def lower_estimate(self) -> bool:
+        """Whether unfinished runs make the mean cost and the mean number of samples too small."""
+        return self.unfinished > 0
+
+
+def summarise(experiment: Experiment, records: Sequence[RunRecord], seconds: float | None = None) -> Summary:
+    """Means, intervals and bounds of the runs; ``seconds`` is the time that they took together."""
+    if not records:
+        raise InputError("there is no run to summarise")
+    runs, unfinished = len(records), sum(not record.stopped for record in records)
+    errors = sum(record.correct is False for record in records)
+    costs = np.array([record.cost for record in records])
+    rounds = sum(record.rounds for record in records)
+    return Summary(
+        runs=runs,
+        unfinished=unfinished,
+        mean_cost=float(costs.mean()),
+        cost_ci=mean_interval(costs),
+        mean_samples=rounds / runs,
+        error_rate=errors / runs,
+        error_ci=error_interval(errors, errors + unfinished, runs),
+        consistent=at_least(errors, runs, experiment.parameters.delta) >= SIGNIFICANCE,
+        characteristic_time=experiment.optimum.value,
+        lower_bound=experiment.lower_bound,
+        upper_bound=experiment.upper_bound,
+        rounds_per_second=rounds / seconds if seconds else None,
+        guaranteed=experiment.rule.guarantees(experiment.model.family),
+        threshold=experiment.rule.describe(),
+    )
+
+
+def mean_interval(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[float, float] | None:
+    """``mean -+ t_(n-1) s / sqrt(n)``; None for a single value."""
+    if len(values) < 2:
+        return None
+    quantile = float(stdtrit(len(values) - 1, 0.5 * (1.0 + CONFIDENCE)))
+    centre, half = float(values.mean()), quantile * float(values.std(ddof=1)) / sqrt(len(values))
+    return centre - half, centre + half
+
+
+def error_interval(fewest: int, most: int, runs: int) -> tuple[float, float]:
+    """Clopper-Pearson: the alpha/2 quantile of Beta(k, n - k + 1) at the fewest, 1 - alpha/2 of Beta(k + 1, n - k) at
+    the most errors that there can have been."""
+    tail = 0.5 * (1.0 - CONFIDENCE)
+    lower = 0.0 if fewest == 0 else float(betaincinv(fewest, runs - fewest + 1, tail))
+    upper = 1.0 if most == runs else float(betaincinv(most + 1, runs - most, 1.0 - tail))
+    return lower, upper
+
+
+def at_least(errors: int, runs: int, delta: float) -> float:
+    """P(X >= errors) for X binomial(runs, delta)."""
+    return 1.0 if errors == 0 else float(bdtrc(errors - 1, runs, delta))
