@@ -26,7 +26,7 @@ EXPONENT, COST_EXPONENT, GAMMA0 = 0.4, 0.1, 0.1
 QUICK = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 FULL = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 150.0, 200.0, 250.0, 300.0, 400.0, 500.0)
 
-QUICK_RUNS, FULL_RUNS = 100, 1000
+QUICK_RUNS, FULL_RUNS = 40, 1000
 
 SETTING = "Gaussian rewards of variance 1, ranking, gaps as costs; deviational threshold, theta = 1.2, C = 1"
 

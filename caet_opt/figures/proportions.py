@@ -33,8 +33,8 @@ class Instance(NamedTuple):
 INSTANCES = (
     Instance("means (3, 4, 2), gaps as costs", BanditModel(Gaussian(), (3.0, 4.0, 2.0), "gaps"), "gaps"),
     Instance(
-        "means (4, 3, 2, 0.5), costs (0, 1, 0, 1)",
-        BanditModel(Gaussian(), (4.0, 3.0, 2.0, 0.5), (0.0, 1.0, 0.0, 1.0)),
+        "means (4, 3, 1.5, 0), costs (0, 1, 0, 1)",
+        BanditModel(Gaussian(), (4.0, 3.0, 1.5, 0.0), (0.0, 1.0, 0.0, 1.0)),
         "known",
     ),
 )

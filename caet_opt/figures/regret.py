@@ -105,7 +105,7 @@ def regret_curve(axis: Any, rows: Sequence[Row], which: int) -> None:
     colour, marker, _ = CURVES[which]
     x, mean = [row.round for row in rows], [row.mean_regret for row in rows]
     band = [row.regret_low for row in rows], [row.regret_high for row in rows]
-    curve(axis, x, mean, *band, which, marker="", label=f"T = {rows[0].horizon:.0e}")
+    curve(axis, x, mean, *band, which, marker="", label=f"T = $10^{{{np.log10(rows[0].horizon):.3g}}}$")
     axis.axhline(rows[0].asymptote, color=colour, linestyle=CURVES[which][2], linewidth=0.8)
     time = rows[0].median_commitment_time
     if np.isfinite(time):

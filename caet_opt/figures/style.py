@@ -95,10 +95,15 @@ def curve(
 
 
 def shared_legend(canvas: Any, axes: Sequence[Any], columns: int, title: str) -> None:
-    """One legend below all panels, each label once, with a title that states the setting."""
+    """One legend below all panels, each label once and in order, with a title that states the setting."""
     lines = {line.get_label(): line for axis in axes for line in axis.get_lines() if line.get_label()[0] != "_"}
     canvas.legend(
-        handles=list(lines.values()), loc="outside lower center", ncols=columns, frameon=False, fontsize=9, title=title
+        handles=[lines[label] for label in sorted(lines)],
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+        fontsize=9,
+        title=title,
     ).get_title().set_fontsize(9)
 
 
