@@ -61,6 +61,26 @@ KERNEL: Sources = (
 )
 
 
+#: Parts of the iteration that are called once or twice in it. A call hands over every array of its records, which costs
+#: a small problem as much as the work itself.
+INLINED = frozenset(
+    f.__name__
+    for f in (
+        terms.evaluate,
+        terms.bound,
+        factor.factorise,
+        factor.back_solve,
+        interior.keep_best,
+        interior.resting,
+        interior.all_resting,
+        interior.assemble,
+        interior.direction,
+        interior.longest_steps,
+        interior.shorten_steps,
+        interior.move,
+    )
+)
+
 #: Codes of the families that the compiled kernel knows; any other is interpreted.
 FAMILY_CODES: dict[type[Family], int] = {
     Gaussian: divergences.GAUSSIAN,
@@ -131,14 +151,16 @@ def compile_functions(sources: Sources, known: Kernel) -> Kernel:
     for source in sources:
         copy = rebound(source, functions)
         copy.__qualname__ += f"_{mark}"
-        functions[source.__name__] = numba.njit(cache=True, error_model="numpy")(copy)
+        inline = "always" if source.__name__ in INLINED else "never"
+        functions[source.__name__] = numba.njit(cache=True, error_model="numpy", inline=inline)(copy)
     return functions
 
 
 def fingerprint(sources: Sources) -> str:
-    """A name for this version of all the functions together with the kernel: numba's cache would notice a change in a
-    function, not in its callees."""
-    return sha256(b"".join(marshal.dumps(f.__code__, 2) for f in (*KERNEL, *sources))).hexdigest()[:12]
+    """A name for this version of all the functions together with the kernel and of how they are compiled: numba's
+    cache would notice a change in a function, not in its callees."""
+    code = [marshal.dumps(function.__code__, 2) for function in (*KERNEL, *sources)]
+    return sha256(b"".join([*code, " ".join(sorted(INLINED)).encode()])).hexdigest()[:12]
 
 
 def exercise(solve_instance: Callable[..., Any]) -> None:

@@ -1,6 +1,7 @@
 """Two loops, one trajectory: a run of CAET in Python with any solver, and in compiled code with the native one."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -66,8 +67,12 @@ def stretch(caet: Caet, streams: ArmStreams, setting: kernel.Setting, rounds: in
     layout, plan = shape
     costly = np.array(pattern[2], dtype=float)
     tally, warm = load(caet, layout.pairs.shape[1])
-    with announced("the simulation"):
-        reason, begun = compiled_loop()["track"](setting, layout, plan, costly, streams.buffers, tally, warm, rounds)
+    track: Any = compiled_loop()["track"]
+    arguments = (setting, layout, plan, costly, streams.buffers, tally, warm)
+    if not track.signatures:
+        with announced("the simulation"):
+            track(*arguments, 0)
+    reason, begun = track(*arguments, rounds)
     store(caet, tally, begun, complete=reason != kernel.CHANGED)
     if reason == kernel.REFILL:
         streams.refill_used()
