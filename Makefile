@@ -9,6 +9,9 @@ export OPENBLAS_NUM_THREADS = 1
 
 reproduce: .venv/installed
 	$(BIN)/python analysis/catalogue.py
+	$(BIN)/caet-opt reproduce figure-1 --out results
+	$(BIN)/caet-opt reproduce proportions --out results
+	$(BIN)/caet-opt reproduce regret --out results
 
 test: .venv/installed
 	$(BIN)/ruff check .

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from caet_opt.modelfile import ModelFile, read_model, write_model
     from caet_opt.profiles import Profile, read_profile
     from caet_opt.programs.cache import ProgramCounts, clear_programs, program_counts
+    from caet_opt.regret import explore_then_commit
     from caet_opt.result import CharacteristicTime
+    from caet_opt.simulation import Experiment, run_many, summarise
     from caet_opt.tasks import (
         BestArm,
         Comparisons,
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
         TopArms,
         parse_task,
     )
+    from caet_opt.thresholds import make_threshold
+    from caet_opt.tracking.caet import Caet
+    from caet_opt.tracking.parameters import Parameters
 
 __version__ = "0.1.0"
 
@@ -50,12 +55,14 @@ _HOME = {
     "BanditModel": "model",
     "Bernoulli": "families",
     "BestArm": "tasks",
+    "Caet": "tracking.caet",
     "CaetError": "errors",
     "Certificate": "certificate",
     "CharacteristicTime": "result",
     "Comparisons": "tasks",
     "Control": "tasks",
     "Custom": "tasks",
+    "Experiment": "simulation",
     "Exponential": "families",
     "Family": "families",
     "Gamma": "families",
@@ -66,6 +73,7 @@ _HOME = {
     "MeanSpace": "families",
     "MissingExtraError": "errors",
     "ModelFile": "modelfile",
+    "Parameters": "tracking.parameters",
     "Poisson": "families",
     "Profile": "profiles",
     "ProgramCounts": "programs.cache",
@@ -77,12 +85,16 @@ _HOME = {
     "certify": "certificate",
     "characteristic_time": "characteristic",
     "clear_programs": "programs.cache",
+    "explore_then_commit": "regret",
     "installed_backends": "backends",
+    "make_threshold": "thresholds",
     "parse_family": "families",
     "parse_task": "tasks",
     "program_counts": "programs.cache",
     "read_model": "modelfile",
     "read_profile": "profiles",
+    "run_many": "simulation",
+    "summarise": "simulation",
     "write_model": "modelfile",
 }
 
@@ -104,12 +116,14 @@ __all__ = [
     "BanditModel",
     "Bernoulli",
     "BestArm",
+    "Caet",
     "CaetError",
     "Certificate",
     "CharacteristicTime",
     "Comparisons",
     "Control",
     "Custom",
+    "Experiment",
     "Exponential",
     "Family",
     "Gamma",
@@ -120,6 +134,7 @@ __all__ = [
     "MeanSpace",
     "MissingExtraError",
     "ModelFile",
+    "Parameters",
     "Poisson",
     "Profile",
     "ProgramCounts",
@@ -131,11 +146,15 @@ __all__ = [
     "certify",
     "characteristic_time",
     "clear_programs",
+    "explore_then_commit",
     "installed_backends",
+    "make_threshold",
     "parse_family",
     "parse_task",
     "program_counts",
     "read_model",
     "read_profile",
+    "run_many",
+    "summarise",
     "write_model",
 ]
