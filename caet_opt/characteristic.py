@@ -1,6 +1,6 @@
 """Model and task in, certified characteristic time out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -103,9 +103,8 @@ def quickly(
     model: BanditModel, pairs: tuple[Pair, ...], profile: Profile, previous: CharacteristicTime | None
 ) -> Found | None:
     """By one call of the compiled native solver, where that is possible."""
-    start = None
-    if previous is not None and previous.pairs == pairs and starts(model, previous):
-        start = (previous.effort, previous.multipliers)
+    usable = previous is not None and starts(previous, pairs, model.costs)
+    start = (previous.effort, previous.multipliers) if previous is not None and usable else None
     answer = solve_quickly(
         model, pairs, profile.tolerance, min(TARGET, profile.tolerance), profile.max_iterations, start
     )
@@ -115,11 +114,12 @@ def quickly(
     return Found(answer.effort, answer.weights, certificate, certificate.gap, answer.iterations, "native")
 
 
-def starts(model: BanditModel, previous: CharacteristicTime) -> bool:
-    """Whether an earlier answer has effort on every arm that costs something now and is compared."""
-    return previous.value > 0 and all(
-        effort > 0 or cost == 0 for effort, cost in zip(previous.effort.tolist(), model.costs, strict=True)
-    )
+def starts(previous: CharacteristicTime, pairs: tuple[Pair, ...], costs: Sequence[float]) -> bool:
+    """Whether an earlier answer is for the same pairs and has effort on every arm of them that costs something now."""
+    if previous.value == 0 or previous.pairs != pairs:
+        return False
+    effort = previous.effort.tolist()
+    return all(effort[arm] > 0 or costs[arm] == 0 for pair in pairs for arm in pair)
 
 
 def generally(

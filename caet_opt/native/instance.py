@@ -125,16 +125,16 @@ def solve_in_room(
 
 
 def rescale(costs: Array, effort: Array, weights: Array, value: float) -> None:
-    """Scale the effort to cost ``value`` and the weights to sum to it."""
+    """Scale the effort to cost ``value`` and the weights to sum to it; nothing stays nothing."""
     spent, mass = 0.0, 0.0
     for a in range(effort.size):
         spent += costs[a] * effort[a]
     for p in range(weights.size):
         mass += weights[p]
     for a in range(effort.size):
-        effort[a] *= value / spent
+        effort[a] *= value / spent if spent > 0.0 else 0.0
     for p in range(weights.size):
-        weights[p] *= value / mass
+        weights[p] *= value / mass if mass > 0.0 else 0.0
 
 
 def fill(data: Data, means: Array, costs: Array, dispersions: Array, layout: Layout, nearest: Integers) -> None:

@@ -7,7 +7,7 @@ from math import isfinite
 
 import numpy as np
 
-from caet_opt.characteristic import characteristic_time
+from caet_opt.characteristic import characteristic_time, starts
 from caet_opt.errors import InputError
 from caet_opt.families import Family
 from caet_opt.families.numerics import Array
@@ -193,7 +193,7 @@ class Caet:
     def last_solution(self) -> tuple[Array, Array] | None:
         """Effort and multipliers of the last solve, if it was for the present pairs and costly arms."""
         last, now = self._previous, self._diagnose
-        if last is None or last.pairs != now.pairs or not np.all((last.effort > 0) | (now.costs == 0)):
+        if last is None or not starts(last, now.pairs, now.costs.tolist()):
             return None
         return last.effort, last.multipliers
 
