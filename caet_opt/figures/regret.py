@@ -23,7 +23,7 @@ QUICK_RUNS, FULL_RUNS = 40, 1000
 
 THRESHOLD = "customary"
 
-SETTING = f"delta = 1/T; {THRESHOLD} threshold log((1 + log t)/delta), gaps estimated, gamma0 = {GAMMA0:g}"
+SETTING = f"delta = 1/T; {THRESHOLD} threshold log((1 + log t)/delta), not proven; gaps estimated, gamma0 = {GAMMA0:g}"
 
 
 @dataclass(frozen=True)
