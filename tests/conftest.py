@@ -3,10 +3,19 @@
 import pytest
 from hypothesis import settings
 
+from caet_opt import BanditModel, Experiment, Gaussian, Parameters, parse_task, run_many
 from caet_opt.backends import BACKENDS
 
 settings.register_profile("caet-opt", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("caet-opt")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled():
+    """Compile before the first test, so that no test meets the notice that this takes a while."""
+    model = BanditModel(Gaussian(), [1.0, 0.0], [1.0, 1.0])
+    experiment = Experiment(model, parse_task("best-arm"), Parameters(2.0), threshold="customary", max_rounds=20)
+    run_many(experiment, 1, seed=0)
 
 
 @pytest.fixture(params=list(BACKENDS))

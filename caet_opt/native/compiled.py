@@ -38,6 +38,7 @@ KERNEL: Sources = (
     interior.all_resting,
     interior.first_multipliers,
     interior.first_slacks,
+    interior.count_rows,
     interior.warm_slacks,
     interior.assemble,
     interior.direction,

@@ -38,6 +38,7 @@ from caet_opt.native.records import (
     SHARE,
     STIFF,
     UPPER,
+    WEIGHT,
     Data,
     Plan,
     S,
@@ -169,7 +170,7 @@ def keep_best(data: Data, plan: Plan, work: Work) -> float:
     for r in range(rows.shape[1]):
         k = plan.part[r]
         if parts[AHEAD, k] > 0.0:
-            rows[BEST_Z, r] = rows[Z, r] * exp(-rows[LEVEL, r]) * parts[AHEAD, k]
+            rows[BEST_Z, r] = rows[WEIGHT, r] * parts[AHEAD, k] if rows[LEVEL, r] < inf else 0.0
             if r >= edges:
                 arms[BEST_Y, r - edges] = arms[Y, r - edges] - parts[LEAST, k]
     return float((above - below) / above)
@@ -216,14 +217,20 @@ def first_slacks(plan: Plan, work: Work) -> None:
             rows[Z, r] = max(rows[Z, r], 1e-6 * parts[UPPER, plan.part[r]])
 
 
-def warm_slacks(plan: Plan, work: Work) -> None:
-    """Products s z no smaller than what the gap to be closed leaves for each pair."""
+def count_rows(plan: Plan, work: Work) -> None:
+    """How many pairs each component has."""
     rows, parts = work.rows, work.parts
     for k in range(plan.parts):
         parts[COUNT, k] = 0.0
     for r in range(rows.shape[1]):
         if rows[LEVEL, r] < inf:
             parts[COUNT, plan.part[r]] += 1.0
+
+
+def warm_slacks(plan: Plan, work: Work) -> None:
+    """Products s z no smaller than what the gap to be closed leaves for each pair."""
+    rows, parts = work.rows, work.parts
+    count_rows(plan, work)
     for r in range(rows.shape[1]):
         if rows[LEVEL, r] < inf:
             k = plan.part[r]
@@ -267,10 +274,14 @@ def repair(data: Data, plan: Plan, work: Work, tolerance: float) -> bool:
 def settle(data: Data, plan: Plan, work: Work) -> bool:
     """One step of Newton's method on the binding pairs, ``F_e = 0``, with a vanishing proximal term."""
     arms, rows, parts = work.arms, work.rows, work.parts
+    count_rows(plan, work)
     for r in range(rows.shape[1]):
+        k = plan.part[r]
         rows[AIM, r], rows[S, r] = 0.0, SETTLING_SLACK
-        if not rows[Z, r] > rows[LEVEL, r] * parts[UPPER, plan.part[r]]:
+        if not rows[Z, r] * parts[COUNT, k] > rows[LEVEL, r] * parts[UPPER, k]:
             rows[Z, r] = 0.0
+        elif rows[LEVEL, r] < 0.0:
+            rows[Z, r] = max(rows[Z, r], 1e-3 * parts[UPPER, k] / parts[COUNT, k])
     assemble(data, work)
     if not factorise(data, plan, work):
         return False

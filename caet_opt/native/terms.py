@@ -23,6 +23,7 @@ from caet_opt.native.records import (
     RATE,
     SHARE,
     UPPER,
+    WEIGHT,
     Data,
     Plan,
     Work,
@@ -78,7 +79,8 @@ def bound(data: Data, plan: Plan, work: Work) -> None:
         if rows[LEVEL, r] < inf:
             k = plan.part[r]
             parts[LEAST, k] = min(parts[LEAST, k], rows[LEVEL, r])
-            parts[LOWER, k] += rows[Z, r] * exp(-rows[LEVEL, r])
+            rows[WEIGHT, r] = rows[Z, r] * exp(-rows[LEVEL, r])
+            parts[LOWER, k] += rows[WEIGHT, r]
             if r < edges:
                 arms[LOAD, data.ends[0, r]] += rows[Z, r] * rows[SHARE, r]
                 arms[LOAD, data.ends[1, r]] += rows[Z, r] * rows[OTHER, r]
