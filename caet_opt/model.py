@@ -2,22 +2,31 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from caet_opt.errors import InputError
+from caet_opt.exact import Number, exact
 from caet_opt.families import Family
 from caet_opt.families.numerics import Array
 
 #: The cost rule of regret minimisation: each arm costs its distance to the best mean.
 GAPS = "gaps"
 
+Real = TypeVar("Real", float, Fraction)
+
 
 @dataclass(frozen=True)
 class BanditModel:
     """Arms with means in a one-parameter exponential family and non-negative costs, validated on construction.
+
+    Solvers see ``means`` and ``costs`` as doubles. The numbers as they were given stay beside them, and proven digits
+    are about these: whole numbers, ``Decimal`` and ``Fraction`` mean themselves, a float its shortest decimal.
+    Models are equal when the numbers that they were given are.
 
     Parameters
     ----------
@@ -36,27 +45,32 @@ class BanditModel:
     costs: tuple[float, ...]
     arms: tuple[str, ...] = ()
     cost_rule: str | None = field(default=None, init=False)
+    given_means: tuple[Number, ...] = field(default=(), init=False, repr=False, compare=False)
+    given_costs: tuple[Number, ...] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __init__(
         self,
         family: Family,
-        means: Sequence[float],
-        costs: Sequence[float] | str,
+        means: Sequence[Number],
+        costs: Sequence[Number] | str,
         arms: Sequence[str] | None = None,
     ) -> None:
         if not isinstance(family, Family):
             raise InputError(f"family must be a Family such as Gaussian(), got {family!r}")
-        means = read_numbers(means, "means")
+        given_means, means = read_numbers(means, "means")
         if len(means) < 2:
             raise InputError(f"a bandit model needs at least two arms, got {len(means)} mean{'s'[: len(means) != 1]}")
         family.check_means(means)
         family.dispersions(len(means))
         rule = costs if isinstance(costs, str) else None
+        given_costs, costs = (None, gaps(means)) if rule is not None else read_numbers(costs, "costs")
         object.__setattr__(self, "family", family)
         object.__setattr__(self, "means", means)
-        object.__setattr__(self, "costs", gaps(means) if rule is not None else read_numbers(costs, "costs"))
+        object.__setattr__(self, "costs", costs)
         object.__setattr__(self, "arms", read_arm_names(arms, len(means)))
         object.__setattr__(self, "cost_rule", rule)
+        object.__setattr__(self, "given_means", given_means)
+        object.__setattr__(self, "given_costs", given_costs)
         if rule not in (None, GAPS):
             raise InputError(f"costs must be a list of numbers or {GAPS!r}, got {rule!r}")
         check_costs(self.costs, len(means))
@@ -66,30 +80,61 @@ class BanditModel:
         """Dispersion of each arm: the family's variances, or the inverse of its shape."""
         return self.family.dispersions(len(self.means))
 
+    @cached_property
+    def exact_means(self) -> tuple[Fraction, ...]:
+        """The means as they were given."""
+        return tuple(map(exact, self.given_means))
+
+    @cached_property
+    def exact_costs(self) -> tuple[Fraction, ...]:
+        """The costs as they were given, or the exact gaps of the exact means."""
+        return gaps(self.exact_means) if self.given_costs is None else tuple(map(exact, self.given_costs))
+
+    @cached_property
+    def exact_dispersions(self) -> tuple[Fraction, ...]:
+        """The dispersions as the family was given them."""
+        return self.family.exact_dispersions(len(self.means))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BanditModel):
+            return NotImplemented
+        return (
+            (self.family, self.means, self.costs, self.arms, self.cost_rule)
+            == (other.family, other.means, other.costs, other.arms, other.cost_rule)
+            and self.exact_means == other.exact_means
+            and self.exact_costs == other.exact_costs
+        )
+
     def sample(self, rng: np.random.Generator, arm: int, size: int | None = None) -> Any:
         """Draw rewards of one arm."""
         return self.family.sample(rng, self.means[arm], self.dispersions[arm], size)
 
 
-def gaps(means: Sequence[float]) -> tuple[float, ...]:
+def gaps(means: Sequence[Real]) -> tuple[Real, ...]:
     """Distance of each mean to the largest one."""
     best = max(means)
     return tuple(best - mean for mean in means)
 
 
-def read_numbers(values: Any, what: str) -> tuple[float, ...]:
-    """Check a sequence of real numbers and return it as floats."""
+def read_numbers(values: Any, what: str) -> tuple[tuple[Number, ...], tuple[float, ...]]:
+    """Check a sequence of real numbers and return it as it was given and as floats."""
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         raise InputError(f"{what} must be a list of numbers, got {values!r}")
+    given = tuple(values)
     numbers = []
-    for value in values:
+    for value in given:
         if isinstance(value, bool | str) or not hasattr(value, "__float__"):
             raise InputError(f"{what} must be numbers, got {value!r}")
         try:
-            numbers.append(float(value))
+            number = float(value)
         except OverflowError:
             raise InputError(f"{what} must fit double precision, got a number of {len(str(value))} digits") from None
-    return tuple(numbers)
+        except ValueError:  # a signalling NaN
+            raise InputError(f"{what} must be numbers, got {value!r}") from None
+        if number == 0 and value != 0:
+            raise InputError(f"{what} must be zero or fit double precision, got {value}; rescale the numbers")
+        numbers.append(number)
+    return given, tuple(numbers)
 
 
 def check_costs(costs: Sequence[float], arms: int) -> None:

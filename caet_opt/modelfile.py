@@ -4,11 +4,13 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.exact import Number, decimal_text, exact, read_decimal
 from caet_opt.families import parse_family
 from caet_opt.model import BanditModel
 from caet_opt.tasks import Custom, Pair, Task, parse_task
@@ -68,8 +70,8 @@ class ModelFile:
 
 
 def read_model(path: str | Path) -> ModelFile:
-    """Read a model file; every error is an `InputError` that begins with the path."""
-    table = read_toml(path)
+    """Read a model file, its decimals as they are typed; every error is an `InputError` that begins with the path."""
+    table = read_toml(path, read_decimal)
     try:
         return from_table(table)
     except InputError as error:
@@ -126,8 +128,8 @@ def to_table(modelfile: ModelFile) -> dict[str, Any]:
         "title": modelfile.title,
         "source": modelfile.source,
         "family": str(parse_family(str(model.family))),
-        "means": list(model.means),
-        "costs": model.cost_rule or list(model.costs),
+        "means": as_typed(model.given_means, "means"),
+        "costs": model.cost_rule if model.given_costs is None else as_typed(model.given_costs, "costs"),
         "arms": None if numbered else list(model.arms),
         "task": task.name if custom else str(parse_task(str(task))),
         "answers": [list(map(list, answer)) for answer in task.answers] if isinstance(task, Custom) else None,
@@ -162,12 +164,25 @@ def optional(table: Mapping[str, Any], key: str, kind: type) -> Any:
     return value
 
 
-def check_numbers(values: Any, what: str) -> list[float]:
+def as_typed(numbers: Sequence[Number], what: str) -> list[int | float | Decimal]:
+    """Numbers that TOML writes with every digit; a fraction without a finite decimal is an `InputError`."""
+    return [number if isinstance(number, int | float | Decimal) else as_decimal(number, what) for number in numbers]
+
+
+def as_decimal(number: Number, what: str) -> Decimal:
+    """The finite decimal of a number, or an `InputError`."""
+    text = decimal_text(exact(number))
+    if "/" in text:
+        raise InputError(f"{what}: {text} has no finite decimal, and a model file holds decimals")
+    return Decimal(text)
+
+
+def check_numbers(values: Any, what: str) -> list[Number]:
     """Raise `InputError` unless the value is a list of numbers that a double can hold."""
     if not isinstance(values, list | tuple):
         raise InputError(f"{what} must be a list of numbers, got {values!r}")
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
             raise InputError(f"{what} must be numbers, got {value!r}")
         if isinstance(value, int) and abs(value) > sys.float_info.max:
             raise InputError(f"{what} holds a whole number that is too large")

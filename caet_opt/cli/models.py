@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from caet_opt.errors import InputError
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from caet_opt.modelfile import ModelFile
 
 GRAMMAR = """\
@@ -80,15 +82,17 @@ def number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"must be a number, got {text.strip()!r}") from None
 
 
-def read_list(words: list[str], what: str, alternative: str = "") -> list[float]:
-    """Numbers separated by commas, by spaces, or by both."""
+def read_list(words: list[str], what: str, alternative: str = "") -> "list[Decimal]":
+    """Numbers separated by commas, by spaces, or by both, as the decimals that they spell."""
+    from caet_opt.exact import read_decimal
+
     text = " ".join(words).strip()
     if not text:
         raise InputError(f"--{what} is empty; give numbers such as 3,4,2{alternative}")
     numbers = []
     for item in re.split(r"\s*,\s*|\s+", text):
         try:
-            numbers.append(float(item))
+            numbers.append(read_decimal(item))
         except ValueError:
             raise InputError(f"--{what} must be numbers such as 3,4,2{alternative}, got {item!r}") from None
     return numbers

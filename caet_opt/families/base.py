@@ -1,13 +1,16 @@
 """What a reward family must supply. A new family is one subclass of `Family`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from caet_opt.errors import InputError
+from caet_opt.exact import exact, read_decimal
 from caet_opt.families.numerics import Array
 
 
@@ -75,7 +78,10 @@ class Family(ABC):
     @staticmethod
     @abstractmethod
     def algebraic_divergence(x: Any, y: Any, log: Callable[[Any], Any]) -> Any:
-        """d(x, y) written with ``log`` and arithmetic only, for an algebraic modelling language."""
+        """d(x, y) written with ``log`` and arithmetic only, for an algebraic modelling language and for proven digits.
+
+        Numbers in the formula are taken as they are: write ``1 / 3`` of an argument as ``x / 3``, not ``0.333 * x``.
+        """
 
     @abstractmethod
     def sample(
@@ -94,6 +100,10 @@ class Family(ABC):
     def dispersions(self, arms: int) -> Array:
         """Dispersion of each of ``arms`` arms; one unless the family has a dispersion parameter."""
         return np.ones(arms)
+
+    def exact_dispersions(self, arms: int) -> tuple[Fraction, ...]:
+        """The dispersions as rational numbers; a family that keeps the numbers it was given overrides this."""
+        return tuple(exact(dispersion) for dispersion in self.dispersions(arms).tolist())
 
     def divergence(self, x: ArrayLike, y: ArrayLike) -> Any:
         """d(x, y) for this family's dispersion; with one dispersion per arm, x and y run over the arms."""
@@ -133,12 +143,20 @@ class Family(ABC):
         return hash((type(self), str(self)))
 
 
-def positive_numbers(text: str, what: str) -> list[float]:
-    """Read ``"1,2.5"`` as positive finite numbers."""
+def read_decimals(text: str, what: str) -> list[Decimal]:
+    """Read ``"1,2.5"`` as the decimals that it spells."""
     try:
-        numbers = [float(part) for part in text.split(",")]
+        return [read_decimal(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"{what} must be numbers separated by commas, got {text!r}") from None
+
+
+def positive_numbers(values: Iterable[Any], what: str) -> tuple[float, ...]:
+    """Numbers as floats, each of them positive and finite."""
+    try:
+        numbers = tuple(map(float, values))
+    except OverflowError:
+        raise InputError(f"{what} must fit double precision") from None
     for number in numbers:
         if not (np.isfinite(number) and number > 0):
             raise InputError(f"{what} must be positive and finite, got {number:g}")

@@ -1,13 +1,16 @@
 """Gamma rewards of known shape, and the exponential, which is the gamma of shape one."""
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from caet_opt.errors import InputError
-from caet_opt.families.base import Family, MeanSpace, positive_numbers
+from caet_opt.exact import Number, decimal_text, exact
+from caet_opt.families.base import Family, MeanSpace, positive_numbers, read_decimals
 from caet_opt.families.numerics import Array, kl_div
 
 
@@ -56,23 +59,31 @@ class Gamma(Exponential):
 
     name = "gamma"
 
-    def __init__(self, shape: float) -> None:
-        (self.shape,) = positive_numbers(repr(float(shape)), "the shape of a gamma family")
+    def __init__(self, shape: Number) -> None:
+        self.given = shape
+        (self.shape,) = positive_numbers([shape], "the shape of a gamma family")
 
     def dispersions(self, arms: int) -> Array:
         return np.full(arms, 1.0 / self.shape)
+
+    def exact_dispersions(self, arms: int) -> tuple[Fraction, ...]:
+        return (1 / exact(self.given),) * arms
 
     @classmethod
     def parse(cls, argument: str | None) -> "Gamma":
         if argument is None:
             raise InputError("family 'gamma' needs its shape: gamma:SHAPE, for example gamma:2.5")
-        numbers = positive_numbers(argument, "the shape of a gamma family")
+        numbers = read_decimals(argument, "the shape of a gamma family")
         if len(numbers) != 1:
             raise InputError(f"family 'gamma' takes one shape, got {argument!r}")
         return cls(numbers[0])
 
+    @cached_property
+    def _text(self) -> str:
+        return decimal_text(exact(self.given))
+
     def __str__(self) -> str:
-        return f"{self.name}:{self.shape:.17g}"
+        return f"{self.name}:{self._text}"
 
     def __repr__(self) -> str:
         return f"Gamma({self.shape})"

@@ -1,13 +1,16 @@
 """Gaussian rewards with known variances."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from caet_opt.errors import InputError
-from caet_opt.families.base import Family, MeanSpace, positive_numbers
+from caet_opt.exact import Number, decimal_text, exact
+from caet_opt.families.base import Family, MeanSpace, positive_numbers, read_decimals
 from caet_opt.families.numerics import Array
 
 
@@ -17,9 +20,9 @@ class Gaussian(Family):
     name = "gaussian"
     mean_space = MeanSpace(-np.inf, np.inf)
 
-    def __init__(self, variance: float | Sequence[float] = 1.0) -> None:
-        values = [variance] if isinstance(variance, int | float) else list(variance)
-        self.variances = tuple(positive_numbers(",".join(repr(float(v)) for v in values), "variances"))
+    def __init__(self, variance: Number | Sequence[Number] = 1.0) -> None:
+        self.given = tuple(variance) if isinstance(variance, Iterable) else (variance,)
+        self.variances = positive_numbers(self.given, "variances")
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
@@ -54,20 +57,32 @@ class Gaussian(Family):
         return rng.normal(mean, np.sqrt(dispersion), size)
 
     def dispersions(self, arms: int) -> Array:
-        if len(self.variances) == 1:
-            return np.full(arms, self.variances[0])
-        if len(self.variances) != arms:
+        self._check_count(arms)
+        return np.array(self.variances) if len(self.variances) > 1 else np.full(arms, self.variances[0])
+
+    @cached_property
+    def exact_variances(self) -> tuple[Fraction, ...]:
+        """The variances as they were given."""
+        return tuple(map(exact, self.given))
+
+    def exact_dispersions(self, arms: int) -> tuple[Fraction, ...]:
+        self._check_count(arms)
+        return self.exact_variances if len(self.given) > 1 else self.exact_variances * arms
+
+    def _check_count(self, arms: int) -> None:
+        if len(self.variances) not in (1, arms):
             raise InputError(f"{len(self.variances)} variances for {arms} arms; give one, or one per arm")
-        return np.array(self.variances)
 
     @classmethod
     def parse(cls, argument: str | None) -> "Gaussian":
-        return cls() if argument is None else cls(positive_numbers(argument, "variances"))
+        return cls() if argument is None else cls(read_decimals(argument, "variances"))
+
+    @cached_property
+    def _text(self) -> str:
+        return ",".join(map(decimal_text, self.exact_variances))
 
     def __str__(self) -> str:
-        if self.variances == (1.0,):
-            return self.name
-        return f"{self.name}:{','.join(format(v, '.17g') for v in self.variances)}"
+        return self.name if self._text == "1" else f"{self.name}:{self._text}"
 
     def __repr__(self) -> str:
         return f"Gaussian({self.variances[0] if len(self.variances) == 1 else list(self.variances)})"
