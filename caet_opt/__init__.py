@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from caet_opt import closed_forms
     from caet_opt.backends import installed_backends
     from caet_opt.certificate import Certificate, certify
     from caet_opt.characteristic import characteristic_time
@@ -98,8 +99,13 @@ _HOME = {
     "write_model": "modelfile",
 }
 
+#: Packages that are part of the public interface themselves.
+_PACKAGES = ("closed_forms",)
+
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"caet_opt.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'caet_opt' has no attribute {name!r}")
     value = getattr(import_module(f"caet_opt.{_HOME[name]}"), name)
@@ -108,7 +114,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted([*globals(), *_HOME, *_PACKAGES])
 
 
 __all__ = [
@@ -146,6 +152,7 @@ __all__ = [
     "certify",
     "characteristic_time",
     "clear_programs",
+    "closed_forms",
     "explore_then_commit",
     "installed_backends",
     "make_threshold",
