@@ -30,7 +30,7 @@ def significant(value: float, digits: int) -> str:
     >>> significant(22.5, 5), significant(990.2, 3), significant(0.0, 5)
     ('22.500', '990', '0')
     """
-    return f"{value:#.{digits}g}".rstrip(".") if value else "0"
+    return f"{value:#.{digits}g}".rstrip(".").replace(".e", "e") if value else "0"
 
 
 def outward(lower: float, upper: float, digits: int) -> tuple[str, str]:
@@ -47,22 +47,43 @@ def outward(lower: float, upper: float, digits: int) -> tuple[str, str]:
     return (f"{low:f}", f"{high:f}") if plain else (f"{low:e}", f"{high:e}")
 
 
-def certified(value: float, lower: float, upper: float, gap: float) -> tuple[str, str]:
-    """A certified value as its supported digits, and its interval two digits further."""
+def digits_shared(value: float, lower: float, upper: float, gap: float) -> int:
+    """How many significant digits every number of a certified interval has in common when rounded, at least one.
+
+    >>> digits_shared(1.23449, 1.23448, 1.23451, 2.5e-5), digits_shared(22.5, 22.499999, 22.500001, 1e-7)
+    (4, 7)
+    """
     digits = digits_supported(value, gap)
+    while digits > 1 and significant(lower, digits) != significant(upper, digits):
+        digits -= 1
+    return digits
+
+
+def certified(value: float, lower: float, upper: float, gap: float, most: int = MOST_DIGITS) -> tuple[str, str]:
+    """A certified value as the digits that its whole interval rounds to, and its interval two digits further."""
+    digits = min(most, digits_shared(value, lower, upper, gap))
     low, high = outward(lower, upper, digits + 2)
     return significant(value, digits), f"[{low}, {high}]"
 
 
-def proportion(share: float) -> str:
-    """A proportion to six decimals; a smaller one in scientific notation, so that it is not taken for zero.
+def digits_rooted(gap: float, most: int) -> int:
+    """How many digits to print of what converges like the root of the gap, as proportions do; at most ``most``.
 
-    >>> proportion(0.25), proportion(2e-9), proportion(0.0)
-    ('0.250000', '2.0e-09', '0')
+    >>> digits_rooted(1e-14, 6), digits_rooted(1e-9, 6), digits_rooted(0.0, 6), digits_rooted(0.5, 6)
+    (6, 4, 6, 1)
+    """
+    return max(1, min(most, floor(-log10(gap) / 2))) if gap > 0 else most
+
+
+def proportion(share: float, decimals: int = 6) -> str:
+    """A proportion to some decimals; a smaller one in scientific notation, so that it is not taken for zero.
+
+    >>> proportion(0.25), proportion(2e-9), proportion(0.0), proportion(0.25, 3)
+    ('0.250000', '2.0e-09', '0', '0.250')
     """
     if share == 0:
         return "0"
-    return f"{share:.6f}" if share >= 1e-6 else f"{share:.1e}"
+    return f"{share:.{decimals}f}" if share >= 10.0**-decimals else f"{share:.1e}"
 
 
 def duration(seconds: float) -> str:
@@ -85,13 +106,18 @@ def relative_deviation(value: float, expected: float) -> float:
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
-    """Columns with headers, aligned right except those listed in ``left``."""
+    """Columns with headers, aligned right except those listed in ``left``.
+
+    A row with fewer cells than there are columns ends in a remark, which may run over the columns that it lacks.
+    """
     lines = [list(headers), *map(list, rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column in left else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    columns = len(headers)
+    counted = [line if len(line) == columns else line[:-1] for line in lines]
+    widths = [max(len(line[column]) for line in counted if column < len(line)) for column in range(columns)]
+
+    def padded(line: list[str], column: int) -> str:
+        if len(line) < columns and column == len(line) - 1:
+            return line[column]
+        return line[column].ljust(widths[column]) if column in left else line[column].rjust(widths[column])
+
+    return "\n".join("  ".join(padded(line, column) for column in range(len(line))).rstrip() for line in lines)

@@ -1,0 +1,148 @@
+"""``caet-opt table``: the characteristic times of many models, as a table for people, papers or machines."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from caet_opt.cli.compare import count
+from caet_opt.cli.formatting import MOST_DIGITS
+from caet_opt.cli.output import output_file
+from caet_opt.cli.progress import Bar
+from caet_opt.cli.simulate import cores
+from caet_opt.errors import InputError, unknown_name
+from caet_opt.tables.columns import PROVEN, columns, conventions, usual_names
+from caet_opt.tables.formats import FOR_PEOPLE, FORMATS
+from caet_opt.tables.layout import ERROR, Column, Table, choose_columns
+
+if TYPE_CHECKING:
+    from caet_opt.tables.rows import Request, Source
+
+SUMMARY = "many models in one table: T*, proportions, bounds, for people, papers or machines"
+
+DESCRIPTION = """\
+Solve every model and print one table: a row per model and, where asked for, per solver
+and per delta. Every printed digit of T* is certified. A model that cannot be read or
+solved keeps its row, with the error in place of numbers, and costs no other row. The
+status is then 1 if a solver failed on a valid model, else 2. Ctrl-C prints what is
+finished."""
+
+
+def column_list() -> str:
+    """The columns with their explanations, for the help."""
+    return "\n".join(f"  {column.name:<23} {column.explanation}" for column in columns())
+
+
+EXAMPLES = f"""\
+columns (CSV and JSON have all of them unless told otherwise, as raw values, and always
+the error; headings such as T* and u* are names too):
+{column_list()}
+
+formats:
+  terminal, markdown     for people, with the conventions below the table
+  latex                  a document with booktabs and siunitx that compiles as it is
+  latex-fragment         the table alone, for \\input
+  csv, json              raw values in full precision, vectors as JSON lists; JSON has
+                         the conventions too
+
+examples:
+  caet-opt table models/
+  caet-opt table models/ --delta 0.1,0.01 --format markdown
+  caet-opt table models/paper-*.toml --columns model,T*,lower,upper,u* --significant 8
+  caet-opt table models/ --format latex --output table.tex
+  caet-opt table models/top-arms.toml --solvers native clarabel --format json
+"""
+
+INTERRUPTED = 130
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument("models", nargs="+", metavar="MODELS", help="model files, or folders of model files")
+    rows = parser.add_argument_group("rows")
+    rows.add_argument("--delta", nargs="+", metavar="D", help="a row with the lower bound for each, as 0.1,0.01")
+    rows.add_argument("--solvers", nargs="+", metavar="S", help="a row for each backend or profile (native)")
+    rows.add_argument("--digits", type=count, metavar="N", help="prove so many digits of T*, with exact inputs")
+    rows.add_argument("--workers", type=count, metavar="N", help="processes (one per core)")
+    what = parser.add_argument_group("what to print")
+    what.add_argument("--columns", nargs="+", metavar="C", help="columns, as model,T*,u* (see below)")
+    what.add_argument("--significant", type=count, metavar="N", help="at most so many digits of T* (15)")
+    what.add_argument("--format", default="terminal", metavar="F", help="see below (terminal)")
+    what.add_argument("--output", metavar="FILE", help="write the table to this file")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check everything, solve, print, and return the exit status."""
+    if arguments.format not in FORMATS:
+        raise InputError(unknown_name("format", arguments.format, FORMATS))
+    chosen = requested_columns(arguments)
+    from caet_opt.tables.api import make_request, sources
+
+    models = sources(arguments.models)
+    names = [column.name for column in chosen]
+    request = make_request(arguments.solvers or ["native"], read_deltas(arguments.delta), names, arguments.digits)
+    with nullcontext() if arguments.output is None else output_file(arguments.output, "--output") as write:
+        rows, finished = finished_rows(models, request, arguments.workers)
+        notes = () if finished == len(models) else (f"Interrupted: {finished} of {len(models)} models are finished.",)
+        table = Table(chosen, rows, conventions(names, arguments.digits is not None), caption(rows), notes)
+        text = FORMATS[arguments.format](table)
+        if write is not None and (rows or not notes):
+            write(text)
+    if write is None and (rows or not notes):
+        print(text, end="")
+    elif rows:
+        print(f"written: {arguments.output}")
+    return INTERRUPTED if notes else status(rows)
+
+
+def requested_columns(arguments: argparse.Namespace) -> tuple[Column, ...]:
+    """The columns that are asked for, or the usual ones for people, or all for machines."""
+    known = columns(arguments.significant or MOST_DIGITS)
+    if arguments.columns is not None:
+        words = [word.strip() for word in ",".join(arguments.columns).split(",")]
+        return choose_columns([word for word in words if word], known)
+    if arguments.format in FOR_PEOPLE:
+        return choose_columns(usual_names(len(arguments.delta or ()), len(arguments.solvers or ())), known)
+    absent = () if arguments.digits else PROVEN
+    return tuple(column for column in known if column.name not in absent)
+
+
+def read_deltas(words: list[str] | None) -> list[float]:
+    """The deltas, separated by commas or spaces."""
+    from caet_opt.cli.models import read_list
+
+    deltas = [] if words is None else [float(delta) for delta in read_list(words, "delta")]
+    for delta in deltas:
+        if not 0 < delta < 1:
+            raise InputError(f"--delta must lie strictly between 0 and 1, got {delta:g}")
+    return deltas
+
+
+def finished_rows(
+    models: "Sequence[Source]", request: "Request", workers: int | None
+) -> tuple[list[dict[str, Any]], int]:
+    """The rows, and of how many models they are: fewer than all after Ctrl-C, which is said on stderr."""
+    from caet_opt.tables.work import Interrupted, compute
+
+    with Bar(len(models), "models") as bar:
+        try:
+            return compute(models, request, workers or cores(), bar.step), len(models)
+        except Interrupted as interrupt:
+            rows, finished = interrupt.rows, interrupt.models
+    print(f"caet-opt: interrupted, {finished} of {len(models)} models are finished", file=sys.stderr)
+    return rows, finished
+
+
+def caption(rows: Sequence[dict[str, Any]]) -> str:
+    """What the table shows."""
+    models = len({row["model"] for row in rows})
+    return f"Characteristic times of {models} bandit model{'s'[: models != 1]}."
+
+
+def status(rows: Sequence[dict[str, Any]]) -> int:
+    """1 when a solver failed on a valid model, which bad input elsewhere does not excuse; else 2 for bad input."""
+    from caet_opt.tables.rows import KIND, SOLVER_FAILED
+
+    kinds = {row[KIND] for row in rows if row.get(ERROR) is not None}
+    return 1 if SOLVER_FAILED in kinds else 2 if kinds else 0

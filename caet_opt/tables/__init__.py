@@ -1,0 +1,1 @@
+"""Tables: what they are (`layout`), those of characteristic times (`columns`, `rows`, `work`), and their formats."""

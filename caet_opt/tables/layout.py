@@ -1,0 +1,110 @@
+"""What a table is, whoever computed it: columns, rows of raw values, and the conventions behind them.
+
+A row holds raw values under the names of the columns, and what went wrong, if anything, under ``error``. A column
+turns a row into a cell for people; machine formats take the raw value.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from caet_opt.errors import InputError, unknown_name
+
+Row = Mapping[str, Any]
+
+#: The entry of a row that says what went wrong.
+ERROR = "error"
+
+
+class Number(str):
+    """A number as it is to be printed, such as ``11.657`` or ``1.3e-14``."""
+
+
+class Vector(NamedTuple):
+    """Numbers by arm; without labels, in the order of the arms."""
+
+    numbers: tuple[Number, ...]
+    labels: tuple[str, ...] | None = None
+
+
+#: Words, a number, numbers by arm, or nothing.
+Cell = str | Number | Vector | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Attributes
+    ----------
+    name : of the raw value, in rows, CSV and JSON
+    heading : for people
+    explanation : in one line
+    cell : of a row, for people; by default the raw value as words
+    latex : the heading in LaTeX, where that differs
+    numeric : whether its cells are numbers, to be aligned at the decimal point
+    """
+
+    name: str
+    heading: str
+    explanation: str
+    cell: Callable[[Row], Cell]
+    latex: str | None = None
+    numeric: bool = False
+
+
+class Statement(NamedTuple):
+    """Something that a reader must know, as text and in LaTeX where that differs."""
+
+    text: str
+    latex: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows, with what a reader must know.
+
+    Attributes
+    ----------
+    conventions : statements by name
+    caption : what the table shows
+    notes : what happened on the way, such as an interruption
+    """
+
+    columns: tuple[Column, ...]
+    rows: Sequence[Row]
+    conventions: Mapping[str, Statement] = field(default_factory=dict)
+    caption: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def choose_columns(names: Sequence[str], known: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns of these names or headings, in this order; an unknown or repeated one is an `InputError`."""
+    by_name = {column.heading: column for column in known} | {column.name: column for column in known}
+    for name in names:
+        if name not in by_name:
+            raise InputError(unknown_name("column", name, [column.name for column in known]))
+    chosen = tuple(by_name[name] for name in names)
+    if not chosen:
+        raise InputError(f"no column is chosen; known: {', '.join(column.name for column in known)}")
+    if len(set(chosen)) < len(chosen):
+        twice = next(column.name for column in chosen if chosen.count(column) > 1)
+        raise InputError(f"column {twice!r} is chosen twice")
+    return chosen
+
+
+def leading_cells(table: Table, row: Row) -> list[Cell]:
+    """The cells of a failed row up to the first one that is missing; at least one column is left for its error."""
+    cells: list[Cell] = []
+    for column in table.columns[:-1]:
+        cell = column.cell(row) if row.get(column.name) is not None else None
+        if cell is None:
+            break
+        cells.append(cell)
+    return cells
+
+
+def error_text(row: Row, lead: Sequence[Cell]) -> str:
+    """What stands in place of the numbers of a failed row; with the model's name where no cell says it."""
+    name = row.get("model")
+    return f"error: {row[ERROR]}" if lead or name is None else f"error: {name}: {row[ERROR]}"
