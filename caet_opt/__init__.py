@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from caet_opt.modelfile import ModelFile, read_model, write_model
     from caet_opt.profiles import Profile, read_profile
     from caet_opt.programs.cache import ProgramCounts, clear_programs, program_counts
+    from caet_opt.proofs.prove import proven_time
+    from caet_opt.proofs.result import ProvenTime
     from caet_opt.regret import explore_then_commit
     from caet_opt.result import CharacteristicTime
     from caet_opt.simulation import Experiment, run_many, summarise
@@ -78,6 +80,7 @@ _HOME = {
     "Poisson": "families",
     "Profile": "profiles",
     "ProgramCounts": "programs.cache",
+    "ProvenTime": "proofs.result",
     "Ranking": "tasks",
     "SolverError": "errors",
     "Task": "tasks",
@@ -92,6 +95,7 @@ _HOME = {
     "parse_family": "families",
     "parse_task": "tasks",
     "program_counts": "programs.cache",
+    "proven_time": "proofs.prove",
     "read_model": "modelfile",
     "read_profile": "profiles",
     "run_many": "simulation",
@@ -144,6 +148,7 @@ __all__ = [
     "Poisson",
     "Profile",
     "ProgramCounts",
+    "ProvenTime",
     "Ranking",
     "SolverError",
     "Task",
@@ -159,6 +164,7 @@ __all__ = [
     "parse_family",
     "parse_task",
     "program_counts",
+    "proven_time",
     "read_model",
     "read_profile",
     "run_many",
