@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from caet_opt.regret import explore_then_commit
     from caet_opt.result import CharacteristicTime
     from caet_opt.simulation import Experiment, run_many, summarise
+    from caet_opt.tables.api import characteristic_table
     from caet_opt.tasks import (
         BestArm,
         Comparisons,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from caet_opt.thresholds import make_threshold
     from caet_opt.tracking.caet import Caet
     from caet_opt.tracking.parameters import Parameters
+    from caet_opt.verification import verify_formula
 
 __version__ = "0.1.0"
 
@@ -87,6 +89,7 @@ _HOME = {
     "TieError": "errors",
     "TopArms": "tasks",
     "certify": "certificate",
+    "characteristic_table": "tables.api",
     "characteristic_time": "characteristic",
     "clear_programs": "programs.cache",
     "explore_then_commit": "regret",
@@ -100,6 +103,7 @@ _HOME = {
     "read_profile": "profiles",
     "run_many": "simulation",
     "summarise": "simulation",
+    "verify_formula": "verification",
     "write_model": "modelfile",
 }
 
@@ -155,6 +159,7 @@ __all__ = [
     "TieError",
     "TopArms",
     "certify",
+    "characteristic_table",
     "characteristic_time",
     "clear_programs",
     "closed_forms",
@@ -169,5 +174,6 @@ __all__ = [
     "read_profile",
     "run_many",
     "summarise",
+    "verify_formula",
     "write_model",
 ]

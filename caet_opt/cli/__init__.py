@@ -13,21 +13,22 @@ from types import ModuleType
 from typing import NoReturn
 
 from caet_opt import __version__
-from caet_opt.cli import compare, reproduce, simulate, solve, table
+from caet_opt.cli import compare, reproduce, simulate, solve, table, verify
 from caet_opt.errors import CaetError, InputError, SolverError, unknown_name
 
 #: Commands by name, in the order of the help.
 COMMANDS: dict[str, ModuleType] = {
     "solve": solve,
     "table": table,
+    "verify": verify,
     "simulate": simulate,
     "compare": compare,
     "reproduce": reproduce,
 }
 
 STATUS_HELP = (
-    "exit status: 0 solved; 1 no certified answer, or solvers disagree; 2 the input or the usage is wrong; "
-    "130 interrupted"
+    "exit status: 0 solved; 1 no certified answer, solvers disagree, or a formula fails; "
+    "2 the input or the usage is wrong; 130 interrupted"
 )
 
 #: What looks like a negative number or a list of them, and is no option.

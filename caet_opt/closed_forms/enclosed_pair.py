@@ -33,30 +33,41 @@ from caet_opt.tasks import Task
 c_1, c_2, V_1, V_2, g_1, g_2, h = sympy.symbols("c_1 c_2 V_1 V_2 g_1 g_2 h", positive=True)
 
 
+C_1, C_2 = c_1 * V_1, c_2 * V_2
+share = sympy.sqrt(C_1) / (sympy.sqrt(C_1) + sympy.sqrt(C_2))
+
+#: When each branch holds, the first one of those whose condition is met.
+CASES = (
+    sympy.Le(g_1**2 + g_2**2, h**2),
+    sympy.Lt(g_1**2, share * h**2),
+    sympy.Lt(g_2**2, (1 - share) * h**2),
+    sympy.true,
+)
+
+
+def branches(*expressions: sympy.Expr) -> sympy.Expr:
+    """One expression per case."""
+    return sympy.Piecewise(*zip(expressions, CASES, strict=True))
+
+
 class EnclosedPair(ClosedForm):
-    """``T* = 2 c_1 V_1 / (2 x_1) + 2 c_2 V_2 / (2 x_2)`` with the ``x`` of the branch that holds."""
+    """``T* = C_1 / x_1 + C_2 / x_2`` with ``C = c V`` and the ``x`` of the branch that holds."""
 
     name = "enclosed-pair"
     title = "Ranking of four Gaussian arms whose best and worst arms are free"
     source = "derived here"
     domain = "two costly Gaussian arms of any variances that are compared with each other and each with free arms"
-    roots = sympy.sqrt(c_1 * V_1) + sympy.sqrt(c_2 * V_2)
-    share = sympy.sqrt(c_1 * V_1) / roots
-    cases = (
-        sympy.Le(g_1**2 + g_2**2, h**2),
-        sympy.Lt(g_1**2, share * h**2),
-        sympy.Lt(g_2**2, (1 - share) * h**2),
-        sympy.true,
-    )
-    twice_x_1 = sympy.Piecewise(
-        *zip((g_1**2, g_1**2, h**2 - g_2**2, share * h**2), cases, strict=True),
-    )
-    twice_x_2 = sympy.Piecewise(
-        *zip((g_2**2, h**2 - g_1**2, g_2**2, (1 - share) * h**2), cases, strict=True),
-    )
     symbols = (c_1, c_2, V_1, V_2, g_1, g_2, h)
-    formula = 2 * c_1 * V_1 / twice_x_1 + 2 * c_2 * V_2 / twice_x_2
-    efforts = (2 * V_1 / twice_x_1, 2 * V_2 / twice_x_2)
+    formula = branches(
+        2 * C_1 / g_1**2 + 2 * C_2 / g_2**2,
+        2 * C_1 / g_1**2 + 2 * C_2 / (h**2 - g_1**2),
+        2 * C_1 / (h**2 - g_2**2) + 2 * C_2 / g_2**2,
+        2 * (sympy.sqrt(C_1) + sympy.sqrt(C_2)) ** 2 / h**2,
+    )
+    efforts = (
+        branches(2 * V_1 / g_1**2, 2 * V_1 / g_1**2, 2 * V_1 / (h**2 - g_2**2), 2 * V_1 / (share * h**2)),
+        branches(2 * V_2 / g_2**2, 2 * V_2 / (h**2 - g_1**2), 2 * V_2 / g_2**2, 2 * V_2 / ((1 - share) * h**2)),
+    )
 
     def match(self, compared: Compared) -> Match | None:
         if not isinstance(compared.family, Gaussian) or len(compared.edges) != 1 or len(compared.anchors) != 2:

@@ -1,0 +1,216 @@
+"""``caet-opt verify``: closed forms, or a user's formula, against every solver and against proven digits."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from caet_opt.cli.formatting import table
+from caet_opt.cli.progress import Bar
+from caet_opt.cli.simulate import INTERRUPTED, cores, whole
+from caet_opt.errors import InputError
+
+if TYPE_CHECKING:
+    from caet_opt.model import BanditModel
+    from caet_opt.tasks import Task
+    from caet_opt.verification import Formula, Judged, Plan, Verification
+
+SUMMARY = "closed forms, or a formula of your own, against every solver and proven digits"
+
+DESCRIPTION = """\
+Verify closed forms of T* on random instances from their whole domain: both branches,
+close to the boundary between them, extreme ratios of gaps and costs. Each solver's
+certified interval, and the interval that is proven to so many digits, must contain the
+formula's value; the table shows the worst relative error, and for u* by how much what
+the formula's proportions cost exceeds T*. An instance that a solver cannot solve is
+counted. A formula that fails is shown with its worst instance, and the status is 1."""
+
+EXAMPLES = """\
+a formula of your own is a Python file that defines
+  characteristic_time(model, task)   T*; a float is judged in double precision, a number of
+                                     mpmath, SymPy or fractions, computed from
+                                     model.exact_means and model.exact_costs, at all digits
+  draw(rng)                          a random (model, task), or instead of it a list
+  INSTANCES                          of such pairs, all of which are used
+  sampling_proportions(model, task)  u*, if you like
+
+examples:
+  caet-opt verify
+  caet-opt verify --list
+  caet-opt verify three-arm-ranking --instances 1000
+  caet-opt verify --instances 1000 --proven 1000 --slow 100 --json
+  caet-opt verify --formula my_formula.py --solvers native
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="closed forms (all of them)")
+    parser.add_argument("--formula", metavar="FILE.py", help="instead, a formula of your own, see below")
+    parser.add_argument("--list", action="store_true", help="print the closed forms with their formulas, and stop")
+    how = parser.add_argument_group("how much is verified")
+    how.add_argument("--instances", type=whole, default=200, metavar="N", help="random instances per formula (200)")
+    how.add_argument("--slow", type=whole, default=20, metavar="N", help="of them by each solver but native (20)")
+    how.add_argument("--proven", type=whole, default=50, metavar="N", help="of them with proven digits (50)")
+    how.add_argument("--digits", type=whole, default=50, metavar="N", help="proven digits (50)")
+    how.add_argument("--solvers", nargs="+", metavar="S", help="backends; by default every installed one")
+    how.add_argument("--seed", type=whole, default=0, metavar="S", help="seed of the instances (0)")
+    how.add_argument("--workers", type=whole, metavar="N", help="processes (one per core)")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Verify, print, and return the exit status: 1 when a formula fails."""
+    check_arguments(arguments)
+    if arguments.list:
+        print(catalogue(arguments))
+        return 0
+
+    from caet_opt.verification import Interrupted, make_plan, verify
+
+    plan = make_plan(arguments.solvers, arguments.slow, arguments.digits, arguments.proven)
+    formulas = requested_formulas(arguments)
+    total = sum(len(formula.instances) for formula in formulas)
+    workers = cores() if arguments.workers is None else arguments.workers
+    try:
+        with Bar(total, "instances") as bar:
+            verifications = verify(formulas, plan, workers, bar.step)
+    except Interrupted as interrupt:
+        print(f"caet-opt: interrupted, {interrupt.finished} of {total} instances are checked", file=sys.stderr)
+        show(interrupt.verifications, plan, arguments)
+        return INTERRUPTED
+    show(verifications, plan, arguments)
+    return 0 if all(verification.holds for verification in verifications) else 1
+
+
+def check_arguments(arguments: argparse.Namespace) -> None:
+    """Raise `InputError` for what can be told wrong without the formulas."""
+    if arguments.formula is not None and (arguments.names or arguments.list):
+        raise InputError("give names of closed forms or --formula FILE.py, not both")
+    for name, least in (("instances", 1), ("workers", 1), ("digits", 1), ("slow", 0), ("proven", 0), ("seed", 0)):
+        given = getattr(arguments, name)
+        if given is not None and given < least:
+            raise InputError(f"--{name} must be {least} or more, got {given}")
+
+
+def requested_formulas(arguments: argparse.Namespace) -> "list[Formula]":
+    """The closed forms that were named, or all, or the user's formula."""
+    from caet_opt.closed_forms import CLOSED_FORMS, closed_form
+    from caet_opt.verification import of_closed_form, read_formula
+
+    if arguments.formula is not None:
+        return [read_formula(arguments.formula, arguments.instances, arguments.seed)]
+    forms = [closed_form(name) for name in dict.fromkeys(arguments.names or CLOSED_FORMS)]
+    return [of_closed_form(form, arguments.instances, arguments.seed) for form in forms]
+
+
+def catalogue(arguments: argparse.Namespace) -> str:
+    """The closed forms with their domains and formulas, as text or as JSON."""
+    from caet_opt.closed_forms import CLOSED_FORMS, closed_form
+
+    forms = [closed_form(name) for name in dict.fromkeys(arguments.names or CLOSED_FORMS)]
+    if arguments.json:
+        keys = ("name", "title", "domain", "source", "formula")
+        return json.dumps([{key: str(getattr(form, key)) for key in keys} for form in forms])
+    return "\n\n".join(
+        f"{form.name}: {form.title}\n  holds for {form.domain}\n  source: {form.source}\n  T* = {form.formula}"
+        for form in forms
+    )
+
+
+def show(verifications: "Sequence[Verification]", plan: "Plan", arguments: argparse.Namespace) -> None:
+    """Print the verifications as a table or as an object."""
+    if arguments.json:
+        print(json.dumps(as_object(verifications, plan, arguments)))
+    elif verifications:
+        print("\n".join([legend(plan), "", overview(verifications), *map(describe_failure, verifications)]).rstrip())
+
+
+def legend(plan: "Plan") -> str:
+    """What the columns say, and of how many instances."""
+    number = {name: "every instance" if name == "native" else f"the first {n}" for name, n in plan.limits.items()}
+    judged = [f"{name} on {which}" for name, which in number.items()]
+    judged += [f"{plan.proof} on the first {plan.proven}"] if plan.proven else []
+    return f"worst relative errors: {', '.join(judged)};\nu*: excess of what the formula's proportions cost over T*"
+
+
+def overview(verifications: "Sequence[Verification]") -> str:
+    """One line per formula: the worst relative error of each judge."""
+    judges = dict.fromkeys(judged.judge for verification in verifications for judged in verification.judged)
+    rows = []
+    for verification in verifications:
+        by_judge = {judged.judge: judged for judged in verification.judged}
+        cells = [cell(by_judge.get(judge)) for judge in judges]
+        verdict = "holds" if verification.holds else "FAILS"
+        rows.append([verification.name, str(verification.instances), *cells, verdict])
+    return table(["formula", "instances", *judges, ""], rows)
+
+
+def cell(judged: "Judged | None") -> str:
+    """The worst error of one judge, and how many instances it could not solve."""
+    if judged is None:
+        return "-"
+    error = "-" if judged.worst_error is None else f"{judged.worst_error:.1e}"
+    return error + (f" ({judged.unsolved} unsolved)" if judged.unsolved else "")
+
+
+def describe_failure(verification: "Verification") -> str:
+    """What is wrong with a formula, and where, in words with which it can be reproduced."""
+    failure = verification.failure
+    if failure is None:
+        return "" if verification.holds else f"\n{verification.name}: no solver had an answer, so nothing is verified"
+    against = ", ".join(f"{judged.failures} by {judged.judge}" for judged in verification.judged if judged.failures)
+    return (
+        f"\n{verification.name} FAILS ({against}); worst by {failure.judge}, relative error {failure.error:.1e}:\n"
+        f"  {failure.finding}\n  {command(*failure.instance)}"
+    )
+
+
+def command(model: "BanditModel", task: "Task") -> str:
+    """The command line that solves an instance, or the text of its model file where the task needs one."""
+    from caet_opt.exact import decimal_text
+    from caet_opt.modelfile import ModelFile, to_table
+    from caet_opt.tasks import Custom
+
+    if isinstance(task, Custom):
+        import tomli_w
+
+        return tomli_w.dumps(to_table(ModelFile(model, task))).replace("\n", "\n  ").rstrip()
+    means = ",".join(map(decimal_text, model.exact_means))
+    costs = model.cost_rule or ",".join(map(decimal_text, model.exact_costs))
+    return f"caet-opt solve --family {model.family} --means {means} --costs {costs} --task {task}"
+
+
+def as_object(verifications: "Sequence[Verification]", plan: "Plan", arguments: argparse.Namespace) -> dict[str, Any]:
+    """Everything that the table says and some more; an infinite error is null."""
+    return {
+        "digits": plan.digits,
+        "seed": arguments.seed,
+        "formulas": [
+            {
+                "name": verification.name,
+                "holds": verification.holds,
+                "instances": verification.instances,
+                "judges": [finite(asdict(judged)) for judged in verification.judged],
+                "proportions_deviation": verification.deviation,
+                "failure": failure_object(verification),
+            }
+            for verification in verifications
+        ],
+    }
+
+
+def failure_object(verification: "Verification") -> dict[str, Any] | None:
+    """The worst failure of a formula."""
+    failure = verification.failure
+    if failure is None:
+        return None
+    record = {"judge": failure.judge, "error": failure.error, "finding": failure.finding}
+    return finite({**record, "instance": command(*failure.instance)})
+
+
+def finite(record: dict[str, Any]) -> dict[str, Any]:
+    """A record with null in place of infinity, which JSON does not have."""
+    return {key: None if value == float("inf") else value for key, value in record.items()}
