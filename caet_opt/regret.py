@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 from caet_opt.errors import InputError
 from caet_opt.families.numerics import Array
 from caet_opt.model import BanditModel, gaps
-from caet_opt.simulation import check_count, quiet_fork
+from caet_opt.processes import check_count, quiet_fork
 from caet_opt.tasks import BestArm
 from caet_opt.thresholds import Threshold, make_threshold
 from caet_opt.tracking.caet import Caet

@@ -1,10 +1,9 @@
 """Many simulated runs of CAET on a known model, and what they say about its cost and its errors."""
 
 import sys
-import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -22,6 +21,7 @@ from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.families import Gaussian
 from caet_opt.model import BanditModel, gaps
 from caet_opt.native.compiled import FAMILY_CODES
+from caet_opt.processes import check_count, quiet_fork
 from caet_opt.profiles import Profile, find_profile
 from caet_opt.result import CharacteristicTime
 from caet_opt.tasks import BestArm, Task
@@ -209,12 +209,6 @@ def run_many(
     return sorted(records)
 
 
-def check_count(value: int, what: str) -> None:
-    """Raise `InputError` unless the value is a positive whole number."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"{what} must be a positive whole number, got {value!r}")
-
-
 def prepare(experiment: Experiment) -> None:
     """Compile the loop by a short run, so that workers find it compiled and no run is timed with it."""
     if experiment.compiled:
@@ -275,14 +269,6 @@ def pooled(experiment: Experiment, runs: int, seed: int, workers: int) -> Iterat
         raise
     finally:
         pool.shutdown()
-
-
-@contextmanager
-def quiet_fork() -> Iterator[None]:
-    """No warning that a process with threads forks: those of the linear algebra are idle, and it looks after them."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=DeprecationWarning)
-        yield
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def outward(lower: float, upper: float, digits: int) -> tuple[str, str]:
 def digits_shared(value: float, lower: float, upper: float, gap: float) -> int:
     """How many significant digits every number of a certified interval has in common when rounded, at least one.
 
-    >>> digits_shared(1.23449, 1.23448, 1.23451, 2.5e-5), digits_shared(22.5, 22.499999, 22.500001, 1e-7)
+    >>> digits_shared(1.23446, 1.23444, 1.23447, 2.4e-5), digits_shared(22.5, 22.499999, 22.500001, 1e-7)
     (4, 7)
     """
     digits = digits_supported(value, gap)

@@ -103,8 +103,9 @@ def requested_columns(arguments: argparse.Namespace) -> tuple[Column, ...]:
         words = [word.strip() for word in ",".join(arguments.columns).split(",")]
         return choose_columns([word for word in words if word], known)
     if arguments.format in FOR_PEOPLE:
-        return choose_columns(usual_names(len(arguments.delta or ()), len(arguments.solvers or ())), known)
-    absent = () if arguments.digits else PROVEN
+        counts = len(arguments.delta or ()), len(arguments.solvers or ())
+        return choose_columns(usual_names(*counts, proven=arguments.digits is not None), known)
+    absent = PROVEN if arguments.digits is None else ()
     return tuple(column for column in known if column.name not in absent)
 
 

@@ -84,8 +84,11 @@ def make_request(
     for delta in deltas:
         if not 0 < delta < 1:
             raise InputError(f"delta must lie strictly between 0 and 1, got {delta:g}")
-    if digits is not None and (isinstance(digits, bool) or not isinstance(digits, int) or digits < 1):
-        raise InputError(f"digits must be a positive whole number, got {digits!r}")
+    if digits is not None:
+        from caet_opt.proofs.prove import MOST_DIGITS
+
+        if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MOST_DIGITS:
+            raise InputError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {digits!r}")
     profiles = dict(zip(labels(solvers), map(find_profile, solvers), strict=True))
     for profile in profiles.values():
         BACKENDS[profile.backend].require()

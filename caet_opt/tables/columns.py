@@ -195,6 +195,7 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
 
 #: Columns of a table for people; those for deltas and solvers come in where they are asked for.
 USUAL = ("model", "task", "characteristic_time", "gap", "cost_blind_ratio")
+USUAL_PROVEN = ("model", "task", "characteristic_time")
 
 #: Columns that need the model solved for unit costs.
 BLIND = frozenset({"cost_blind_time", "cost_blind_ratio", "cost_blind_proportions"})
@@ -259,11 +260,8 @@ def conventions(names: Iterable[str], proven: bool) -> dict[str, Statement]:
     return CONVENTIONS | {name: statement for name, statement in COLUMN_CONVENTIONS.items() if name in wanted}
 
 
-def usual_names(deltas: int, solvers: int) -> tuple[str, ...]:
+def usual_names(deltas: int, solvers: int, proven: bool) -> tuple[str, ...]:
     """The usual columns of a table with so many deltas and solvers."""
-    names = [*USUAL]
-    if deltas:
-        names += ["delta", "lower_bound"]
-    if solvers > 1:
-        names += ["solver", "seconds"]
-    return tuple(names)
+    bound = ("delta", "lower_bound") if deltas else ()
+    who = ("solver", "seconds") if solvers > 1 else ()
+    return (*(USUAL_PROVEN if proven else USUAL), *bound, *who)

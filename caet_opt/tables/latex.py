@@ -13,7 +13,7 @@ LONGEST_FLOAT = 40
 WIDEST_TEXT = 40
 
 #: Width of a character and of the space around a column, in em.
-CHARACTER, SPACE = 0.53, 1.25
+CHARACTER, SPACE = 0.48, 1.25
 
 #: Margin, width of A4 upright and turned, and an em of ten points, in mm.
 MARGIN, PORTRAIT, LANDSCAPE, EM = 20.0, 210.0, 297.0, 3.515
@@ -73,7 +73,7 @@ def floating(table: Table, preamble: str, head: str, rows: Sequence[str]) -> str
         [
             r"\begin{table}[htbp]",
             r"\centering",
-            rf"\caption{{{tex(table.caption)}}}",
+            rf"\caption{{{tex(table.caption)}}}\medskip",
             rf"\begin{{tabular}}{{{preamble}}}",
             r"\toprule",
             head,
@@ -93,8 +93,9 @@ def long_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> s
     repeated = [r"\toprule", head, r"\midrule"]
     return "\n".join(
         [
+            "% run LaTeX until it no longer says that table widths have changed",
             rf"\begin{{longtable}}{{{preamble}}}",
-            rf"\caption{{{tex(table.caption)}}}\\",
+            rf"\caption{{{tex(table.caption)}}}\\[\medskipamount]",
             *repeated,
             r"\endfirsthead",
             *repeated,
@@ -194,7 +195,7 @@ def number_format(numbers: Sequence[Number]) -> tuple[str, int]:
     """The ``table-format`` of a column, and about how many characters wide it is.
 
     >>> number_format([Number("11.657"), Number("972.5")]), number_format([Number("1.3e-14"), Number("2e-9")])
-    (('3.3', 8), ('1.1e-2', 8))
+    (('3.3', 8), ('1.1e-2', 9))
     """
     parts = [split_number(number) for number in numbers]
     whole = max((len(part[0]) for part in parts), default=1)

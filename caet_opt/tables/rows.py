@@ -87,7 +87,7 @@ def solved(row: Mapping[str, Any], entry: ModelFile, profile: Profile, request: 
         if request.blind:
             found |= blind(result, profile)
         if request.digits is not None:
-            found |= proven(entry, request.digits)
+            found |= proven(result, request.digits)
     except CaetError as error:
         return [{**row, **failure(error)}]
     if result.solver != profile.backend:
@@ -130,12 +130,14 @@ def blind(result: CharacteristicTime, profile: Profile) -> dict[str, Any]:
     }
 
 
-def proven(entry: ModelFile, digits: int) -> dict[str, Any]:
-    """What a row says of a T* whose digits are proven."""
-    from caet_opt.proofs import proven_time
+def proven(result: CharacteristicTime, digits: int) -> dict[str, Any]:
+    """What a row says of a T* whose digits are proven, starting from the double's answer."""
+    from caet_opt.proofs.prove import proven_time
 
-    proof = proven_time(entry.model, entry.task, digits)
-    return {"proven": proof.value, "proven_lower": str(proof.lower), "proven_upper": str(proof.upper)}
+    proof = proven_time(result.model, result.task, digits, start=result)
+    lower, upper = proof.bounds
+    seconds = result.seconds + proof.seconds
+    return {"proven": proof.value, "proven_lower": lower, "proven_upper": upper, "seconds": seconds}
 
 
 def failure(error: CaetError, file: str | None = None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import unicodedata
 
 #: Characters that LaTeX reads as something else, and a few that ASCII lacks.
 SPECIAL = {
-    "\\": r"\textbackslash{}",
+    "\\": r"$\backslash$",
     "{": r"\{",
     "}": r"\}",
     "$": r"\$",
@@ -12,8 +12,8 @@ SPECIAL = {
     "#": r"\#",
     "_": r"\_",
     "%": r"\%",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
+    "~": r"$\sim$",
+    "^": r"\^{}",
     "<": "$<$",
     ">": "$>$",
     "|": "$|$",

@@ -12,7 +12,7 @@ from typing import Any
 
 from caet_opt.compare import prepare
 from caet_opt.errors import SolverError
-from caet_opt.simulation import check_count, quiet_fork
+from caet_opt.processes import check_count, quiet_fork
 from caet_opt.tables.rows import Request, Source, rows_of
 
 Rows = list[dict[str, Any]]

@@ -8,7 +8,7 @@ from multiprocessing import active_children, get_context
 from signal import SIG_IGN, SIGINT, signal
 
 from caet_opt.errors import SolverError
-from caet_opt.simulation import quiet_fork
+from caet_opt.processes import quiet_fork
 from caet_opt.verification.checks import Checked, Plan, check
 from caet_opt.verification.formula import Formula
 
