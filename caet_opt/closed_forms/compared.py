@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from caet_opt.families import Family
+from caet_opt.families import Family, Gaussian
 from caet_opt.model import BanditModel
 from caet_opt.tasks import Pair, Task
 
@@ -47,6 +47,12 @@ class Compared:
     def anchoring(self) -> tuple[int, ...]:
         """The free arms with which some costly arm is compared."""
         return tuple(sorted({free for frees in self.anchors.values() for free in frees}))
+
+    @property
+    def gaussian_pair(self) -> Pair | None:
+        """The only two costly arms that are compared, where they are Gaussian and compared with each other."""
+        alone = isinstance(self.family, Gaussian) and len(self.arms) == 2 and len(self.edges) == 1
+        return self.edges[0] if alone else None
 
     def distance(self, a: int, b: int) -> Fraction:
         """``|mu_a - mu_b|``."""

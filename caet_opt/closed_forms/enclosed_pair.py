@@ -26,7 +26,6 @@ import sympy
 from caet_opt.closed_forms.base import ClosedForm, Match
 from caet_opt.closed_forms.compared import Compared
 from caet_opt.closed_forms.drawing import arrange, draw_costs, draw_variances, magnitude, small, spread
-from caet_opt.families import Gaussian
 from caet_opt.model import BanditModel
 from caet_opt.tasks import Task
 
@@ -70,9 +69,9 @@ class EnclosedPair(ClosedForm):
     )
 
     def match(self, compared: Compared) -> Match | None:
-        if not isinstance(compared.family, Gaussian) or len(compared.edges) != 1 or len(compared.anchors) != 2:
+        if compared.gaussian_pair is None or len(compared.anchors) != 2:
             return None
-        (a, b), costs, variances = compared.edges[0], compared.costs, compared.dispersions
+        (a, b), costs, variances = compared.gaussian_pair, compared.costs, compared.dispersions
         near = (compared.nearest_distance(a), compared.nearest_distance(b))
         return Match((a, b), (costs[a], costs[b], variances[a], variances[b], *near, compared.distance(a, b)))
 

@@ -32,7 +32,6 @@ import sympy
 from caet_opt.closed_forms.base import ClosedForm, Match
 from caet_opt.closed_forms.compared import Compared
 from caet_opt.closed_forms.drawing import arrange, draw_costs, draw_variances, magnitude, small, spread
-from caet_opt.families import Gaussian
 from caet_opt.model import BanditModel
 from caet_opt.tasks import Task
 
@@ -68,10 +67,10 @@ class ThreeArmRanking(ClosedForm):
     )
 
     def match(self, compared: Compared) -> Match | None:
-        if not isinstance(compared.family, Gaussian) or len(compared.edges) != 1 or len(compared.anchors) != 1:
+        if compared.gaussian_pair is None or len(compared.anchors) != 1:
             return None
         (middle,) = compared.anchors
-        (end,) = set(compared.edges[0]) - {middle}
+        (end,) = set(compared.gaussian_pair) - {middle}
         costs, variances = compared.costs, compared.dispersions
         return Match(
             (middle, end),

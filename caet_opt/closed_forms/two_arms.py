@@ -16,7 +16,6 @@ import sympy
 from caet_opt.closed_forms.base import ClosedForm, Match, divergence
 from caet_opt.closed_forms.compared import Compared
 from caet_opt.closed_forms.drawing import arrange, draw_costs, draw_family, draw_means, draw_variances, magnitude
-from caet_opt.families import Gaussian
 from caet_opt.model import BanditModel
 from caet_opt.tasks import BestArm, Task
 
@@ -37,9 +36,9 @@ class TwoGaussianArms(ClosedForm):
     efforts = (2 * V_1 * (root_1 + root_2) / (root_1 * g**2), 2 * V_2 * (root_1 + root_2) / (root_2 * g**2))
 
     def match(self, compared: Compared) -> Match | None:
-        if not isinstance(compared.family, Gaussian) or len(compared.edges) != 1 or compared.anchors:
+        if compared.gaussian_pair is None or compared.anchors:
             return None
-        (a, b), costs, variances = compared.edges[0], compared.costs, compared.dispersions
+        (a, b), costs, variances = compared.gaussian_pair, compared.costs, compared.dispersions
         return Match((a, b), (costs[a], costs[b], variances[a], variances[b], compared.distance(a, b)))
 
     def draw(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
