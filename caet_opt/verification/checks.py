@@ -148,6 +148,6 @@ def deviation_from(value: Value, time: Fraction) -> float:
 def show(value: Value, digits: int = 17) -> str:
     """The formula's value for people."""
     if value.number is None:
-        return "formula not finite"
+        return "formula not a finite number"
     number = Context(prec=digits).divide(Decimal(value.number.numerator), Decimal(value.number.denominator))
     return f"formula {number}"

@@ -133,9 +133,10 @@ def read_value(result: Any, digits: int) -> Value:
 
 
 def as_exact(number: Any) -> Fraction | None:
-    """The rational number that a number of any kind is; None where it is not finite."""
+    """The rational number that a number of any kind is; None where it is not finite or not real."""
     if isinstance(number, sympy.Expr) and number.is_number:
-        number = mpf(str(number.evalf(mp.dps)))
+        number = number.evalf(mp.dps)
+        return as_fraction(mpf(str(number))) if number.is_Float or number.is_Rational else None
     if isinstance(number, mpf):
         return as_fraction(number) if is_finite_mpf(number) else None
     try:

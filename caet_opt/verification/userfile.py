@@ -5,6 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from caet_opt.characteristic import characteristic_time
 from caet_opt.errors import InputError
 from caet_opt.verification.formula import Formula, called, draw_many, of_function
 
@@ -46,9 +47,9 @@ def load(path: Path) -> ModuleType:
 
 
 def defined(module: ModuleType, name: str, usage: str | None = None) -> Any:
-    """A function of the file."""
+    """A function of the file; the solver of the same name, imported with everything else, is none."""
     function = getattr(module, name, None)
-    if not callable(function):
+    if not callable(function) or function is characteristic_time:
         raise InputError(f"the file must define {usage or f'the function {name}(model, task)'}")
     return function
 
