@@ -13,12 +13,13 @@ from types import ModuleType
 from typing import NoReturn
 
 from caet_opt import __version__
-from caet_opt.cli import compare, reproduce, simulate, solve, table, verify
+from caet_opt.cli import check, compare, reproduce, simulate, solve, table, verify
 from caet_opt.errors import CaetError, InputError, SolverError, unknown_name
 
 #: Commands by name, in the order of the help.
 COMMANDS: dict[str, ModuleType] = {
     "solve": solve,
+    "check": check,
     "table": table,
     "verify": verify,
     "simulate": simulate,

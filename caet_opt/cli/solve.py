@@ -2,14 +2,18 @@
 
 import argparse
 import json
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.cli.formatting import certified, proportion, relative_deviation, table
+from caet_opt.cli.compare import count
+from caet_opt.cli.formatting import certified, duration, proportion, relative_deviation, table
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, number, requested_model
+from caet_opt.cli.proof import certificate_file, certificate_text, proven_lines, proven_object, proven_table
 from caet_opt.errors import InputError, SolverError
 
 if TYPE_CHECKING:
     from caet_opt.modelfile import ModelFile
+    from caet_opt.proofs.result import ProvenTime
     from caet_opt.result import CharacteristicTime
 
 SUMMARY = "certified characteristic time of one model"
@@ -18,7 +22,11 @@ DESCRIPTION = """\
 Compute the characteristic time T* of a bandit model and a task, with the optimal
 proportions, and certify it: the interval that is printed contains T* whatever the
 solver did. The model is a TOML file, or the four flags --family, --means, --costs
-and --task; with a file, --task replaces the file's task."""
+and --task; with a file, --task replaces the file's task.
+
+With --digits the answer is proven: the numbers of the model are taken as the exact
+decimals that were typed, both bounds are evaluated in ball arithmetic, and every
+printed digit of T* is right. --certificate writes the proof, for caet-opt check."""
 
 EXAMPLES = f"""\
 {GRAMMAR}
@@ -29,7 +37,11 @@ examples:
   caet-opt solve models/clinical-trial.toml --delta 0.01 --solver solvers/ipopt.toml
   caet-opt solve models/wireless-channels.toml --cross-check
   caet-opt solve models/paper-instance-2.toml --show-program
+  caet-opt solve models/paper-instance-1.toml --digits 50 --certificate cert.json
 """
+
+#: Proven digits where only a certificate is asked for.
+DEFAULT_DIGITS = 50
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--solver", metavar="NAME|PROFILE.toml", help="a backend or a profile from solvers/")
     how.add_argument("--tolerance", type=number, metavar="X", help="largest certified relative gap (1e-9)")
     how.add_argument("--cross-check", action="store_true", help="solve with every installed backend")
+    how.add_argument("--digits", type=count, metavar="N", help="prove so many digits of T*")
+    how.add_argument(
+        "--certificate", metavar="CERT.json", help=f"write the proof to this file ({DEFAULT_DIGITS} digits unless told)"
+    )
     what = parser.add_argument_group("what to print")
     what.add_argument("--delta", type=number, metavar="D", help="also the lower bound on the expected cost")
     what.add_argument("--json", action="store_true", help="one JSON object instead of text")
@@ -57,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         program = ""
     if arguments.cross_check:
         return cross_check(entry, arguments, program)
+    if arguments.digits is not None or arguments.certificate is not None:
+        return prove(entry, arguments, program)
     result = solve(entry, arguments.solver, arguments.tolerance)
     if arguments.json:
         print(json.dumps(as_object(result, arguments.delta), allow_nan=False))
@@ -73,6 +91,8 @@ def check_combination(arguments: argparse.Namespace) -> None:
         raise InputError("--cross-check solves with every installed backend; leave out --solver")
     if arguments.cross_check and arguments.delta is not None:
         raise InputError("--cross-check prints no lower bound; leave out --delta, or --cross-check")
+    if arguments.cross_check and (arguments.digits is not None or arguments.certificate is not None):
+        raise InputError("--cross-check proves no digits; leave out --digits and --certificate, or --cross-check")
     if arguments.delta is not None and not 0 < arguments.delta < 1:
         raise InputError(f"--delta must lie strictly between 0 and 1, got {arguments.delta:g}")
 
@@ -87,12 +107,33 @@ def solve(entry: "ModelFile", solver: str | None, tolerance: float | None) -> "C
     )
 
 
-def describe_result(result: "CharacteristicTime", entry: "ModelFile", delta: float | None) -> str:
+def prove(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> int:
+    """Solve, prove, write the certificate where one is asked for, and print."""
+    from caet_opt.proofs.prove import check_digits, proven_time
+
+    digits, path = DEFAULT_DIGITS if arguments.digits is None else arguments.digits, arguments.certificate
+    check_digits(digits)
+    with nullcontext() if path is None else certificate_file(entry, path) as write:
+        result = solve(entry, arguments.solver, arguments.tolerance)
+        proven = proven_time(entry.model, entry.task, digits, start=result)
+        if write is not None:
+            write(certificate_text(proven))
+    if arguments.json:
+        record = {**as_object(result, arguments.delta), **proven_object(proven), "certificate": path}
+        print(json.dumps(record, allow_nan=False))
+    else:
+        written = f"\ncertificate written to {path}; check it with: caet-opt check {path}" if path else ""
+        print(program + describe_result(result, entry, arguments.delta, proven) + written)
+    return 0
+
+
+def describe_result(
+    result: "CharacteristicTime", entry: "ModelFile", delta: float | None, proven: "ProvenTime | None" = None
+) -> str:
     """The answer as people read it."""
-    value, interval = certified(result.value, result.lower, result.upper, result.gap)
     lines = [entry.title] if entry.title else []
-    lines += [headline(entry), "", arm_table(result), "", binding_line(result)]
-    lines += [f"T* = {value}  in {interval}, relative gap {result.gap:.1e}"]
+    lines += [headline(entry), "", arm_table(result) if proven is None else proven_table(proven), ""]
+    lines += [binding_line(result), certified_line(result) if proven is None else proven_lines(proven)]
     if entry.characteristic_time is not None:
         deviation = relative_deviation(result.value, entry.characteristic_time)
         lines += [f"expected {entry.characteristic_time!r}, relative deviation {deviation:.1e}"]
@@ -101,8 +142,15 @@ def describe_result(result: "CharacteristicTime", entry: "ModelFile", delta: flo
             f"expected cost of any {delta:g}-PAC strategy: at least {result.lower_bound(delta):.10g} "
             f"(kl form), {result.lower_bound(delta, 'log'):.10g} (log form)"
         ]
-    lines += [f"solver {result.solver}, {result.iterations} iterations, {1e3 * result.seconds:.1f} ms"]
+    proof = "" if proven is None else f"; proof {duration(proven.seconds)}"
+    lines += [f"solver {result.solver}, {result.iterations} iterations, {1e3 * result.seconds:.1f} ms{proof}"]
     return "\n".join(lines)
+
+
+def certified_line(result: "CharacteristicTime") -> str:
+    """T* as the digits that double precision certifies."""
+    value, interval = certified(result.value, result.lower, result.upper, result.gap)
+    return f"T* = {value}  in {interval}, relative gap {result.gap:.1e}"
 
 
 def arm_table(result: "CharacteristicTime") -> str:

@@ -5,18 +5,9 @@ points m with ``sum_e q_e d(mu_a, m_e) <= c_a`` at every costly arm add up to ``
 were found does not matter, and `check` verifies them without the code that found them.
 """
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from caet_opt.proofs.prove import proven_time
-
-__all__ = ["proven_time"]
+from caet_opt.errors import MissingExtraError
 
 
-def __getattr__(name: str) -> Any:
-    """`proven_time` on first use: the checker imports this package without the code that finds certificates."""
-    if name != "proven_time":
-        raise AttributeError(f"module 'caet_opt.proofs' has no attribute {name!r}")
-    from caet_opt.proofs.prove import proven_time
-
-    return proven_time
+def missing_flint() -> MissingExtraError:
+    """The error that says how to install ball arithmetic."""
+    return MissingExtraError("proven digits need the module 'flint'; install it with: pip install 'caet-opt[proofs]'")

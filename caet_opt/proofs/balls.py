@@ -4,15 +4,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from caet_opt.errors import InputError, MissingExtraError
+from caet_opt.errors import InputError
 from caet_opt.families import Family
+from caet_opt.proofs import missing_flint
 
 try:
     from flint import arb, ctx, fmpq
 except ModuleNotFoundError as error:
-    raise MissingExtraError(
-        "proven digits need the module 'flint'; install it with: pip install 'caet-opt[proofs]'"
-    ) from error
+    raise missing_flint() from error
 
 #: A ball: flint.arb has no type stubs.
 Ball = Any

@@ -309,5 +309,8 @@ def without_repetition(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1], encoding="utf-8") as file:
-        print(check(parse(file.read())))
+    try:
+        with open(sys.argv[1], encoding="utf-8") as file:
+            print(check(parse(file.read())))
+    except (Rejected, ValueError, OSError, IndexError) as refusal:
+        sys.exit(f"rejected: {refusal}")

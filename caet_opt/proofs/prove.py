@@ -52,8 +52,7 @@ def proven_time(
         The digits could not be proven; it carries the gap that was reached.
     """
     started = perf_counter()
-    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MOST_DIGITS:
-        raise InputError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {digits!r}")
+    check_digits(digits)
     task = parse_task(task) if isinstance(task, str) else task
     problem = pose_exactly(model, task)
     found = characteristic_time(model, task, tolerance=0.5) if start is None else start
@@ -61,6 +60,12 @@ def proven_time(
     midpoints = tuple(problem.midpoint(pair, effort) for pair in problem.pairs)
     seconds = perf_counter() - started
     return ProvenTime(model, task, digits, lower, upper, effort, problem.pairs, weights, midpoints, seconds)
+
+
+def check_digits(digits: int) -> None:
+    """Raise `InputError` for a number of digits that is not offered."""
+    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MOST_DIGITS:
+        raise InputError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {digits!r}")
 
 
 Proof = tuple[Fraction, Fraction, tuple[Fraction, ...], tuple[Fraction, ...]]

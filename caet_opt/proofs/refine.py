@@ -90,11 +90,11 @@ class Method:
         """The double's answer moved inside: slack times multiplier is about ``barrier``."""
         mu, slacks, multipliers = arb(barrier), [], []
         values = self.evaluate(self.starting_logs)
-        least = min((value.logarithm.mid() for value in values), key=float)
+        least = min(value.logarithm for value in values)
         logs = [(y - least).mid() for y in self.starting_logs]
         for value, weight in zip(values, self.starting_weights, strict=True):
             slack = (value.logarithm - least).mid()
-            larger = max(slack, weight, mu.sqrt().mid(), key=float)
+            larger = max(slack, weight, mu.sqrt().mid())
             keep_weight = larger == weight
             slacks.append((mu / larger).mid() if keep_weight else larger)
             multipliers.append(larger if keep_weight else (mu / larger).mid())
@@ -127,9 +127,9 @@ class Method:
         """Relative gap of the two bounds that the iterate gives."""
         spent = self._spent(iterate)
         loads = self._loads(iterate.multipliers, values)
-        worst = max((load / g for load, g in zip(loads, spent, strict=True)), key=float)
+        worst = max((load / g).mid() for load, g in zip(loads, spent, strict=True))
         lower = sum(z / value.term for z, value in zip(iterate.multipliers, values, strict=True)) / worst
-        return (1 - lower * min((value.term for value in values), key=float) / sum(spent)).mid()
+        return (1 - lower * min(value.term for value in values) / sum(spent)).mid()
 
     def _spent(self, iterate: Iterate) -> list[Ball]:
         return [(price * y.exp()).mid() for price, y in zip(self.prices, iterate.logs, strict=True)]
@@ -160,8 +160,8 @@ class Method:
             for product, ds, dz in zip(products, predictor.slacks, predictor.multipliers, strict=True)
         ]
         direction = self._direction(iterate, values, matrix, targets)
-        length = longest(iterate, direction, 1 - min(arb(0.005), mu, key=float))
-        length = min([length, *((1 / abs(dy)).mid() for dy in direction.logs if abs(dy) > 1)], key=float)
+        length = longest(iterate, direction, 1 - min(arb(0.005), mu))
+        length = min([length, *((1 / abs(dy)).mid() for dy in direction.logs if abs(dy) > 1)])
         moved = (
             [(x + length * dx).mid() for x, dx in zip(old, change, strict=True)]
             for old, change in zip(iterate, direction, strict=True)
@@ -200,7 +200,7 @@ class Method:
 
     def answer(self, iterate: Iterate, values: list[Value], gap: float) -> Refinement:
         """Effort and weights in the model's terms, scaled to a smallest term of one: ``q_e = z_e / f_e``."""
-        least = min((value.term for value in values), key=float)
+        least = min(value.term for value in values)
         effort = {
             label: midpoint_fraction(y.exp() / least) * self.problem.dispersions[label]
             for label, y in zip(self.labels, iterate.logs, strict=True)

@@ -46,8 +46,7 @@ class ProvenTime:
     @property
     def bounds(self) -> tuple[str, str]:
         """The bounds as decimals, rounded outwards to three digits more than were asked for."""
-        precision = self.digits + 3
-        return rounded(self.lower, precision, ROUND_FLOOR), rounded(self.upper, precision, ROUND_CEILING)
+        return outward(self.lower, self.upper, self.digits)
 
     @property
     def cost_proportions(self) -> tuple[Fraction, ...]:
@@ -65,6 +64,11 @@ def shares(amounts: list[Fraction]) -> tuple[Fraction, ...]:
     """Amounts as proportions; zeros stay zeros."""
     total = sum(amounts)
     return tuple(amount / total if total else Fraction(0) for amount in amounts)
+
+
+def outward(lower: Fraction, upper: Fraction, digits: int) -> tuple[str, str]:
+    """Bounds that agree to so many digits as decimals of three digits more, rounded away from each other."""
+    return rounded(lower, digits + 3, ROUND_FLOOR), rounded(upper, digits + 3, ROUND_CEILING)
 
 
 def common_rounding(lower: Fraction, upper: Fraction, digits: int) -> str:

@@ -1,0 +1,87 @@
+"""``caet-opt check``: whether a certificate proves what it states."""
+
+import argparse
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from caet_opt.errors import InputError
+
+SUMMARY = "whether a certificate of proven digits proves what it states"
+
+DESCRIPTION = """\
+Check a certificate that solve --certificate wrote: derive the needed pairs from the
+task and the exact means, verify both bounds in ball arithmetic, and compare every
+other entry with what follows from them. The checker is one short file that shares
+no code with the solver: caet_opt/proofs/check.py."""
+
+EXAMPLES = """\
+examples:
+  caet-opt solve models/paper-instance-1.toml --digits 50 --certificate cert.json
+  caet-opt check cert.json
+  caet-opt check cert.json --json
+
+exit status here: 0 accepted; 1 rejected; 2 the file cannot be read or is no certificate
+"""
+
+WIDTH = 100
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument("certificate", metavar="CERT.json", help="a certificate")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, say what is proven, and return 0, or 1 with the reason of the rejection."""
+    from caet_opt.proofs import missing_flint
+
+    try:
+        from caet_opt.proofs.check import Rejected, check
+    except ModuleNotFoundError as error:
+        raise missing_flint() from error
+    path = arguments.certificate
+    document = read_certificate(path)
+    try:
+        theorem = check(document)
+    except Rejected as reason:
+        if arguments.json:
+            print(json.dumps({"accepted": False, "reason": str(reason)}))
+        print(f"caet-opt: {path}: rejected: {' '.join(str(reason).split())}", file=sys.stderr)
+        return 1
+    print(json.dumps(as_object(document)) if arguments.json else describe(path, document, theorem))
+    return 0
+
+
+def read_certificate(path: str) -> dict[str, Any]:
+    """The certificate in a file; `InputError` when it cannot be read or holds none."""
+    from caet_opt.proofs.check import parse
+
+    try:
+        return parse(Path(path).read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise InputError(f"{path}: no certificate ({error}); write one with solve --certificate") from error
+
+
+def describe(path: str, document: dict[str, Any], theorem: str) -> str:
+    """The theorem as people read it."""
+    from fractions import Fraction
+
+    from caet_opt.proofs.result import outward
+
+    low, high = outward(Fraction(document["lower"]), Fraction(document["upper"]), document["digits"])
+    lines = [f"{path}: accepted", "", *textwrap.wrap(theorem, WIDTH, break_long_words=False), ""]
+    return "\n".join([*lines, f"T* >= {low}", f"T* <= {high}", f"sha256 {document['sha256']}"])
+
+
+def as_object(document: dict[str, Any]) -> dict[str, Any]:
+    """What is proven, for machines."""
+    keys = ("family", "task", "means", "costs", "digits", "lower", "upper", "statement", "sha256")
+    return {"accepted": True, **{key: document[key] for key in keys}}

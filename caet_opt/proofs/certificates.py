@@ -1,0 +1,56 @@
+"""Certificates: proofs as JSON that `caet_opt.proofs.check` accepts, or any program that a referee writes."""
+
+import json
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from caet_opt.errors import InputError, SolverError, unknown_name
+from caet_opt.model import BanditModel
+from caet_opt.proofs.check import DIVERGENCES, FORMAT, VERSION, Rejected, check, digest, statement, text
+from caet_opt.proofs.result import ProvenTime
+from caet_opt.tasks import TASKS, Custom, Task
+
+
+def check_certifiable(model: BanditModel, task: Task) -> None:
+    """Raise `InputError` for a family or a task that certificates do not know."""
+    if model.family.name not in DIVERGENCES:
+        raise InputError(f"a certificate cannot be written: {unknown_name('family', model.family.name, DIVERGENCES)}")
+    if TASKS.get(task.name) is not type(task):
+        raise InputError(f"a certificate cannot be written: {unknown_name('task', task.name, TASKS)}")
+
+
+def certificate(proven: ProvenTime) -> dict[str, Any]:
+    """The certificate of a proof, accepted by the checker before it is returned."""
+    model, task = proven.model, proven.task
+    check_certifiable(model, task)
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "family": model.family.name,
+        "task": str(task),
+        **({"answers": task.answers} if isinstance(task, Custom) else {}),
+        "digits": proven.digits,
+        "means": texts(model.exact_means),
+        "costs": texts(model.exact_costs),
+        "dispersions": texts(model.exact_dispersions),
+        "effort": texts(proven.effort),
+        "weights": texts(proven.weights),
+        "pairs": proven.pairs,
+        "midpoints": [None if m is None else text(m) for m in proven.midpoints],
+        "lower": text(proven.lower),
+        "upper": text(proven.upper),
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(content))
+    plain["statement"] = statement(plain)
+    document = {**plain, "sha256": digest(plain)}
+    try:
+        check(document)
+    except Rejected as reason:
+        raise SolverError(f"the checker rejects the certificate: {reason}") from reason
+    return document
+
+
+def texts(values: Iterable[Fraction]) -> list[str]:
+    """Rational numbers in full."""
+    return [text(value) for value in values]
