@@ -60,14 +60,14 @@ class Gamma(Exponential):
     name = "gamma"
 
     def __init__(self, shape: Number) -> None:
-        self.given = shape
+        self._given = shape
         (self.shape,) = positive_numbers([shape], "the shape of a gamma family")
 
     def dispersions(self, arms: int) -> Array:
         return np.full(arms, 1.0 / self.shape)
 
     def exact_dispersions(self, arms: int) -> tuple[Fraction, ...]:
-        return (1 / exact(self.given),) * arms
+        return (1 / exact(self._given),) * arms
 
     @classmethod
     def parse(cls, argument: str | None) -> "Gamma":
@@ -80,7 +80,7 @@ class Gamma(Exponential):
 
     @cached_property
     def _text(self) -> str:
-        return decimal_text(exact(self.given))
+        return decimal_text(exact(self._given))
 
     def __str__(self) -> str:
         return f"{self.name}:{self._text}"

@@ -21,8 +21,8 @@ class Gaussian(Family):
     mean_space = MeanSpace(-np.inf, np.inf)
 
     def __init__(self, variance: Number | Sequence[Number] = 1.0) -> None:
-        self.given = tuple(variance) if isinstance(variance, Iterable) else (variance,)
-        self.variances = positive_numbers(self.given, "variances")
+        self._given = tuple(variance) if isinstance(variance, Iterable) else (variance,)
+        self.variances = positive_numbers(self._given, "variances")
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
@@ -61,13 +61,13 @@ class Gaussian(Family):
         return np.array(self.variances) if len(self.variances) > 1 else np.full(arms, self.variances[0])
 
     @cached_property
-    def exact_variances(self) -> tuple[Fraction, ...]:
+    def _exact_variances(self) -> tuple[Fraction, ...]:
         """The variances as they were given."""
-        return tuple(map(exact, self.given))
+        return tuple(map(exact, self._given))
 
     def exact_dispersions(self, arms: int) -> tuple[Fraction, ...]:
         self._check_count(arms)
-        return self.exact_variances if len(self.given) > 1 else self.exact_variances * arms
+        return self._exact_variances if len(self._given) > 1 else self._exact_variances * arms
 
     def _check_count(self, arms: int) -> None:
         if len(self.variances) not in (1, arms):
@@ -79,7 +79,7 @@ class Gaussian(Family):
 
     @cached_property
     def _text(self) -> str:
-        return ",".join(map(decimal_text, self.exact_variances))
+        return ",".join(map(decimal_text, self._exact_variances))
 
     def __str__(self) -> str:
         return self.name if self._text == "1" else f"{self.name}:{self._text}"
