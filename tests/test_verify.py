@@ -99,6 +99,15 @@ def test_branch_condition_of_gaps_off_by_a_little(factor):
     assert judged(verification)["native"].failures > 0
 
 
+@pytest.mark.parametrize("factor", [1 - sympy.Rational(1, 10**8), 1 + sympy.Rational(1, 10**8)])
+def test_branch_condition_off_by_so_little_that_only_proven_digits_show_it(factor):
+    formula = sympy.Piecewise((first, sympy.Le(D_3, factor * GOLDEN * D_2)), (second, True))
+    formulas = [of_closed_form(planted(ThreeArmGaps, formula), 100, 0)]
+    (verification,) = verify(formulas, make_plan(["native"], 0, 50, None))
+    assert judged(verification)["native"].failures == 0
+    assert judged(verification)["50 digits"].failures > 5
+
+
 @pytest.mark.parametrize("factor", [0.999, 1.001])
 def test_branch_condition_of_any_costs_off_by_a_little(factor):
     wrong = general_condition.subs(g, factor * g)

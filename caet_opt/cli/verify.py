@@ -40,7 +40,7 @@ examples:
   caet-opt verify
   caet-opt verify --list
   caet-opt verify three-arm-ranking --instances 1000
-  caet-opt verify --instances 1000 --proven 1000 --slow 100 --json
+  caet-opt verify --instances 1000 --slow 100 --digits 30 --json
   caet-opt verify --formula my_formula.py --solvers native
 """
 
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("how much is verified")
     how.add_argument("--instances", type=whole, default=200, metavar="N", help="random instances per formula (200)")
     how.add_argument("--slow", type=whole, default=20, metavar="N", help="of them by each solver but native (20)")
-    how.add_argument("--proven", type=whole, default=50, metavar="N", help="of them with proven digits (50)")
+    how.add_argument("--proven", type=whole, metavar="N", help="of them with proven digits (all)")
     how.add_argument("--digits", type=whole, default=50, metavar="N", help="proven digits (50)")
     how.add_argument("--solvers", nargs="+", metavar="S", help="backends; by default every installed one")
     how.add_argument("--seed", type=whole, default=0, metavar="S", help="seed of the instances (0)")
@@ -130,10 +130,12 @@ def show(verifications: "Sequence[Verification]", plan: "Plan", arguments: argpa
 
 def legend(plan: "Plan") -> str:
     """What the columns say, and of how many instances."""
-    number = {name: "every instance" if name == "native" else f"the first {n}" for name, n in plan.limits.items()}
-    judged = [f"{name} on {which}" for name, which in number.items()]
-    judged += [f"{plan.proof} on the first {plan.proven}"] if plan.proven else []
-    return f"worst relative errors: {', '.join(judged)};\nu*: excess of what the formula's proportions cost over T*"
+    from caet_opt.verification import EVERY
+
+    limits = {**plan.limits, **({plan.proof: plan.proven} if plan.proven else {})}
+    number = {name: "every instance" if limit == EVERY else f"the first {limit}" for name, limit in limits.items()}
+    judged = ", ".join(f"{name} on {which}" for name, which in number.items())
+    return f"worst relative errors: {judged};\nu*: excess of what the formula's proportions cost over T*"
 
 
 def overview(verifications: "Sequence[Verification]") -> str:

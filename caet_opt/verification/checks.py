@@ -1,5 +1,6 @@
 """One instance of a formula before its judges: each solver's certified interval, and the proven one."""
 
+import sys
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -21,6 +22,9 @@ DOUBLE_CHECK_DIGITS = 30
 
 #: Relative excess of what the formula's proportions cost over T*, up to which they count as optimal.
 LARGEST_EXCESS = 1e-12
+
+#: As a number of instances: all of them.
+EVERY = sys.maxsize
 
 #: The judge of the formula's proportions.
 PROPORTIONS = "u*"

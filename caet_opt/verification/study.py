@@ -1,6 +1,5 @@
 """Many instances of formulas, here or in worker processes, and what the verdicts come to."""
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from caet_opt.errors import InputError
 from caet_opt.model import BanditModel
 from caet_opt.profiles import find_profile
 from caet_opt.tasks import Task
-from caet_opt.verification.checks import Checked, Plan, Verdict
+from caet_opt.verification.checks import EVERY, Checked, Plan, Verdict
 from caet_opt.verification.formula import Formula, Instance, of_function
 from caet_opt.verification.work import finishing
 
@@ -71,15 +70,16 @@ class Interrupted(KeyboardInterrupt):
         self.verifications, self.finished = verifications, finished
 
 
-def make_plan(solvers: Sequence[str] | None, slow: int, digits: int, proven: int) -> Plan:
-    """The native solver on every instance, each other one on ``slow`` of them, proven digits on ``proven``."""
+def make_plan(solvers: Sequence[str] | None, slow: int, digits: int, proven: int | None) -> Plan:
+    """The native solver on every instance, each other one on ``slow`` of them, proven digits on ``proven`` or all."""
+    proven = EVERY if proven is None else proven
     for what, number, least in (("slow", slow, 0), ("digits", digits, 1), ("proven", proven, 0)):
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
             raise InputError(f"{what} must be a whole number, {least} or more, got {number!r}")
     names = installed_backends() if solvers is None else tuple(solvers)
     for name in names:
         BACKENDS[find_profile(name).backend].require()
-    limits = {name: sys.maxsize if name == DEFAULT_SOLVER else slow for name in names}
+    limits = {name: EVERY if name == DEFAULT_SOLVER else slow for name in names}
     return Plan({name: limit for name, limit in limits.items() if limit > 0}, digits, proven)
 
 
@@ -91,7 +91,7 @@ def verify_formula(
     solvers: Sequence[str] | None = None,
     slow: int = 20,
     digits: int = 50,
-    proven: int = 50,
+    proven: int | None = None,
     name: str = "formula",
 ) -> Verification:
     """Verify a formula for T* on the given instances.
@@ -109,7 +109,7 @@ def verify_formula(
     solvers
         By default every installed one; the others than the native one judge ``slow`` instances.
     digits, proven
-        How many proven digits, and on how many instances.
+        How many proven digits, and on how many of the instances if not on all of them.
     """
     formula = of_function(name, function, instances, sampling_proportions)
     (verification,) = verify([formula], make_plan(solvers, slow, digits, proven))
