@@ -105,7 +105,7 @@ def test_branch_condition_off_by_so_little_that_only_proven_digits_show_it(facto
     formulas = [of_closed_form(planted(ThreeArmGaps, formula), 100, 0)]
     (verification,) = verify(formulas, make_plan(["native"], 0, 50, None))
     assert judged(verification)["native"].failures == 0
-    assert judged(verification)["50 digits"].failures > 5
+    assert judged(verification)["50 digits"].failures > 0
 
 
 @pytest.mark.parametrize("factor", [0.999, 1.001])
