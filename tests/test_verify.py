@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -15,7 +16,7 @@ from caet_opt.cli import main
 from caet_opt.cli.verify import command
 from caet_opt.closed_forms import CLOSED_FORMS
 from caet_opt.closed_forms.three_arms import D_2, D_3, GOLDEN, ThreeArmGaps, ThreeArmRanking, g
-from caet_opt.verification import make_plan, of_closed_form, study, verify
+from caet_opt.verification import checks, make_plan, of_closed_form, study, verify
 from caet_opt.verification.formula import draw_many
 
 NATIVE = make_plan(["native"], 0, 50, 0)
@@ -175,6 +176,16 @@ def test_a_solver_without_an_answer_is_counted(monkeypatch, capsys):
     status, out, _ = run(capsys, "two-gaussian-arms", "--instances", "3", "--solvers", "clarabel", *QUICK[2:])
     assert status == 1
     assert "nothing is verified" in out
+
+
+def test_an_interval_that_is_not_finite_is_no_answer(monkeypatch):
+    solved = checks.characteristic_time
+    monkeypatch.setattr(
+        checks, "characteristic_time", lambda *given, **how: replace(solved(*given, **how), upper=float("nan"))
+    )
+    verification = verify_formula(lambda model, task: 11.65, [(PAPER, "ranking")], solvers=["native"], proven=0)
+    assert verification.judged[0].unsolved == 1
+    assert not verification.holds
 
 
 def test_interrupted(monkeypatch, capsys):

@@ -4,6 +4,7 @@ import sys
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -104,6 +105,8 @@ def by_solver(solver: str, model: BanditModel, task: Task, value: Value) -> tupl
             result = characteristic_time(model, task, solver=solver)
     except SolverError as error:
         return Verdict(solver, 0.0, True, refusal=str(error)), None
+    if not isfinite(result.upper):
+        return Verdict(solver, 0.0, True, refusal=f"the interval [{result.lower}, {result.upper}] says nothing"), None
     lower, upper = Fraction(result.lower), Fraction(result.upper)
     finding = f"{show(value)}, certified [{result.lower!r}, {result.upper!r}]"
     deviation = deviation_from(value, Fraction(result.value))
