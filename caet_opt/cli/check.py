@@ -22,8 +22,6 @@ examples:
   caet-opt solve models/paper-instance-1.toml --digits 50 --certificate cert.json
   caet-opt check cert.json
   caet-opt check cert.json --json
-
-exit status here: 0 accepted; 1 rejected; 2 the file cannot be read or is no certificate
 """
 
 WIDTH = 100

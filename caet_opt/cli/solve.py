@@ -109,10 +109,12 @@ def solve(entry: "ModelFile", solver: str | None, tolerance: float | None) -> "C
 
 def prove(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> int:
     """Solve, prove, write the certificate where one is asked for, and print."""
+    from caet_opt.proofs.problem import pose_exactly
     from caet_opt.proofs.prove import check_digits, proven_time
 
     digits, path = DEFAULT_DIGITS if arguments.digits is None else arguments.digits, arguments.certificate
     check_digits(digits)
+    pose_exactly(entry.model, entry.task)  # arms that doubles cannot tell apart are refused as such, not as a tie
     with nullcontext() if path is None else certificate_file(entry, path) as write:
         result = solve(entry, arguments.solver, arguments.tolerance)
         proven = proven_time(entry.model, entry.task, digits, start=result)

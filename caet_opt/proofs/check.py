@@ -57,12 +57,15 @@ class Rejected(Exception):  # noqa: N818
 
 def check(document: dict[str, Any]) -> str:
     """The theorem that a certificate proves; `Rejected` when it does not."""
+    content = {key: value for key, value in document.items() if key != "sha256"}
+    if document.get("sha256") != digest(content):
+        raise Rejected("its digest does not fit its content: something was changed")
     try:
-        expected = rederive(document)
+        expected = rederive(content)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError) as error:
         raise Rejected(f"it is malformed ({type(error).__name__}: {error})") from error
-    for key in sorted(document.keys() | expected.keys()):
-        if canonical(document.get(key)) != canonical(expected.get(key)):
+    for key in [*expected, *content]:
+        if key not in expected or canonical(content.get(key)) != canonical(expected[key]):
             raise Rejected(f"its {key!r} is not what its inputs, effort and weights give")
     return str(expected["statement"])
 
@@ -94,8 +97,7 @@ def rederive(document: dict[str, Any]) -> dict[str, Any]:
         "lower": text(lower),
         "upper": text(upper),
     }
-    content["statement"] = statement(content)
-    return {**content, "sha256": digest(content)}
+    return {**content, "statement": statement(content)}
 
 
 def check_inputs(inputs: Inputs) -> None:
@@ -124,6 +126,8 @@ def needed_pairs(task: str, means: list[Fraction], answers: Any = None) -> list[
     elif name == "ranking":
         pairs = list(pairwise(order))
     elif name == "top-arms":
+        if not 0 < int(argument) < len(means):
+            raise Rejected(f"the task {task!r} makes no sense for {len(means)} arms")
         top, others = sorted(order[: int(argument)]), sorted(order[int(argument) :])
         pairs = [(a, b) for a in top for b in others]
     elif name == "groups":

@@ -21,6 +21,9 @@ MOST_DIGITS = 1000
 BITS_PER_DIGIT, EXTRA_BITS = 7, 250
 ATTEMPTS = ((1, 1e-10), (1, 1e-4), (2, 1e-2), (4, 1e-6), (8, 1e-2))
 
+#: Certified gap of a double's answer that is good enough to start from.
+ROUGH = 0.5
+
 #: Digits beyond those asked for: of the refined optimum, of the safety margin, and of the rounded effort and weights.
 REFINED, MARGIN, ROUNDED = 5, 6, 9
 
@@ -55,7 +58,9 @@ def proven_time(
     check_digits(digits)
     task = parse_task(task) if isinstance(task, str) else task
     problem = pose_exactly(model, task)
-    found = characteristic_time(model, task, tolerance=0.5) if start is None else start
+    found = characteristic_time(model, task, tolerance=ROUGH) if start is None else start
+    if found.pairs != problem.pairs or len(found.effort) != len(problem.means):
+        raise InputError("start is the answer to another problem; leave it out, or give the answer to this one")
     lower, upper, effort, weights = prove(problem, found, digits)
     midpoints = tuple(problem.midpoint(pair, effort) for pair in problem.pairs)
     seconds = perf_counter() - started

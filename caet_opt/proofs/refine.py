@@ -73,6 +73,8 @@ class Method:
             if len(costly) == 2:
                 self.differences[costly] = ball(problem.means[pair[1]] - problem.means[pair[0]])
         starting = [Fraction(effort[label]) for label in self.labels]
+        if not min(starting) > 0:
+            raise SolverError("the double's answer has an arm without effort")
         self.starting_logs = [
             (ball(w / problem.dispersions[a])).log().mid() for a, w in zip(self.labels, starting, strict=True)
         ]
