@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from caet_opt.backends import installed_backends
     from caet_opt.certificate import Certificate, certify
     from caet_opt.characteristic import characteristic_time
+    from caet_opt.curves import trace_curve
     from caet_opt.errors import CaetError, InputError, MissingExtraError, SolverError, TieError
     from caet_opt.families import (
         FAMILIES,
@@ -103,6 +104,7 @@ _HOME = {
     "read_profile": "profiles",
     "run_many": "simulation",
     "summarise": "simulation",
+    "trace_curve": "curves",
     "verify_formula": "verification",
     "write_model": "modelfile",
 }
@@ -174,6 +176,7 @@ __all__ = [
     "read_profile",
     "run_many",
     "summarise",
+    "trace_curve",
     "verify_formula",
     "write_model",
 ]

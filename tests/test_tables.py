@@ -6,6 +6,7 @@ import json
 import os
 import re
 from decimal import Decimal, localcontext
+from glob import glob
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from caet_opt import (
 )
 from caet_opt.backends.clarabel import Clarabel
 from caet_opt.cli import main
+from caet_opt.cli import table as command
 from caet_opt.cli.formatting import certified, digits_shared, table
 from caet_opt.tables import formats, latex, rows, tex_text, work
 from caet_opt.tables.columns import columns, conventions, usual_names
@@ -497,6 +499,17 @@ def test_ctrl_c_before_the_first_row_leaves_the_file_as_it_was(capsys, monkeypat
 
 
 # output and bad input
+
+
+def test_the_examples_of_the_help_work(capsys, monkeypatch, tmp_path):
+    (tmp_path / "models").symlink_to(ROOT / "models")
+    monkeypatch.chdir(tmp_path)
+    examples = [line.split()[2:] for line in command.EXAMPLES.splitlines() if line.startswith("  caet-opt ")]
+    assert len(examples) == 5
+    for argv in examples:
+        expanded = [path for word in argv for path in sorted(glob(word)) or [word]]
+        assert tabled(capsys, *expanded)
+    assert (tmp_path / "table.tex").read_text().startswith(r"\documentclass")
 
 
 def test_the_table_goes_to_a_file(capsys, tmp_path):

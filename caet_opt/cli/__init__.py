@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from caet_opt import __version__
-from caet_opt.cli import check, compare, reproduce, simulate, solve, table, verify
+from caet_opt.cli import check, compare, curve, reproduce, simulate, solve, table, verify
 from caet_opt.errors import CaetError, InputError, SolverError, unknown_name
 
 #: Commands by name, in the order of the help.
@@ -21,6 +21,7 @@ COMMANDS: dict[str, ModuleType] = {
     "solve": solve,
     "check": check,
     "table": table,
+    "curve": curve,
     "verify": verify,
     "simulate": simulate,
     "compare": compare,

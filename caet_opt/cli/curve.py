@@ -1,0 +1,231 @@
+"""``caet-opt curve``: T* and the optimal proportions while one mean or one cost is swept."""
+
+import argparse
+import csv
+import io
+import json
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from caet_opt.cli.compare import count
+from caet_opt.cli.formatting import certified, digits_rooted, proportion, table
+from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, number, requested_model
+from caet_opt.cli.output import output_file
+from caet_opt.cli.progress import Bar
+from caet_opt.errors import InputError, SolverError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from caet_opt.curves import Curve, Point
+    from caet_opt.modelfile import ModelFile
+    from caet_opt.tasks import Pair
+
+SUMMARY = "T*, omega* and u* along a swept mean or cost, as a figure and CSV"
+
+DESCRIPTION = """\
+Solve a path of models in which one mean or one cost runs over a range, and draw T*,
+the cost proportions and the sampling proportions, with a closed form where one
+applies and a line where the binding pairs change. Costs that are gaps follow a swept
+mean, and are frozen around a swept cost. A model without a T*, as at a tie, is a gap
+in the curve."""
+
+EXAMPLES = f"""\
+{GRAMMAR}
+examples:
+  caet-opt curve models/paper-instance-1.toml --sweep mean:2 --from 0 --to 2.5
+  caet-opt curve models/wireless-channels.toml --sweep "cost:2.4 GHz" --from 1 --to 1000 --log
+  caet-opt curve --family bernoulli --means 0.5,0.4,0.3 --costs 1,1,2 --task best-arm \\
+      --sweep mean:1 --from 0.1 --to 0.9 --points 41 --json
+"""
+
+#: Of the table on the terminal: lines, about; significant digits of T* and decimals of proportions, at most.
+LINES, DIGITS, DECIMALS = 9, 8, 4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    add_model_arguments(parser)
+    path = parser.add_argument_group("the path")
+    path.add_argument("--sweep", metavar="mean:ARM|cost:ARM", help="what is swept, the arm by number or name")
+    path.add_argument("--from", type=number, dest="start", metavar="A", help="first value")
+    path.add_argument("--to", type=number, dest="stop", metavar="B", help="last value")
+    path.add_argument("--points", type=count, default=101, metavar="N", help="points of the grid (101)")
+    path.add_argument("--log", action="store_true", help="even in the logarithm")
+    path.add_argument("--solver", metavar="NAME|PROFILE.toml", help="a backend or a profile; native unless given")
+    what = parser.add_argument_group("what to write")
+    what.add_argument("--output", metavar="STEM", help="files STEM.png, STEM.pdf and STEM.csv (results/curve)")
+    what.add_argument("--no-figure", action="store_true", help="the CSV file alone")
+    what.add_argument("--json", action="store_true", help="one JSON object instead of files and text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check everything that can fail, trace, write, print; status 1 when a solver failed somewhere."""
+    for name, option in (("sweep", "--sweep"), ("start", "--from"), ("stop", "--to")):
+        if getattr(arguments, name) is None:
+            raise InputError(f"missing {option}; as in --sweep mean:2 --from 0 --to 2.5")
+    if arguments.json and (arguments.output is not None or arguments.no_figure):
+        raise InputError("--json writes no files; leave out --output and --no-figure, or --json")
+    if arguments.json:
+        curve = traced(requested_model(arguments), arguments)
+        print(json.dumps(as_object(curve), allow_nan=False))
+    else:
+        curve = written(arguments)
+    return 1 if any(isinstance(point.error, SolverError) for point in curve.points) else 0
+
+
+def written(arguments: argparse.Namespace) -> "Curve":
+    """Trace the curve, write its files, and print its summary."""
+    if not arguments.no_figure:
+        from caet_opt.figures.style import require_matplotlib
+
+        require_matplotlib()
+    entry = requested_model(arguments)
+    stem = writable_stem(arguments.output or "results/curve")
+    data = stem.with_name(f"{stem.name}.csv")
+    with output_file(data, "--output") as write:
+        curve = traced(entry, arguments)
+        write(csv_text(curve))
+    files = [data, *([] if arguments.no_figure else drawn(curve, entry, stem, arguments.log))]
+    print(describe(curve, entry))
+    print(f"written: {', '.join(map(str, files))}")
+    return curve
+
+
+def traced(entry: "ModelFile", arguments: argparse.Namespace) -> "Curve":
+    """The curve of the arguments."""
+    from caet_opt.backends import DEFAULT_SOLVER
+    from caet_opt.curves import trace_curve
+
+    with Bar(arguments.points, "points") as bar:
+        return trace_curve(
+            entry.model,
+            entry.task,
+            arguments.sweep,
+            float(arguments.start),
+            float(arguments.stop),
+            arguments.points,
+            logarithmic=arguments.log,
+            solver=arguments.solver or DEFAULT_SOLVER,
+            progress=bar.step,
+        )
+
+
+def writable_stem(text: str) -> Path:
+    """What the names of the files begin with, in a folder that is made if need be."""
+    stem = Path(text)
+    if not stem.name or stem.is_dir():
+        raise InputError(f"--output {text}: is a folder; name what the files begin with, as {Path(text) / 'curve'}")
+    try:
+        stem.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--output {text}: cannot be written ({error.strerror})") from error
+    return stem
+
+
+def drawn(curve: "Curve", entry: "ModelFile", stem: Path, logarithmic: bool) -> list[Path]:
+    """The files of the figure."""
+    from caet_opt.figures.curve import draw
+    from caet_opt.figures.style import save
+
+    return save(draw(curve, entry.title or headline(entry), logarithmic), stem)
+
+
+def csv_text(curve: "Curve") -> str:
+    """The points as CSV."""
+    rows = curve.rows()
+    sink = io.StringIO()
+    writer = csv.DictWriter(sink, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return sink.getvalue()
+
+
+def as_object(curve: "Curve") -> dict[str, Any]:
+    """The curve as one JSON object."""
+    return {
+        "task": str(curve.task),
+        "family": str(curve.model.family),
+        "sweep": f"{curve.sweep.kind}:{curve.sweep.arm}",
+        "arms": list(curve.model.arms),
+        "points": curve.rows(),
+        "switches": [{"value": s.value, "pair": list(s.pair), "starts": s.starts} for s in curve.switches],
+        "ties": list(curve.ties),
+    }
+
+
+def describe(curve: "Curve", entry: "ModelFile") -> str:
+    """Some points, the switches, the ties, the gaps, and the agreement with a closed form."""
+    lines = [*([entry.title] if entry.title else []), headline(entry), ""]
+    lines += [point_table(curve), ""]
+    lines += [*closed_form_lines(curve), *switch_lines(curve)]
+    missing = {point.value for point in curve.points if point.result is None}
+    lines += [f"at {curve.sweep.kind} {tie:.7g} is a tie: T* is infinite" for tie in curve.ties if tie not in missing]
+    return "\n".join([*lines, *gap_lines(curve)])
+
+
+def point_table(curve: "Curve") -> str:
+    """Every so many points of the grid, and all that were added at switches; shares in the order of the arms."""
+    grid = [point.value for point in curve.points if point.kind == "grid"]
+    shown = {grid[round(line * (len(grid) - 1) / (LINES - 1))] for line in range(LINES)}
+    rows = [
+        point_cells(point, curve.model.arms) for point in curve.points if point.kind == "switch" or point.value in shown
+    ]
+    return table([curve.sweep.kind, "T*", "omega*", "u*", "binding"], rows, left=(2, 3, 4))
+
+
+def point_cells(point: "Point", arms: tuple[str, ...]) -> list[str]:
+    """One line of the table; a model without an answer has its error there."""
+    value = f"{point.value:.7g}"
+    if point.result is None:
+        return [value, f"no T*: {point.error}"]
+    result = point.result
+    time, _ = certified(result.value, result.lower, result.upper, result.gap, most=DIGITS)
+    decimals = digits_rooted(result.gap, DECIMALS)
+    shares = [
+        f"({', '.join(proportion(share, decimals) for share in vector.tolist())})"
+        for vector in (result.cost_proportions, result.sampling_proportions)
+    ]
+    return [value, time, *shares, pair_text(result.binding_pairs, arms)]
+
+
+def pair_text(pairs: "Iterable[Pair]", arms: tuple[str, ...]) -> str:
+    """Pairs by name."""
+    return ", ".join(f"{arms[a]} > {arms[b]}" for a, b in pairs) or "none"
+
+
+def closed_form_lines(curve: "Curve") -> list[str]:
+    """Which closed forms apply, and how far T* is from them."""
+    from caet_opt.curves import largest_deviation
+
+    names = list(dict.fromkeys(point.closed_form for point in curve.points if point.closed_form is not None))
+    deviation = largest_deviation(curve)
+    if not names or deviation is None:
+        return ["no closed form applies"]
+    applied = sum(point.closed_form is not None for point in curve.points)
+    where = "every point" if applied == len(curve.points) else f"{applied} of {len(curve.points)} points"
+    return [f"closed form {', '.join(names)} at {where}, largest relative deviation {deviation:.1e}"]
+
+
+def switch_lines(curve: "Curve") -> list[str]:
+    """Where pairs start or cease to bind."""
+    verbs = {True: "starts to bind", False: "ceases to bind"}
+    return [
+        f"at {curve.sweep.kind} {switch.value:.7g} the pair {pair_text([switch.pair], curve.model.arms)} "
+        f"{verbs[switch.starts]}"
+        for switch in curve.switches
+    ]
+
+
+def gap_lines(curve: "Curve") -> list[str]:
+    """The stretches of models without an answer, each with the first reason."""
+    lines = []
+    for missing, run in groupby(curve.points, lambda point: point.result is None):
+        points = list(run)
+        if missing:
+            ends = f"at {points[0].value:.7g}"
+            if len(points) > 1:
+                ends = f"from {points[0].value:.7g} to {points[-1].value:.7g} ({len(points)} points)"
+            lines.append(f"no T* {ends}: {points[0].error}")
+    return lines
