@@ -145,7 +145,10 @@ ROWS = [
     (flags(more="--digits 10 --cross-check"), "--cross-check proves no digits; leave out --digits"),
     (flags(more="--certificate {folder}"), "is a folder; name a file"),
     (flags(more="--certificate nowhere/cert.json"), "cannot be written (No such file or directory)"),
-    (flags(means="1,1.00000000000000000001,0", more="--digits 30"), "differ (1 and 1.00000000000000000001), but not in double precision"),
+    (
+        flags(means="1,1.00000000000000000001,0", more="--digits 30"),
+        "differ (1 and 1.00000000000000000001), but not in double precision",
+    ),
     (flags(means="1e-400,4,2"), "means must be zero or fit double precision, got 1E-400"),
     (flags(means="1e99999999999999999999,4,2"), "--means must be numbers such as 3,4,2"),
     (flags(means="snan,4,2"), "means must be numbers"),
