@@ -34,6 +34,7 @@ KERNEL: Sources = (
     factor.substitute,
     factor.back_solve,
     interior.keep_best,
+    interior.present_gap,
     interior.resting,
     interior.all_resting,
     interior.first_multipliers,
@@ -46,6 +47,8 @@ KERNEL: Sources = (
     interior.shorten_steps,
     interior.back_to_best,
     interior.repair,
+    interior.largest_part,
+    interior.decided,
     interior.settle,
     interior.predict,
     interior.move,
@@ -158,10 +161,15 @@ def compile_functions(sources: Sources, known: Kernel) -> Kernel:
 
 
 def fingerprint(sources: Sources) -> str:
-    """A name for this version of all the functions together with the kernel and of how they are compiled: numba's
-    cache would notice a change in a function, not in its callees."""
-    code = [marshal.dumps(function.__code__, 2) for function in (*KERNEL, *sources)]
-    return sha256(b"".join([*code, " ".join(sorted(INLINED)).encode()])).hexdigest()[:12]
+    """A name for this version of all the functions together with the kernel, of their constants and of how they are
+    compiled: numba's cache would notice a change in a function, not in its callees."""
+    digest = sha256(" ".join(sorted(INLINED)).encode())
+    for function in (*KERNEL, *sources):
+        assert isinstance(function, FunctionType)
+        used = [function.__globals__.get(name) for name in function.__code__.co_names]
+        digest.update(marshal.dumps(function.__code__, 2))
+        digest.update(repr([value for value in used if isinstance(value, int | float)]).encode())
+    return digest.hexdigest()[:12]
 
 
 def exercise(solve_instance: Callable[..., Any]) -> None:

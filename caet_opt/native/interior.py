@@ -60,6 +60,14 @@ LEAST_SLACK = 1e-17
 #: Proximal slack of Newton's method on the binding pairs.
 SETTLING_SLACK = 1e-6
 
+#: Newton's method on the binding pairs is tried below this gap, once each pair is decided: what it carries and its
+#: slack differ by this factor.
+PROMISING, DECIDED = 0.1, 2.0
+
+#: It goes on while a step changes the gap by no more than this factor: the first step makes up for slacks, the
+#: others must show that it converges.
+FIRST_FACTOR, NEXT_FACTOR = 4.0, 0.1
+
 #: Rounds of repair of a point that stalled.
 REPAIRS = 20
 
@@ -77,6 +85,7 @@ def minimise(
     stopped, the iterations, and the certified bounds. A warm start whose point is already certified to the
     tolerance costs one evaluation and no iteration.
     """
+    tolerance *= 0.9  # the rest is for rounding, where the answer is certified once more
     status, steps, lower, upper = STALLED, 0, 0.0, 1.0
     for attempt in range(ATTEMPTS):
         if status == STALLED and isfinite(upper):
@@ -111,8 +120,13 @@ def iterate(
         return STALLED, 0, 0.0, inf
     if not warm:
         first_multipliers(data, work)
-    status, step, last = LIMIT, 0, inf
-    settling = warm and attempt == 0
+    if not warm:
+        bound(data, plan, work)
+        first_slacks(plan, work)
+    elif attempt > 0:
+        bound(data, plan, work)
+        warm_slacks(plan, work)
+    status, step, last, settled, promising = LIMIT, 0, inf, 0, inf if warm else PROMISING
     while True:
         bound(data, plan, work)
         gap = keep_best(data, plan, work)
@@ -121,24 +135,23 @@ def iterate(
             break
         if step == limit:
             break
-        if settling and gap > 0.1 * last:
-            if gap <= tolerance:
+        now = present_gap(plan, work)
+        if settled > 0 and now > (FIRST_FACTOR if settled == 1 else NEXT_FACTOR) * last:
+            if warm and gap <= tolerance:
                 status = CERTIFIED
                 break
-            settling = False
+            settled, promising = 0, 0.0
             back_to_best(data, plan, work)
             warm_slacks(plan, work)
-        elif step == 0 and not settling:
-            if warm:
-                warm_slacks(plan, work)
-            else:
-                first_slacks(plan, work)
-        last = gap
-        moved = settle(data, plan, work) if settling else newton(data, plan, work, attempt, tolerance, target)
+        if settled > 0 or (attempt == 0 and gap < promising and (warm or decided(data, work))):
+            settled += 1
+            moved = settle(data, plan, work)
+        else:
+            moved = newton(data, plan, work, attempt, tolerance, target)
         if not moved:
             status = CERTIFIED if gap <= tolerance else STALLED
             break
-        step += 1
+        step, last = step + 1, now
     if status == STALLED and repair(data, plan, work, tolerance):
         status = CERTIFIED
     for a in range(y.size):
@@ -173,6 +186,15 @@ def keep_best(data: Data, plan: Plan, work: Work) -> float:
             rows[BEST_Z, r] = rows[WEIGHT, r] * parts[AHEAD, k] if rows[LEVEL, r] < inf else 0.0
             if r >= edges:
                 arms[BEST_Y, r - edges] = arms[Y, r - edges] - parts[LEAST, k]
+    return float((above - below) / above)
+
+
+def present_gap(plan: Plan, work: Work) -> float:
+    """The relative gap of the present point, which need not be the best one."""
+    below, above = 0.0, 0.0
+    for k in range(plan.parts):
+        below += work.parts[LOWER, k]
+        above += work.parts[UPPER, k]
     return float((above - below) / above)
 
 
@@ -271,17 +293,38 @@ def repair(data: Data, plan: Plan, work: Work, tolerance: float) -> bool:
     return False
 
 
+def largest_part(data: Data, work: Work, r: int) -> float:
+    """The larger of the parts of its two arms' costs that pair r carries, per unit of its multiplier."""
+    given, arms, rows = data.arms, work.arms, work.rows
+    edges = data.ends.shape[1]
+    if r >= edges:
+        return float(1.0 / (given[COST, r - edges] * arms[EFFORT, r - edges]))
+    a, b = data.ends[0, r], data.ends[1, r]
+    first = rows[SHARE, r] / (given[COST, a] * arms[EFFORT, a])
+    return float(max(first, rows[OTHER, r] / (given[COST, b] * arms[EFFORT, b])))
+
+
+def decided(data: Data, work: Work) -> bool:
+    """Whether each pair is clearly binding or clearly not."""
+    rows = work.rows
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            carried = rows[Z, r] * largest_part(data, work, r)
+            if carried < DECIDED * rows[LEVEL, r] and rows[LEVEL, r] < DECIDED * carried:
+                return False
+    return True
+
+
 def settle(data: Data, plan: Plan, work: Work) -> bool:
     """One step of Newton's method on the binding pairs, ``F_e = 0``, with a vanishing proximal term."""
-    arms, rows, parts = work.arms, work.rows, work.parts
-    count_rows(plan, work)
+    arms, rows = work.arms, work.rows
     for r in range(rows.shape[1]):
-        k = plan.part[r]
         rows[AIM, r], rows[S, r] = 0.0, SETTLING_SLACK
-        if not rows[Z, r] * parts[COUNT, k] > rows[LEVEL, r] * parts[UPPER, k]:
+        part = largest_part(data, work, r)
+        if not rows[Z, r] * part > rows[LEVEL, r]:
             rows[Z, r] = 0.0
         elif rows[LEVEL, r] < 0.0:
-            rows[Z, r] = max(rows[Z, r], 1e-3 * parts[UPPER, k] / parts[COUNT, k])
+            rows[Z, r] = max(rows[Z, r], 1e-3 / part)
     assemble(data, work)
     if not factorise(data, plan, work):
         return False
