@@ -188,6 +188,19 @@ def test_an_interval_that_is_not_finite_is_no_answer(monkeypatch):
     assert not verification.holds
 
 
+def test_a_proof_vindicates_a_formula_against_a_wrong_interval(monkeypatch, capsys):
+    solved = checks.characteristic_time
+
+    def lowered(*given, **how):
+        result = solved(*given, **how)
+        return replace(result, lower=0.9 * result.lower, upper=0.99 * result.upper)
+
+    monkeypatch.setattr(checks, "characteristic_time", lowered)
+    status, out, _ = run(capsys, "two-gaussian-arms", "--instances", "3", "--slow", "0", "--workers", "1")
+    assert status == 1
+    assert out.endswith("proven digits agree with the formula here: suspect what it was compared with\n")
+
+
 def test_interrupted(monkeypatch, capsys):
     done = study.finishing
 

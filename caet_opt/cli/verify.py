@@ -167,6 +167,7 @@ def describe_failure(verification: "Verification") -> str:
     return (
         f"\n{verification.name} FAILS ({against}); worst by {failure.judge}, relative error {failure.error:.1e}:\n"
         f"  {failure.finding}\n  {command(*failure.instance)}"
+        + ("\n  proven digits agree with the formula here: suspect what it was compared with" * failure.vindicated)
     )
 
 
@@ -210,7 +211,7 @@ def failure_object(verification: "Verification") -> dict[str, Any] | None:
     if failure is None:
         return None
     record = {"judge": failure.judge, "error": failure.error, "finding": failure.finding}
-    return finite({**record, "instance": command(*failure.instance)})
+    return finite({**record, "instance": command(*failure.instance), "vindicated": failure.vindicated})
 
 
 def finite(record: dict[str, Any]) -> dict[str, Any]:

@@ -60,6 +60,7 @@ class Verdict(NamedTuple):
     holds : whether the interval contains the formula's value, or the proportions are optimal
     refusal : why there is no verdict, where there is none
     finding : what was compared, for people
+    proof : whether the interval is a proven one
     """
 
     judge: str
@@ -67,6 +68,7 @@ class Verdict(NamedTuple):
     holds: bool
     refusal: str | None = None
     finding: str = ""
+    proof: bool = False
 
 
 class Checked(NamedTuple):
@@ -134,7 +136,7 @@ def by_proof(formula: Formula, model: BanditModel, task: Task, plan: Plan) -> li
         return [Verdict(plan.proof, 0.0, True, refusal=str(error))]
     deviation = max(deviation_from(value, proven.lower), deviation_from(value, proven.upper))
     finding = f"{show(value, plan.digits)}, proven to within {float(proven.upper - proven.lower):.1e}"
-    return [Verdict(plan.proof, deviation, inside(value, proven.lower, proven.upper), finding=finding)]
+    return [Verdict(plan.proof, deviation, inside(value, proven.lower, proven.upper), finding=finding, proof=True)]
 
 
 def inside(value: Value, lower: Fraction, upper: Fraction) -> bool:

@@ -29,12 +29,13 @@ class Judged:
 
 @dataclass(frozen=True)
 class Failure:
-    """The worst verdict against a formula, with the instance."""
+    """The worst verdict against a formula, with the instance, and whether a proof says that the formula holds there."""
 
     judge: str
     error: float
     finding: str
     instance: Instance
+    vindicated: bool
 
 
 @dataclass(frozen=True)
@@ -136,20 +137,26 @@ def verify(
 
 def summarise(formula: Formula, checks: Sequence[Checked]) -> Verification:
     """What the verdicts on a formula come to."""
-    verdicts = [(verdict, checked.position) for checked in checks for verdict in checked.verdicts]
-    judges = dict.fromkeys(verdict.judge for verdict, _ in verdicts)
-    against = [(verdict, position) for verdict, position in verdicts if not verdict.holds]
-    failure = None
-    if against:
-        worst, position = max(against, key=lambda pair: pair[0].error)
-        failure = Failure(worst.judge, worst.error, worst.finding, formula.instances[position])
+    verdicts = [verdict for checked in checks for verdict in checked.verdicts]
+    judges = dict.fromkeys(verdict.judge for verdict in verdicts)
     return Verification(
         formula.name,
         len(checks),
-        tuple(judge_of(name, [verdict for verdict, _ in verdicts if verdict.judge == name]) for name in judges),
+        tuple(judge_of(name, [verdict for verdict in verdicts if verdict.judge == name]) for name in judges),
         max((checked.deviation for checked in checks), default=0.0),
-        failure,
+        worst_failure(formula, checks),
     )
+
+
+def worst_failure(formula: Formula, checks: Sequence[Checked]) -> Failure | None:
+    """The verdict against a formula with the largest error."""
+    against = [(verdict, checked) for checked in checks for verdict in checked.verdicts if not verdict.holds]
+    if not against:
+        return None
+    worst, checked = max(against, key=lambda pair: pair[0].error)
+    proofs = [verdict for verdict in checked.verdicts if verdict.proof and verdict.refusal is None]
+    vindicated = bool(proofs) and all(proof.holds for proof in proofs)
+    return Failure(worst.judge, worst.error, worst.finding, formula.instances[checked.position], vindicated)
 
 
 def judge_of(name: str, verdicts: Sequence[Verdict]) -> Judged:
