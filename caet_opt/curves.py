@@ -12,6 +12,7 @@ import numpy as np
 from caet_opt.backends import BACKENDS, DEFAULT_SOLVER
 from caet_opt.characteristic import characteristic_time
 from caet_opt.errors import CaetError, InputError, TieError, unknown_name
+from caet_opt.exact import exact
 from caet_opt.model import GAPS, BanditModel
 from caet_opt.processes import check_count
 from caet_opt.profiles import Profile, find_profile
@@ -215,7 +216,8 @@ def parse_sweep(text: str, model: BanditModel) -> Sweep:
 
 
 def make_grid(start: float, stop: float, points: int, logarithmic: bool) -> list[float]:
-    """Values from start to stop, both included."""
+    """Values from start to stop, both included; even ones are the doubles nearest to the decimals that they are, so
+    that a sweep over 0.8 meets a mean of 0.8."""
     check_count(points, "points")
     if points < 2:
         raise InputError("a sweep needs at least 2 points, got 1")
@@ -223,8 +225,10 @@ def make_grid(start: float, stop: float, points: int, logarithmic: bool) -> list
         raise InputError(f"a sweep runs from a number to a larger one, got {start:g} to {stop:g}")
     if logarithmic and start <= 0:
         raise InputError(f"a logarithmic sweep starts above zero, got {start:g}")
-    values = np.geomspace(start, stop, points) if logarithmic else np.linspace(start, stop, points)
-    return [float(value) for value in values]
+    if logarithmic:
+        return [float(value) for value in np.geomspace(start, stop, points)]
+    first, last = exact(start), exact(stop)
+    return [float(first + (last - first) * step / (points - 1)) for step in range(points)]
 
 
 def flat_row(curve: Curve, point: Point) -> dict[str, Any]:

@@ -119,6 +119,14 @@ def test_a_tie_on_the_grid_is_a_gap():
     ]
 
 
+def test_a_grid_of_decimals_meets_a_tie_at_a_decimal():
+    model = read_model(ROOT / "models" / "top-arms.toml").model
+    curve = trace_curve(model, "top-arms:2", "mean:2", -1, 2)
+    assert curve.ties == (0.8,)
+    assert [point.value for point in curve.points if point.error is not None] == [0.8]
+    assert max(point.result.value for point in curve.points if point.result is not None) < 1e5
+
+
 def test_a_tie_between_points_breaks_the_line():
     curve = trace_curve(RANKING, "ranking", "mean:0", 3.1, 5, 4)
     assert curve.ties == pytest.approx((4,), rel=1e-9)
@@ -175,7 +183,7 @@ def test_the_command_writes_figure_and_csv(capsys, tmp_path):
     (added,) = [row for row in rows if row["kind"] == "switch"]
     assert float(added["mean"]) == pytest.approx(4 - GOLDEN, abs=1e-6)
     assert (rows[0]["binding_pairs"], rows[-1]["binding_pairs"]) == ("1 > 0, 0 > 2", "0 > 2")
-    assert "at mean 1.381966 the pair 1 > 0 ceases to bind" in out
+    assert "at mean 1.38197 the pair 1 > 0 ceases to bind" in out
     assert "closed form three-arm-ranking-gaps at every point" in out
 
 
@@ -187,9 +195,15 @@ def test_the_figure_shows_curve_closed_form_and_switch():
     assert {"T*, solved", "T*, closed form three-arm-ranking-gaps"} <= labels
     assert {"binding pairs change", "tie, T* infinite"} <= labels
     assert {"arm 0", "arm 1", "arm 2"} <= {line.get_label() for line in costs.get_lines()}
-    assert "binding: 1 > 0, 0 > 2" in {text.get_text() for text in times.texts}
+    assert [text.get_text() for text in times.texts] == ["binding: 2 > 0", "0 > 2", "1 > 0, 0 > 2", "0 > 1, 1 > 2"]
     assert times.get_yscale() == "log"
     assert pulls.get_xlabel() == "mean of arm 0"
+
+
+def test_regions_are_labelled_only_where_there_is_room():
+    entry = read_model(ROOT / "models" / "top-arms.toml")
+    canvas = figure.draw(trace_curve(entry.model, entry.task, "mean:2", -1, 2, 31), "a title")
+    assert len(canvas.axes[0].texts) == 0
 
 
 def test_json_has_points_switches_and_ties(capsys):

@@ -161,7 +161,7 @@ def describe(curve: "Curve", entry: "ModelFile") -> str:
     lines += [point_table(curve), ""]
     lines += [*closed_form_lines(curve), *switch_lines(curve)]
     missing = {point.value for point in curve.points if point.result is None}
-    lines += [f"at {curve.sweep.kind} {tie:.7g} is a tie: T* is infinite" for tie in curve.ties if tie not in missing]
+    lines += [f"at {curve.sweep.kind} {tie:.6g} is a tie: T* is infinite" for tie in curve.ties if tie not in missing]
     return "\n".join([*lines, *gap_lines(curve)])
 
 
@@ -212,7 +212,7 @@ def switch_lines(curve: "Curve") -> list[str]:
     """Where pairs start or cease to bind."""
     verbs = {True: "starts to bind", False: "ceases to bind"}
     return [
-        f"at {curve.sweep.kind} {switch.value:.7g} the pair {pair_text([switch.pair], curve.model.arms)} "
+        f"at {curve.sweep.kind} {switch.value:.6g} the pair {pair_text([switch.pair], curve.model.arms)} "
         f"{verbs[switch.starts]}"
         for switch in curve.switches
     ]

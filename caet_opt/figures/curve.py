@@ -1,7 +1,8 @@
 """T*, omega* and u* along a swept mean or cost, with the closed form, the switches of binding pairs and the ties."""
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
+from math import exp, log
 from textwrap import fill
 from typing import Any
 
@@ -9,14 +10,14 @@ from caet_opt.curves import Curve, Point
 from caet_opt.figures.style import CURVES, LOWER, UPPER, panels, shared_legend
 from caet_opt.result import CharacteristicTime
 
-#: Markers along a line, points at which the closed form is marked, regions that are labelled with their binding pairs.
-MARKS, FORMS, REGIONS = 12, 25, 4
+#: Markers along a line, and points at which the closed form is marked.
+MARKS, FORMS = 12, 25
 
 #: T* is drawn in the logarithm when its largest value is so many times its smallest one.
 LOGARITHMIC = 30.0
 
-#: Longest label of a region and longest line of the title, in characters.
-LABEL, TITLE = 34, 70
+#: Width of a character of a label as a share of the axis, and characters in a line of the title.
+WIDTH, TITLE = 0.0115, 70
 
 
 def draw(curve: Curve, title: str, logarithmic: bool = False) -> Any:
@@ -28,14 +29,14 @@ def draw(curve: Curve, title: str, logarithmic: bool = False) -> Any:
     draw_shares(pulls, curve, lambda result: result.sampling_proportions.tolist())
     for axis in (times, costs, pulls):
         mark_places(axis, curve)
+    if logarithmic:
+        pulls.set_xscale("log")
     labelled = label_regions(times, curve)
     times.set_title(fill(title, TITLE), fontsize=11, pad=22 if labelled else 8)
     times.set_ylabel("T*")
     costs.set_ylabel("cost proportions omega*")
     pulls.set_ylabel("sampling proportions u*")
     pulls.set_xlabel(f"{curve.sweep.kind} of arm {curve.model.arms[curve.sweep.arm]}")
-    if logarithmic:
-        pulls.set_xscale("log")
     canvas.align_ylabels()
     shared_legend(canvas, [times, costs, pulls], 3, "")
     return canvas
@@ -101,21 +102,27 @@ def mark_places(axis: Any, curve: Curve) -> None:
 
 def label_regions(axis: Any, curve: Curve) -> bool:
     """The binding pairs above each region between two switches; false where there is no room for them."""
-    names = curve.model.arms
-    solved = [(point.value, point.result.binding_pairs) for point in curve.points if point.result is not None]
-    regions = [(pairs, [value for value, _ in run]) for pairs, run in groupby(solved, lambda entry: entry[1])]
-    regions = [(pairs, values) for pairs, values in regions if len(values) > 2]
-    texts = [", ".join(f"{names[a]} > {names[b]}" for a, b in pairs) for pairs, _ in regions]
-    if len(regions) > REGIONS or any(len(text) > LABEL for text in texts):
+    labels = region_labels(curve, axis.get_xscale() == "log")
+    reach = [(centre - WIDTH * len(text) / 2, centre + WIDTH * len(text) / 2) for centre, _, text in labels]
+    edges = [(-1.0, 0.0), *reach, (1.0, 2.0)]
+    if any(one[1] > other[0] for one, other in pairwise(edges)):
         return False
-    for (_, values), text in zip(regions, texts, strict=True):
-        axis.text(
-            (values[0] + values[-1]) / 2,
-            1.02,
-            f"binding: {text}" if text else "nothing binds",
-            transform=axis.get_xaxis_transform(),
-            ha="center",
-            va="bottom",
-            fontsize=8,
-        )
+    for _, value, text in labels:
+        axis.text(value, 1.02, text, transform=axis.get_xaxis_transform(), ha="center", va="bottom", fontsize=8)
     return True
+
+
+def region_labels(curve: Curve, logarithmic: bool) -> list[tuple[float, float, str]]:
+    """Centre of each region as a share of the axis and as a value, and the binding pairs there."""
+    names, scale, unscale = curve.model.arms, log if logarithmic else float, exp if logarithmic else float
+    solved = [(scale(point.value), point.result) for point in curve.points if point.result is not None]
+    first, last = scale(curve.points[0].value), scale(curve.points[-1].value)
+    labels: list[tuple[float, float, str]] = []
+    for pairs, run in groupby(solved, lambda entry: entry[1].binding_pairs):
+        places = [place for place, _ in run]
+        centre = (places[0] + places[-1]) / 2
+        text = ", ".join(f"{names[a]} > {names[b]}" for a, b in pairs)
+        if len(places) > 2:
+            text = text if labels else f"binding: {text or 'none'}"
+            labels.append(((centre - first) / (last - first), unscale(centre), text))
+    return labels
