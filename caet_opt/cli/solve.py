@@ -37,7 +37,7 @@ examples:
   caet-opt solve models/clinical-trial.toml --delta 0.01 --solver solvers/ipopt.toml
   caet-opt solve models/wireless-channels.toml --cross-check
   caet-opt solve models/paper-instance-2.toml --show-program
-  caet-opt solve models/paper-instance-1.toml --digits 50 --certificate cert.json
+  caet-opt solve models/paper-instance-1.toml --digits 50
 """
 
 #: Proven digits where only a certificate is asked for.
