@@ -3,41 +3,21 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import numpy as np
-
 from caet_opt.backends import BACKENDS, DEFAULT_SOLVER
 from caet_opt.characteristic import characteristic_time
-from caet_opt.errors import CaetError, InputError, TieError, unknown_name
-from caet_opt.exact import exact
-from caet_opt.model import GAPS, BanditModel
-from caet_opt.processes import check_count
+from caet_opt.errors import CaetError, InputError, TieError
+from caet_opt.model import BanditModel
 from caet_opt.profiles import Profile, find_profile
 from caet_opt.result import CharacteristicTime
+from caet_opt.sweeps import Sweep, make_grid, parse_sweep
 from caet_opt.switches import Switch, bisect, find_switches
 from caet_opt.tasks import Pair, Task, parse_task
 
 if TYPE_CHECKING:
     import pandas as pd
-
-KINDS = ("mean", "cost")
-
-
-class Sweep(NamedTuple):
-    """What is swept: the mean or the cost of one arm."""
-
-    kind: str
-    arm: int
-
-    def at(self, model: BanditModel, value: float) -> BanditModel:
-        """The model with this mean or cost; costs that are gaps follow a mean, and are frozen around a cost."""
-        means, costs = list(model.means), list(model.costs)
-        (means if self.kind == "mean" else costs)[self.arm] = value
-        follows = self.kind == "mean" and model.cost_rule == GAPS
-        return BanditModel(model.family, means, GAPS if follows else costs, model.arms)
 
 
 @dataclass(frozen=True)
@@ -199,36 +179,6 @@ def neighbours(points: Sequence[Point]) -> Iterator[tuple[float, float, Characte
     for one, other in pairwise(points):
         if one.result is not None and other.result is not None:
             yield one.value, other.value, one.result, other.result
-
-
-def parse_sweep(text: str, model: BanditModel) -> Sweep:
-    """``mean:ARM`` or ``cost:ARM``, the arm by its name or its number."""
-    kind, colon, arm = text.partition(":")
-    if kind not in KINDS:
-        raise InputError(f"{unknown_name('sweep', kind, KINDS)} (write mean:ARM or cost:ARM)")
-    if not colon or not arm:
-        raise InputError(f"sweep {text!r} names no arm; write {kind}:0, or the arm's name")
-    if arm in model.arms:
-        return Sweep(kind, model.arms.index(arm))
-    if arm.isdecimal() and int(arm) < len(model.arms):
-        return Sweep(kind, int(arm))
-    raise InputError(f"sweep {text!r}: {unknown_name('arm', arm, model.arms)}")
-
-
-def make_grid(start: float, stop: float, points: int, logarithmic: bool) -> list[float]:
-    """Values from start to stop, both included; even ones are the doubles nearest to the decimals that they are, so
-    that a sweep over 0.8 meets a mean of 0.8."""
-    check_count(points, "points")
-    if points < 2:
-        raise InputError("a sweep needs at least 2 points, got 1")
-    if not (isfinite(start) and isfinite(stop) and start < stop):
-        raise InputError(f"a sweep runs from a number to a larger one, got {start:g} to {stop:g}")
-    if logarithmic and start <= 0:
-        raise InputError(f"a logarithmic sweep starts above zero, got {start:g}")
-    if logarithmic:
-        return [float(value) for value in np.geomspace(start, stop, points)]
-    first, last = exact(start), exact(stop)
-    return [float(first + (last - first) * step / (points - 1)) for step in range(points)]
 
 
 def flat_row(curve: Curve, point: Point) -> dict[str, Any]:

@@ -23,9 +23,10 @@ from caet_opt import (
 )
 from caet_opt.cli import curve as command
 from caet_opt.cli import main
-from caet_opt.curves import largest_deviation, parse_sweep
+from caet_opt.curves import largest_deviation
 from caet_opt.figures import curve as figure
 from caet_opt.figures import style
+from caet_opt.sweeps import parse_sweep
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPER = str(ROOT / "models" / "paper-instance-1.toml")

@@ -60,8 +60,16 @@ def digits_shared(value: float, lower: float, upper: float, gap: float) -> int:
 
 
 def certified(value: float, lower: float, upper: float, gap: float, most: int = MOST_DIGITS) -> tuple[str, str]:
-    """A certified value as the digits that its whole interval rounds to, and its interval two digits further."""
-    digits = min(most, digits_shared(value, lower, upper, gap))
+    """A certified value as the digits to which its whole interval rounds, and its interval two digits further.
+
+    With at most 2 digits, 22.5 -+ 1e-9 is neither 22 nor 23; then there is a digit more.
+
+    >>> certified(22.5, 22.499999999, 22.500000001, 1e-10, most=2)
+    ('22.5', '[22.499, 22.501]')
+    """
+    shared = digits_shared(value, lower, upper, gap)
+    fewer = (digits for digits in range(most, shared) if significant(lower, digits) == significant(upper, digits))
+    digits = next(fewer, shared)
     low, high = outward(lower, upper, digits + 2)
     return significant(value, digits), f"[{low}, {high}]"
 

@@ -12,7 +12,8 @@ from caet_opt.cli.output import output_file
 from caet_opt.cli.progress import Bar
 from caet_opt.cli.simulate import cores
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.tables.columns import PROVEN, columns, conventions, usual_names
+from caet_opt.tables.columns import PROVEN, columns, usual_names
+from caet_opt.tables.conventions import conventions
 from caet_opt.tables.formats import FOR_PEOPLE, FORMATS
 from caet_opt.tables.layout import ERROR, Column, Table, choose_columns
 

@@ -1,1 +1,1 @@
-"""Tables: what they are (`layout`), those of characteristic times (`columns`, `rows`, `work`), and their formats."""
+"""Tables: what they are (`layout`), those of characteristic times (`columns`, `rows`, `work`), and `formats` of any."""

@@ -29,7 +29,7 @@ def characteristic_table(
     models: Model | Iterable[Model] | Mapping[str, Model],
     *,
     deltas: Sequence[float] = (),
-    solvers: Sequence[str | Path | Profile] = (DEFAULT_SOLVER,),
+    solvers: str | Path | Profile | Sequence[str | Path | Profile] = DEFAULT_SOLVER,
     columns: Sequence[str] | None = None,
     digits: int | None = None,
     workers: int = 1,
@@ -60,7 +60,8 @@ def characteristic_table(
     import pandas as pd
 
     names = column_names(columns, digits)
-    request = make_request(solvers, deltas, names, digits)
+    named = [solvers] if isinstance(solvers, str | Path | Profile) else solvers
+    request = make_request(named, deltas, names, digits)
     rows = compute(sources(models), request, workers)
     return pd.DataFrame([{name: row.get(name) for name in names} for row in rows], columns=names)
 
