@@ -122,20 +122,25 @@ def catalogue(arguments: argparse.Namespace) -> str:
 
 def show(verifications: "Sequence[Verification]", plan: "Plan", arguments: argparse.Namespace) -> None:
     """Print the verifications as a table or as an object."""
+    from caet_opt.verification import PROPORTIONS
+
     if arguments.json:
         print(json.dumps(as_object(verifications, plan, arguments)))
     elif verifications:
-        print("\n".join([legend(plan), "", overview(verifications), *map(describe_failure, verifications)]).rstrip())
+        proportions = any(judged.judge == PROPORTIONS for entry in verifications for judged in entry.judged)
+        troubles = [describe_trouble(entry) for entry in verifications if not entry.holds]
+        print("\n".join([legend(plan, proportions), "", overview(verifications), *troubles]))
 
 
-def legend(plan: "Plan") -> str:
+def legend(plan: "Plan", proportions: bool) -> str:
     """What the columns say, and of how many instances."""
     from caet_opt.verification import EVERY
 
-    limits = {**plan.limits, **({plan.proof: plan.proven} if plan.proven else {})}
-    number = {name: "every instance" if limit == EVERY else f"the first {limit}" for name, limit in limits.items()}
-    judged = ", ".join(f"{name} on {which}" for name, which in number.items())
-    return f"worst relative errors: {judged};\nu*: excess of what the formula's proportions cost over T*"
+    judges: dict[str, list[str]] = {}
+    for name, limit in {**plan.limits, **({plan.proof: plan.proven} if plan.proven else {})}.items():
+        judges.setdefault("every instance" if limit == EVERY else f"the first {limit}", []).append(name)
+    text = "worst relative errors: " + "; ".join(f"{', '.join(names)} on {which}" for which, names in judges.items())
+    return text + ("\nu*: excess of what the formula's proportions cost over T*" if proportions else "")
 
 
 def overview(verifications: "Sequence[Verification]") -> str:
@@ -158,11 +163,11 @@ def cell(judged: "Judged | None") -> str:
     return error + (f" ({judged.unsolved} unsolved)" if judged.unsolved else "")
 
 
-def describe_failure(verification: "Verification") -> str:
+def describe_trouble(verification: "Verification") -> str:
     """What is wrong with a formula, and where, in words with which it can be reproduced."""
     failure = verification.failure
     if failure is None:
-        return "" if verification.holds else f"\n{verification.name}: no solver had an answer, so nothing is verified"
+        return f"\n{verification.name}: no solver had an answer, so nothing is verified"
     against = ", ".join(f"{judged.failures} by {judged.judge}" for judged in verification.judged if judged.failures)
     return (
         f"\n{verification.name} FAILS ({against}); worst by {failure.judge}, relative error {failure.error:.1e}:\n"

@@ -82,7 +82,7 @@ class ThreeArmRanking(ClosedForm):
 
     def draw(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
         costs, variances = draw_costs(rng, 2), draw_variances(rng, 3)
-        near, root = magnitude(rng, -3, 3), 0.0
+        near = magnitude(rng, -3, 3)
         if rng.random() < 0.1:  # exactly on the boundary: h = k g and sqrt(C_3 / C_2) = k^2 - 1
             k, near = float(rng.integers(2, 9)), 2.0 ** float(rng.integers(-9, 10))
             costs, variances, far = [1.0, (k * k - 1.0) ** 2], [1.0] * 3, k * near

@@ -1,6 +1,6 @@
 """Formulas for T* against every solver's certified interval and against proven digits."""
 
-from caet_opt.verification.checks import EVERY, Plan
+from caet_opt.verification.checks import EVERY, PROPORTIONS, Plan
 from caet_opt.verification.formula import Formula, of_closed_form, of_function
 from caet_opt.verification.study import (
     Failure,
@@ -15,6 +15,7 @@ from caet_opt.verification.userfile import read_formula
 
 __all__ = [
     "EVERY",
+    "PROPORTIONS",
     "Failure",
     "Formula",
     "Interrupted",
