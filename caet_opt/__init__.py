@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from caet_opt.regret import explore_then_commit
     from caet_opt.result import CharacteristicTime
     from caet_opt.simulation import Experiment, run_many, summarise
+    from caet_opt.studies.results import load_results, summarise_results
     from caet_opt.tables.api import characteristic_table
     from caet_opt.tasks import (
         BestArm,
@@ -95,6 +96,7 @@ _HOME = {
     "clear_programs": "programs.cache",
     "explore_then_commit": "regret",
     "installed_backends": "backends",
+    "load_results": "studies.results",
     "make_threshold": "thresholds",
     "parse_family": "families",
     "parse_task": "tasks",
@@ -104,6 +106,7 @@ _HOME = {
     "read_profile": "profiles",
     "run_many": "simulation",
     "summarise": "simulation",
+    "summarise_results": "studies.results",
     "trace_curve": "curves",
     "verify_formula": "verification",
     "write_model": "modelfile",
@@ -167,6 +170,7 @@ __all__ = [
     "closed_forms",
     "explore_then_commit",
     "installed_backends",
+    "load_results",
     "make_threshold",
     "parse_family",
     "parse_task",
@@ -176,6 +180,7 @@ __all__ = [
     "read_profile",
     "run_many",
     "summarise",
+    "summarise_results",
     "trace_curve",
     "verify_formula",
     "write_model",

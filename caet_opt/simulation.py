@@ -4,8 +4,8 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import islice
 from math import e, log1p, sqrt
 from multiprocessing import active_children, get_context
@@ -210,12 +210,17 @@ def run_many(
 
 
 def prepare(experiment: Experiment) -> None:
-    """Compile the loop by a short run, so that workers find it compiled and no run is timed with it."""
+    """Have the loop compiled, so that workers find it so and no run is timed with it."""
     if experiment.compiled:
-        model = BanditModel(Gaussian(), [1.0, 0.0], [1.0, 1.0])
-        parameters = replace(experiment.parameters, costs="known")
-        short = Experiment(model, BestArm(), parameters, threshold="customary", max_rounds=20)
-        run_once(short, np.random.SeedSequence(0), 0)
+        compile_loop()
+
+
+@cache
+def compile_loop() -> None:
+    """Compile the loop by a short run, once in a process and in those that it forks."""
+    model = BanditModel(Gaussian(), [1.0, 0.0], [1.0, 1.0])
+    short = Experiment(model, BestArm(), Parameters(2.0), threshold="customary", max_rounds=20)
+    run_once(short, np.random.SeedSequence(0), 0)
 
 
 def finishing(experiment: Experiment, runs: int, seed: int, workers: int) -> Generator[RunRecord, None, None]:
