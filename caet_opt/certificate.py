@@ -4,6 +4,7 @@ This module sees the model, the pairs, a point and weights. It knows neither the
 """
 
 from collections.abc import Sequence
+from math import inf, isfinite
 from sys import float_info
 from typing import NamedTuple
 
@@ -29,7 +30,9 @@ class Certificate(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Relative width of the certified interval."""
+        """Relative width of the certified interval; one when there is no upper bound."""
+        if not isfinite(self.upper):
+            return 1.0
         return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
 
 
@@ -40,8 +43,11 @@ def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: A
 
         sum(q) / max_a [ sum_{e at a} q_e d(mu_a, m_e) / c_a ]  <=  T*  <=  c . w / min_e f_e(w).
 
-    A pair whose term is infinite, or whose arms are both free, constrains nothing.
+    A pair whose term is infinite, or whose arms are both free, constrains nothing. Numbers that are negative or not
+    finite prove nothing, nor does an effort that leaves a pair without information.
     """
+    if not (usable(effort) and usable(weights)):
+        return Certificate(inf, 0.0, inf)
     costs = np.array(model.costs)
     a, b = ends(pairs)
     da, db = divergences(model, a, b, effort)
@@ -54,8 +60,14 @@ def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: A
     np.add.at(load, a, weights * np.where((costs[a] > 0) & (weights > 0), da, 0.0))
     np.add.at(load, b, weights * np.where((costs[b] > 0) & (weights > 0), db, 0.0))
     dearest = np.max(load[costs > 0] / costs[costs > 0])
-    upper = float(costs @ effort / np.min(terms[constraining]))
+    least = float(np.min(terms[constraining]))
+    upper = float(costs @ effort) / least if least > 0 else inf
     return widened(upper, float(np.sum(weights) / dearest) if dearest > 0 else 0.0, len(costs))
+
+
+def usable(amounts: Array) -> bool:
+    """Whether all the numbers are finite and none is negative."""
+    return bool(np.all(np.isfinite(amounts)) and np.all(amounts >= 0))
 
 
 def pair_terms(model: BanditModel, pairs: Sequence[Pair], effort: Array) -> Array:

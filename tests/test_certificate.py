@@ -77,3 +77,17 @@ def test_a_rough_answer_is_polished(monkeypatch):
     result = characteristic_time(problem.model, problem.task, solver="clarabel")
     assert result.solver_gap > 1e-3
     assert result.gap < 1e-12
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
+def test_numbers_that_are_negative_or_not_finite_prove_nothing(bad):
+    model, pairs = BanditModel(Bernoulli(), [0.5, 0.4, 0.3], [1, 1, 1]), ((0, 1), (0, 2))
+    for effort, weights in (([1.0, 1.0, bad], [1.0, 1.0]), ([1.0, 1.0, 1.0], [1.0, bad])):
+        found = certify(model, pairs, np.array(effort), np.array(weights))
+        assert (found.lower, found.upper, found.gap) == (0.0, np.inf, 1.0)
+
+
+def test_no_effort_is_no_upper_bound():
+    model, pairs = BanditModel(Bernoulli(), [0.5, 0.4, 0.3], [1, 1, 1]), ((0, 1), (0, 2))
+    found = certify(model, pairs, np.zeros(3), np.ones(2))
+    assert (found.upper, found.gap) == (np.inf, 1.0)

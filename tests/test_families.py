@@ -17,7 +17,10 @@ from caet_opt import (
     Poisson,
     parse_family,
 )
+from caet_opt.certificate import ROUNDING_ULPS
 from caet_opt.families.numerics import kl_div
+from caet_opt.native.compiled import FAMILY_CODES
+from caet_opt.native.divergences import mixture_divergence
 
 mpmath.mp.dps = 60
 
@@ -42,6 +45,17 @@ def test_divergence_keeps_twelve_digits(family, relative_gap, sign, x):
     y = x * (1 + sign * relative_gap)
     expected = textbook(family.name, x, y)
     assert float(abs(family.divergence(x, y) - expected) / expected) < 1e-12
+
+
+@pytest.mark.parametrize("family", [Bernoulli(), Poisson(), Exponential(), Geometric()], ids=str)
+def test_divergence_is_right_to_the_certificates_allowance(family):
+    rng = np.random.default_rng(5)
+    for exponent in rng.uniform(-12, -0.4, 300):
+        x, y = np.minimum(10.0**exponent * np.exp(rng.uniform(-1.5, 1.5, 2)), 0.97)
+        expected = textbook(family.name, x, y)
+        compiled = mixture_divergence(FAMILY_CODES[type(family)], x, y, 0.0, 1.0)
+        for value in (family.divergence(x, y), family.mixture_divergence(x, y, 0.0, 1.0), compiled):
+            assert float(abs(value - expected) / expected) < ROUNDING_ULPS * np.finfo(float).eps
 
 
 @pytest.mark.parametrize("family", [Gaussian(), Poisson(), Exponential(), Geometric()], ids=str)

@@ -13,6 +13,7 @@ from inverse_gaussian import InverseGaussian
 from problems import FAMILIES, REFERENCES, TASKS, random_instance
 from proven_digits import of_doubles
 
+import caet_opt
 from caet_opt import (
     BanditModel,
     Bernoulli,
@@ -111,6 +112,31 @@ def test_at_a_branch_point_a_binding_pair_has_multiplier_zero(third):
         assert proven.lower <= 8 <= proven.upper
     else:
         assert not proven.lower <= 8 <= proven.upper
+
+
+@pytest.mark.parametrize(
+    ("variances", "means", "costs", "task"),
+    [
+        (
+            [0.5395635130311608] * 4,
+            [0, 0.3708062237484219, -0.39039393074754686, -0.512501134392173],
+            [50.43290502848803, 0, 0.5930493920482925, 0],
+            "ranking",
+        ),
+        (
+            [0.0023259545040606, 0.017477000708604005, 0.11190235727755408, 0.022485244551029897],
+            [-0.15124963091679522, -0.2173520913767077, 0, 0.13604012532874082],
+            [938.2781503878966, 0, 349.85751064725275, 0],
+            "comparisons:3-2,2-0,0-1",
+        ),
+    ],
+)
+def test_where_bold_steps_run_in_circles(variances, means, costs, task):
+    """Two of three binding pairs carry almost nothing; predictor and corrector then undo each other's steps."""
+    model = BanditModel(Gaussian(variances), means, costs)
+    (form,) = caet_opt.closed_forms.applicable(model, task)
+    proven = proven_time(model, task, 50)
+    assert proven.lower <= Fraction(form.decimal_time(model, task, 60)) <= proven.upper
 
 
 def test_equal_means_outside_the_needed_pairs():

@@ -2,6 +2,8 @@
 
 from math import inf, log
 
+from caet_opt.families.numerics import SMALLEST
+
 GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, GEOMETRIC = range(5)
 
 
@@ -15,6 +17,9 @@ def kl_div(x: float, y: float, h: float) -> float:
         return inf
     s = h / (x + y)
     if abs(s) > 0.2:
+        quotient = x / y
+        if SMALLEST < quotient < 1.0 / SMALLEST:
+            return h + x * log(quotient)
         return h + x * (log(x) - log(y))
     q = s * s
     tail = 1.0 / 25.0

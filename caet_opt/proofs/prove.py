@@ -17,9 +17,10 @@ from caet_opt.tasks import Task, parse_task
 #: Largest number of digits.
 MOST_DIGITS = 1000
 
-#: Working precision in bits, and the barrier from which the refinement starts, of one attempt after the other.
+#: Working precision in bits, and of one attempt after the other: by what it is multiplied, the barrier from which the
+#: refinement starts, and whether it takes bold steps.
 BITS_PER_DIGIT, EXTRA_BITS = 7, 250
-ATTEMPTS = ((1, 1e-10), (1, 1e-4), (2, 1e-2), (4, 1e-6), (8, 1e-2))
+ATTEMPTS = ((1, 1e-10, True), (1, 1e-6, False), (2, 1e-2, True), (4, 1e-4, False), (8, 1e-2, False))
 
 #: Certified gap of a double's answer that is good enough to start from.
 ROUGH = 0.5
@@ -82,10 +83,12 @@ def prove(problem: ExactProblem, start: CharacteristicTime, digits: int) -> Proo
         zero = Fraction(0)
         return zero, zero, (zero,) * len(problem.means), (zero,) * len(problem.pairs)
     gap = float("inf")
-    for factor, barrier in ATTEMPTS:
+    for factor, barrier, bold in ATTEMPTS:
         with working_precision(factor * (BITS_PER_DIGIT * digits + EXTRA_BITS)):
             try:
-                refined = refine(problem, start.effort.tolist(), start.multipliers.tolist(), digits + REFINED, barrier)
+                refined = refine(
+                    problem, start.effort.tolist(), start.multipliers.tolist(), digits + REFINED, barrier, bold
+                )
                 return bounds(problem, refined, digits)
             except SolverError as error:
                 gap = min(gap, error.gap)

@@ -144,12 +144,29 @@ class Method:
                 loads[arm] += amount * share
         return [load.mid() for load in loads]
 
-    def step(self, iterate: Iterate, values: list[Value]) -> Iterate:
-        """One predictor-corrector step."""
-        _, slacks, multipliers = iterate
+    def step(self, iterate: Iterate, values: list[Value], bold: bool) -> Iterate:
+        """A predictor-corrector step, or, where that runs in circles, Newton's towards a fifth of the barrier."""
         matrix = self._matrix(iterate, values)
-        products = [(s * z).mid() for s, z in zip(slacks, multipliers, strict=True)]
+        products = [(s * z).mid() for s, z in zip(iterate.slacks, iterate.multipliers, strict=True)]
         mu = (sum(products) / len(products)).mid()
+        if bold:
+            targets = self._corrected(iterate, values, matrix, products, mu)
+        else:
+            targets = [mu / 5 - product for product in products]
+        direction = self._direction(iterate, values, matrix, targets)
+        length = longest(iterate, direction, 1 - min(arb(0.005), mu) if bold else arb(0.9))
+        length = min([length, *((1 / abs(dy)).mid() for dy in direction.logs if abs(dy) > 1)])
+        moved = (
+            [(x + length * dx).mid() for x, dx in zip(old, change, strict=True)]
+            for old, change in zip(iterate, direction, strict=True)
+        )
+        return Iterate(*moved)
+
+    def _corrected(
+        self, iterate: Iterate, values: list[Value], matrix: arb_mat, products: list[Ball], mu: Ball
+    ) -> list[Ball]:
+        """Changes of the products s z: to what the step without centring leaves, less its second-order error."""
+        _, slacks, multipliers = iterate
         predictor = self._direction(iterate, values, matrix, [-product for product in products])
         length = longest(iterate, predictor, arb(1))
         after = sum(
@@ -157,18 +174,10 @@ class Method:
             for s, z, ds, dz in zip(slacks, multipliers, predictor.slacks, predictor.multipliers, strict=True)
         ) / len(products)
         centre = (mu * (after / mu) ** 3).mid()
-        targets = [
+        return [
             centre - product - ds * dz
             for product, ds, dz in zip(products, predictor.slacks, predictor.multipliers, strict=True)
         ]
-        direction = self._direction(iterate, values, matrix, targets)
-        length = longest(iterate, direction, 1 - min(arb(0.005), mu))
-        length = min([length, *((1 / abs(dy)).mid() for dy in direction.logs if abs(dy) > 1)])
-        moved = (
-            [(x + length * dx).mid() for x, dx in zip(old, change, strict=True)]
-            for old, change in zip(iterate, direction, strict=True)
-        )
-        return Iterate(*moved)
 
     def _matrix(self, iterate: Iterate, values: list[Value]) -> arb_mat:
         """``diag(c phi v) + sum_e z_e h_e (1, -1)(1, -1)' + sum_e (z_e / s_e) p_e p_e'``."""
@@ -230,7 +239,7 @@ def longest(iterate: Iterate, direction: Iterate, fraction: Ball) -> Ball:
 
 
 def refine(
-    problem: ExactProblem, effort: Sequence[float], weights: Sequence[float], digits: int, barrier: float
+    problem: ExactProblem, effort: Sequence[float], weights: Sequence[float], digits: int, barrier: float, bold: bool
 ) -> Refinement:
     """An optimum to a relative gap of ``10^-digits``; `SolverError` with the gap when it is not reached."""
     method, goal = Method(problem, effort, weights), arb(10) ** -digits
@@ -244,7 +253,7 @@ def refine(
             return method.answer(iterate, values, float(gap))
         best = min(best, float(gap))
         try:
-            iterate = method.step(iterate, values)
+            iterate = method.step(iterate, values, bold)
         except ZeroDivisionError:  # a matrix that is singular to the working precision
             break
     raise SolverError(f"the refinement ended at a relative gap of {best:.1e}", best)
