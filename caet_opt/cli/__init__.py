@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from caet_opt import __version__
-from caet_opt.cli import check, compare, curve, reproduce, simulate, solve, table, verify
+from caet_opt.cli import check, compare, curve, report, reproduce, simulate, solve, sweep, table, verify
 from caet_opt.errors import CaetError, InputError, SolverError, unknown_name
 
 #: Commands by name, in the order of the help.
@@ -24,7 +24,9 @@ COMMANDS: dict[str, ModuleType] = {
     "curve": curve,
     "verify": verify,
     "simulate": simulate,
+    "sweep": sweep,
     "compare": compare,
+    "report": report,
     "reproduce": reproduce,
 }
 

@@ -1,6 +1,7 @@
 """Blocks: consecutive runs of a cell, the unit of work, of storage and of failure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
@@ -10,6 +11,9 @@ from caet_opt.studies.cells import Cell, digest
 
 #: Attempts at a block before it is given up.
 ATTEMPTS = 3
+
+#: Records, or what went wrong.
+Answer = list[RunRecord] | str
 
 
 class Block(NamedTuple):
@@ -46,26 +50,30 @@ def missing_blocks(cell: Cell, stored: Iterable[Block], size: int) -> Iterator[B
 
     A run counts as done whatever block it lies in, so that another block size or more runs compute nothing twice.
     """
-    for first, last in gaps_between(sorted((block.first, block.first + block.runs) for block in stored), cell.runs):
+    for first, last in gaps_between(stored, cell.runs):
         edges = [first, *range((first // size + 1) * size, last, size), last]
         for begin, end in pairwise(edges):
             yield Block(cell.id, cell.seed, begin, end - begin)
 
 
-def gaps_between(intervals: Sequence[tuple[int, int]], end: int) -> Iterator[tuple[int, int]]:
-    """The stretches of [0, end) that sorted half-open intervals leave.
+def gaps_between(blocks: Iterable[Block], end: int) -> Iterator[tuple[int, int]]:
+    """The stretches of runs in [0, end) that blocks of one cell leave.
 
-    >>> list(gaps_between([(0, 2), (1, 3), (5, 6)], 8))
+    >>> list(gaps_between([Block("", 0, 5, 1), Block("", 0, 0, 2), Block("", 0, 1, 2)], 8))
     [(3, 5), (6, 8)]
     """
     reached = 0
-    for low, high in intervals:
-        if low > reached:
-            yield reached, min(low, end)
-        reached = max(reached, high)
-        if reached >= end:
-            return
-    yield reached, end
+    for block in sorted(blocks, key=lambda block: block.first):
+        if reached < block.first < end:
+            yield reached, block.first
+        reached = max(reached, block.first + block.runs)
+    if reached < end:
+        yield reached, end
+
+
+def is_stored(block: Block, blocks: Iterable[Block]) -> bool:
+    """Whether blocks of the same cell have all its runs."""
+    return all(high <= block.first for _, high in gaps_between(blocks, block.first + block.runs))
 
 
 #: One block at a time in a process, whose solver keeps its workspace between calls.
@@ -80,17 +88,27 @@ def run_block(job: Job) -> list[RunRecord]:
         return [run_number(experiment, block.seed, index) for index in range(block.first, block.first + block.runs)]
 
 
-class Attempts:
-    """How often each block has failed."""
+def attempted(job: Job) -> Answer:
+    """The records of a block, or its error as text: whatever a block raises is its own affair."""
+    try:
+        return run_block(job)
+    except Exception as error:  # noqa: BLE001  # reported with its block, never swallowed
+        return f"{type(error).__name__}: {error}"
 
-    def __init__(self) -> None:
-        self.failures: dict[Block, int] = {}
 
-    def again(self, block: Block) -> bool:
-        """Count a failure; whether the block deserves another attempt."""
-        self.failures[block] = self.failures.get(block, 0) + 1
-        return not self.exhausted(block)
+class Queue:
+    """The jobs that wait, and how often each has failed; one that has failed lets the others go first."""
 
-    def exhausted(self, block: Block) -> bool:
-        """Whether the block has had all its attempts."""
-        return self.failures.get(block, 0) >= ATTEMPTS
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self.waiting = deque(jobs)
+        self.failures: Counter[Block] = Counter()
+
+    def settle(self, job: Job, answer: Answer) -> Outcome | None:
+        """What became of a job; None when it waits for another attempt."""
+        if not isinstance(answer, str):
+            return Outcome(job.block, answer)
+        self.failures[job.block] += 1
+        if self.failures[job.block] >= ATTEMPTS:
+            return Outcome(job.block, None, answer)
+        self.waiting.append(job)
+        return None

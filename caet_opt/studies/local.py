@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections import deque
 from collections.abc import Generator, Sequence
 from ctypes import CDLL
 from dataclasses import dataclass
@@ -13,39 +12,30 @@ from signal import SIG_IGN, SIGINT, SIGKILL, Signals, signal
 from typing import Any
 
 from caet_opt.processes import quiet_fork
-from caet_opt.simulation import RunRecord
-from caet_opt.studies.blocks import Attempts, Job, Outcome, run_block
+from caet_opt.studies.blocks import Answer, Job, Outcome, Queue, attempted
 
 #: The option of Linux that has a process killed when its parent ends.
 SET_PARENT_DEATH_SIGNAL = 1
-
-#: Records, or what went wrong.
-Answer = list[RunRecord] | str
 
 
 def run_locally(jobs: Sequence[Job], workers: int) -> Generator[Outcome, None, None]:
     """The blocks by worker processes, in the order in which they finish; left early, it ends the processes.
 
-    Every worker has one block at a time, so that a death has one block to answer for. A block that has failed waits
-    until the others have had their turn.
+    Every worker has one block at a time, so that a death has one block to answer for.
     """
-    waiting, attempts = deque(jobs), Attempts()
+    queue = Queue(jobs)
     team = [Worker.start() for _ in range(min(workers, len(jobs)))]
     try:
         for worker in team:
-            worker.take(waiting.popleft())
+            worker.take(queue.waiting.popleft())
         while busy := [worker for worker in team if worker.job is not None]:
             ready = wait([worker.pipe for worker in busy])
             for worker in (worker for worker in busy if worker.pipe in ready):
-                job, answer = worker.answer()
-                if isinstance(answer, str) and attempts.again(job.block):
-                    waiting.append(job)
-                if waiting:
-                    worker.take(waiting.popleft())
-                if not isinstance(answer, str):
-                    yield Outcome(job.block, answer)
-                elif attempts.exhausted(job.block):
-                    yield Outcome(job.block, None, answer)
+                outcome = queue.settle(*worker.answer())
+                if queue.waiting:
+                    worker.take(queue.waiting.popleft())
+                if outcome is not None:
+                    yield outcome
     finally:
         for worker in team:
             worker.end()
@@ -115,14 +105,6 @@ def work(pipe: Connection, parent: int) -> None:
         except EOFError:
             return
         pipe.send(attempted(job))
-
-
-def attempted(job: Job) -> Answer:
-    """The records of a block, or its error as text: whatever a block raises is its own affair."""
-    try:
-        return run_block(job)
-    except Exception as error:  # noqa: BLE001  # reported with its block, never swallowed
-        return f"{type(error).__name__}: {error}"
 
 
 def die_with_parent() -> None:

@@ -95,7 +95,7 @@ class Store:
                 yield path, damage, None
 
     def take_stock(self) -> tuple[dict[str, list[Block]], list[Path]]:
-        """The whole blocks of each cell, and the damaged files, which are removed."""
+        """The whole blocks of each cell, and the damaged files."""
         whole: dict[str, list[Block]] = defaultdict(list)
         damaged = []
         for path, found, _ in self.read_blocks():
@@ -103,7 +103,6 @@ class Store:
                 whole[found.cell].append(found)
             else:
                 damaged.append(path)
-                path.unlink()
         return whole, damaged
 
     @contextmanager

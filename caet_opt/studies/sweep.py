@@ -5,13 +5,16 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from caet_opt.studies.blocks import Block, Job, Outcome, missing_blocks
+from caet_opt.studies.blocks import Block, Job, Outcome, is_stored, missing_blocks
 from caet_opt.studies.cells import Cell
-from caet_opt.studies.store import Store
+from caet_opt.studies.estimate import expected_rounds
+from caet_opt.studies.store import Store, remove
 from caet_opt.studies.study import Study
 
 #: What runs blocks: `run_locally` with its workers, or `run_on_cluster` with its scheduler.
 Engine = Callable[[Sequence[Job]], Generator[Outcome, None, None]]
+
+Failure = dict[str, Any]
 
 
 @dataclass
@@ -20,21 +23,23 @@ class Progress:
 
     Attributes
     ----------
-    runs, runs_stored : that the study asks for, and that are stored, of its cells
-    blocks, blocks_done : to be computed by this sweep, and those that were
-    damaged : files that were found damaged and are computed again
-    failures : blocks given up, as in the manifest
-    tell : called with the block after each
+    tell : called once before the first block, and then with every block that is stored or given up
+    runs, runs_stored : that the study asks for, and those of them that are stored
+    blocks, blocks_stored : that this sweep computes, and those of them that are stored
+    damaged : files that were found damaged, whose runs are computed again
+    failures : blocks given up by this sweep, as in the manifest
+    rounds : expected of a run of each cell
     """
 
-    tell: Callable[["Progress", Block | None], None] = lambda progress, block: None
+    tell: Callable[[Block | None], None] = lambda block: None
     runs: int = 0
     runs_stored: int = 0
     blocks: int = 0
-    blocks_done: int = 0
+    blocks_stored: int = 0
     damaged: int = 0
     jobs: Sequence[Job] = ()
-    failures: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    rounds: Mapping[str, float] = field(default_factory=dict)
 
 
 def sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine, progress: Progress) -> None:
@@ -42,33 +47,54 @@ def sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine, pro
     with store.locked():
         manifest = store.begin(study, cells)
         stored, damaged = store.take_stock()
-        progress.jobs = missing_jobs(cells, stored, study.block)
+        remove(damaged)
+        plan(progress, study, cells, stored)
         progress.damaged = len(damaged)
-        progress.blocks = len(progress.jobs)
-        progress.runs = sum(cell.runs for cell in cells)
-        progress.runs_stored = progress.runs - sum(job.block.runs for job in progress.jobs)
-        progress.tell(progress, None)
+        progress.tell(None)
         with closing(engine(progress.jobs)) as outcomes:
-            for block, records, error in outcomes:
-                if records is None:
-                    progress.failures.append({**block._asdict(), "error": error})
-                    store.write_manifest(manifest | {"failures": failures_left(manifest, progress)})
-                else:
-                    store.write_block(block, records)
-                    progress.blocks_done += 1
-                    progress.runs_stored += block.runs
-                progress.tell(progress, block)
-        store.write_manifest(manifest | {"failures": failures_left(manifest, progress)})
+            for outcome in outcomes:
+                keep(store, outcome, stored, progress)
+                if outcome.records is None:
+                    store.write_manifest(manifest | {"failures": failures_left(manifest, progress, stored)})
+                progress.tell(outcome.block)
+        store.write_manifest(manifest | {"failures": failures_left(manifest, progress, stored)})
 
 
-def missing_jobs(cells: Sequence[Cell], stored: Mapping[str, Sequence[Block]], size: int) -> list[Job]:
-    """The blocks that are to be computed."""
-    return [
-        Job(block, cell.experiment) for cell in cells for block in missing_blocks(cell, stored.get(cell.id, ()), size)
+def plan(progress: Progress, study: Study, cells: Sequence[Cell], stored: Mapping[str, Sequence[Block]]) -> None:
+    """Find out what is missing; the longest blocks come first, so that none is begun when all others are done."""
+    rounds = {cell.id: expected_rounds(cell.experiment) for cell in cells}
+    jobs = [
+        Job(block, cell.experiment)
+        for cell in cells
+        for block in missing_blocks(cell, stored.get(cell.id, ()), study.block)
     ]
+    progress.rounds = rounds
+    progress.jobs = sorted(jobs, key=lambda job: -job.block.runs * rounds[job.block.cell])
+    progress.blocks = len(jobs)
+    progress.runs = sum(cell.runs for cell in cells)
+    progress.runs_stored = progress.runs - sum(job.block.runs for job in jobs)
 
 
-def failures_left(manifest: Mapping[str, Any], progress: Progress) -> list[dict[str, Any]]:
-    """The failures of this sweep, and those of earlier ones that it had no part in."""
-    tried = {job.block.cell for job in progress.jobs}
-    return [failure for failure in manifest["failures"] if failure["cell"] not in tried] + progress.failures
+def keep(store: Store, outcome: Outcome, stored: dict[str, list[Block]], progress: Progress) -> None:
+    """Store the records of a block, or remember that it was given up."""
+    block, records, error = outcome
+    if records is None:
+        progress.failures.append({**block._asdict(), "error": error})
+        return
+    store.write_block(block, records)
+    stored[block.cell].append(block)
+    progress.blocks_stored += 1
+    progress.runs_stored += block.runs
+
+
+def failures_left(
+    manifest: Mapping[str, Any], progress: Progress, stored: Mapping[str, Sequence[Block]]
+) -> list[Failure]:
+    """The failures of this sweep and of earlier ones whose runs are not stored yet, the last of each block."""
+    found = {as_block(failure): failure for failure in [*manifest["failures"], *progress.failures]}
+    return [failure for block, failure in found.items() if not is_stored(block, stored.get(block.cell, ()))]
+
+
+def as_block(failure: Failure) -> Block:
+    """The block that failed."""
+    return Block(*(failure[name] for name in Block._fields))

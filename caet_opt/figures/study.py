@@ -1,0 +1,70 @@
+"""The cost of a study's cells over log(1/delta), between the bounds, for print: a panel per model."""
+
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from caet_opt.errors import InputError
+from caet_opt.figures.style import LOWER, UPPER, curve, panels, shared_legend
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Panels in a row, and their size in inches.
+ACROSS, WIDE, HIGH = 3, 4.2, 3.3
+
+#: Attributes that tell the curves of a model apart.
+SETTING = (
+    *("threshold", "theta", "constant", "r", "r_prime", "gamma0", "tracking", "costs", "cost_distribution"),
+    *("max_rounds", "seed"),
+)
+
+
+def draw(summary: "pd.DataFrame") -> Any:
+    """Mean cost over log(1/delta) with its 95 % band, and both bounds, from `caet_opt.summarise_results`."""
+    cells = summary[summary["runs"] > 0]
+    if cells.empty:
+        raise InputError("there is no run to draw")
+    models = list(dict.fromkeys(cells["model"]))
+    across = min(ACROSS, len(models))
+    down = ceil(len(models) / across)
+    canvas, axes = panels(down, across, (WIDE * across, HIGH * down + 0.8))
+    varied = [name for name in SETTING if cells[name].nunique(dropna=False) > 1]
+    names = list(dict.fromkeys(curve_name(row, varied) for _, row in cells.iterrows()))
+    for axis, model in zip(axes.flat, models, strict=False):
+        panel(axis, cells[cells["model"] == model], varied, names)
+        axis.set_title(model, fontsize=10)
+    for axis in axes.flat[len(models) :]:
+        axis.set_axis_off()
+    for axis in axes[:, 0]:
+        axis.set_ylabel("cost / log(1/delta)")
+    for axis in axes[-1]:
+        axis.set_xlabel("log(1/delta)")
+    shared_legend(canvas, list(axes.flat), 3, "mean and 95 % band; bounds are T* kl(delta, 1 - delta) and theta T*")
+    return canvas
+
+
+def panel(axis: Any, cells: "pd.DataFrame", varied: list[str], names: list[str]) -> None:
+    """One model: a curve per setting, and the bounds."""
+    for name in names:
+        rows = cells[[curve_name(row, varied) == name for _, row in cells.iterrows()]].sort_values("log_inv_delta")
+        if rows.empty:
+            continue
+        level = rows["log_inv_delta"]
+        mean, low, high = ((rows[column] / level).tolist() for column in ("mean_cost", "cost_low", "cost_high"))
+        curve(axis, level.tolist(), mean, low, high, names.index(name), label=f"CAET, {name}" if name else "CAET")
+        axis.plot(level, rows["lower_bound"] / level, label="lower bound", **LOWER)
+        axis.plot(level, rows["upper_bound"] / level, label="upper bound, asymptotic", **UPPER)
+    axis.set_xscale("log")
+    axis.set_ylim(bottom=0)
+
+
+def curve_name(row: "pd.Series[Any]", varied: list[str]) -> str:
+    """The values of the attributes in which curves differ, where there are any."""
+    return ", ".join(written(name, row[name]) for name in varied if row[name] is not None and row[name] == row[name])
+
+
+def written(name: str, value: Any) -> str:
+    """An attribute as a legend has it."""
+    if name == "threshold":
+        return str(value)
+    return f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
