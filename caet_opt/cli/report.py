@@ -1,0 +1,41 @@
+"""``caet-opt report``: a folder of results as one page for the browser."""
+
+import argparse
+
+from caet_opt.cli.output import output_file
+from caet_opt.errors import InputError
+
+SUMMARY = "a folder of results as one HTML page, with charts that answer and numbers to download"
+
+DESCRIPTION = """\
+Make one HTML page of a folder that caet-opt sweep filled, or is still filling: what was
+run, T* and its certificate by model, cost with both bounds, error rates, proportions,
+stopping times and failures. The page holds everything it needs and asks nothing of any
+network. Its charts need plotly: pip install 'caet-opt[report]'."""
+
+EXAMPLES = """\
+examples:
+  caet-opt report results -o report.html
+  caet-opt report results -o report.html --title "Two instances, a thousand runs"
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument("folder", metavar="FOLDER", help="the results of caet-opt sweep")
+    parser.add_argument("-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)")
+    parser.add_argument("--title", metavar="TEXT", help="of the page; the study's unless given")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, read, write the page, and say what it holds."""
+    if arguments.title is not None and not arguments.title.strip():
+        raise InputError("--title is empty; give a title, or leave it out")
+    from caet_opt.report import report_page, require_plotly
+
+    require_plotly()
+    with output_file(arguments.output, "--output") as write:
+        page = report_page(arguments.folder, arguments.title)
+        write(page)
+    print(f"{arguments.output}: {len(page.encode()) / 1e6:.1f} MB; open it in a browser")
+    return 0

@@ -1,0 +1,204 @@
+"""The parts of the page that are text and tables: they can be read without a script, on a screen and on paper."""
+
+from collections.abc import Mapping
+
+from caet_opt.cli.formatting import certified, proportion
+from caet_opt.report.markup import Markup, definitions, joined, table, tag, text
+from caet_opt.report.payload import detail, search_text
+from caet_opt.report.results import MISSING, SETTINGS, Results, as_word
+from caet_opt.studies.results import QUANTILES
+from caet_opt.studies.store import Record
+
+#: Most digits of T* on a card.
+MOST_DIGITS = 10
+
+CELL_HEADERS = (
+    "model",
+    "setting",
+    "log(1/δ)",
+    "δ",
+    "runs",
+    "mean cost",
+    "95 %",
+    "lower bound",
+    "upper bound",
+    "over lower",
+    "errors",
+    "rate",
+    "95 %",
+    "unfinished",
+    "mean rounds",
+    *(f"{per_cent} %" for per_cent in QUANTILES),
+)
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 run``, ``2 runs``; thousands are set apart."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}".replace(",", "\u202f")
+
+
+def headline(results: Results) -> str:
+    """How much there is."""
+    parts = [plural(len(results.models), "model"), plural(len(results.rows), "cell"), plural(results.runs, "run")]
+    return ", ".join(parts)
+
+
+def run_section(results: Results) -> Markup:
+    """Study, seed, versions and platform, and how much of what was asked for is there."""
+    manifest, study = results.manifest, results.manifest["study"]
+    entries: dict[str, object] = {
+        "study": study.get("title") or study["name"],
+        "file": study["name"],
+        "runs": present(results),
+        "log(1/δ)": ", ".join(dict.fromkeys(f"{row['log_inv_delta']:.6g}" for row in by_level(results))),
+        "thresholds": thresholds(results),
+        **{SETTINGS[name]: ", ".join(values) for name, values in common_settings(results).items()},
+        "seed": manifest["seed"],
+        "versions": ", ".join(f"{name} {number}" for name, number in manifest["versions"].items()),
+        "platform": manifest["platform"],
+    }
+    return definitions(entries)
+
+
+def by_level(results: Results) -> list[Record]:
+    """The cells from the largest delta to the smallest."""
+    return sorted(results.rows, key=lambda row: float(row["log_inv_delta"]))
+
+
+def present(results: Results) -> Markup:
+    """The runs that are stored, of those that were asked for, with a bar where some are missing."""
+    asked = results.runs + results.missing
+    if not results.missing:
+        return tag("span", f"{plural(results.runs, 'run')}, all that were asked for")
+    share = 100 * results.runs / asked
+    bar = tag("div", tag("span", style=f"width: {share:.2f}%"), class_="progress", aria_hidden="true")
+    return joined([tag("span", f"{plural(results.runs, 'run')} of {plural(asked, 'run')} ({share:.3g} %)"), bar])
+
+
+def thresholds(results: Results) -> Markup:
+    """The thresholds, and whether they guarantee the error probability."""
+    found: dict[str, set[bool]] = {}
+    for record in results.manifest["cells"]:
+        found.setdefault(record["threshold"], set()).add(record["guaranteed"])
+    words = {(True,): "guarantees δ", (False,): "does not guarantee δ", (False, True): "guarantees δ for some models"}
+    return joined(tag("div", f"{name}: {words[tuple(sorted(held))]}") for name, held in found.items())
+
+
+def common_settings(results: Results) -> dict[str, list[str]]:
+    """The values of the algorithm's settings over all cells, but for those that have their own line."""
+    names = [name for name in SETTINGS if name not in ("threshold", "seed")]
+    values = {name: [as_word(row[name]) for row in results.rows if row[name] is not None] for name in names}
+    return {name: list(dict.fromkeys(found)) for name, found in values.items() if found}
+
+
+def model_section(results: Results) -> Markup:
+    """A card by model: T* with its certified interval, and its arms."""
+    cards = [
+        tag(
+            "article",
+            tag("h3", label),
+            tag("p", detail(record), class_="detail"),
+            *time_lines(record),
+            arm_table(record, label),
+            class_="card",
+            data_model=number,
+        )
+        for number, (record, label) in enumerate(zip(results.models, results.labels, strict=True))
+    ]
+    return tag("div", *cards, class_="cards")
+
+
+def time_lines(record: Record) -> list[Markup]:
+    """T* to its certified digits, the interval, and the binding pairs."""
+    value, interval = certified(
+        record["characteristic_time"], record["lower"], record["upper"], record["gap"], MOST_DIGITS
+    )
+    arms = record["arms"]
+    pairs = ", ".join(f"{arms[a]} > {arms[b]}" for a, b in record["binding_pairs"]) or "none"
+    return [
+        tag("p", f"T* = {value}", class_="time"),
+        tag("p", f"certified in {interval}, relative gap {record['gap']:.1e}", class_="detail"),
+        tag("p", f"binding pairs: {pairs}", class_="detail"),
+    ]
+
+
+def arm_table(record: Record, label: str) -> Markup:
+    """Mean, cost, omega* and u* of each arm."""
+    columns = ("arms", "means", "arm_costs", "cost_proportions", "sampling_proportions")
+    rows: list[tuple[Mapping[str, object], list[str]]] = [
+        ({}, [arm, f"{mean:.6g}", f"{cost:.6g}", proportion(omega), proportion(share)])
+        for arm, mean, cost, omega, share in zip(*(record[name] for name in columns), strict=True)
+    ]
+    return table(f"Arms of {label}", ["arm", "mean", "cost", "ω*", "u*"], rows)
+
+
+def cell_table(results: Results) -> Markup:
+    """A row by cell with what its runs say, to six digits."""
+    rows = [
+        (
+            {"data_cell": row["cell"]},
+            cell_row(row, results.labels[results.series[number].model], results.series[number].note),
+        )
+        for row, number in zip(results.rows, results.series_of, strict=True)
+    ]
+    return table("Cells: means, intervals, bounds and quantiles of the stopping time", CELL_HEADERS, rows, (0, 1))
+
+
+def cell_row(row: Record, label: str, note: str) -> list[str]:
+    """The numbers of a cell as people read them."""
+    return [
+        label,
+        note,
+        shown(row, "log_inv_delta"),
+        shown(row, "delta", 4),
+        shown(row, "runs") if row["runs"] >= row["asked"] else f"{row['runs']} of {row['asked']}",
+        shown(row, "mean_cost"),
+        interval(row, "cost_low", "cost_high"),
+        shown(row, "lower_bound"),
+        shown(row, "upper_bound"),
+        shown(row, "ratio", 4),
+        shown(row, "errors"),
+        shown(row, "error_rate", 3),
+        interval(row, "error_low", "error_high", 3),
+        shown(row, "unfinished"),
+        shown(row, "mean_samples"),
+        *(shown(row, f"rounds_{per_cent}") for per_cent in QUANTILES),
+    ]
+
+
+def shown(row: Record, name: str, digits: int = 6) -> str:
+    """A value of the summary, a dash where it is missing."""
+    value = row.get(name)
+    if value is None:
+        return MISSING
+    return str(value) if isinstance(value, int) else f"{value:.{digits}g}"
+
+
+def interval(row: Record, low: str, high: str, digits: int = 6) -> str:
+    """The ends of an interval."""
+    return MISSING if row.get(low) is None else f"[{shown(row, low, digits)}, {shown(row, high, digits)}]"
+
+
+def filter_section(results: Results) -> Markup:
+    """The boxes that choose models, and those of the settings that vary."""
+    models = [
+        tag("li", box("model", number, tag("span", label), keys=number), data_search=search_text(record))
+        for number, (record, label) in enumerate(zip(results.models, results.labels, strict=True))
+    ]
+    settings = [
+        fieldset(SETTINGS[name], [tag("li", box(f"parameter-{name}", value, tag("span", value))) for value in values])
+        for name, values in results.parameters.items()
+    ]
+    return joined([fieldset("Models", models), *settings])
+
+
+def fieldset(legend: str, items: list[Markup]) -> Markup:
+    """A group of boxes."""
+    return tag("fieldset", tag("legend", legend), tag("ul", *items))
+
+
+def box(name: str, value: object, words: Markup, keys: int | None = None) -> Markup:
+    """A ticked box with its words, and room for the marks of a model's series."""
+    marks = [] if keys is None else [tag("span", class_="keys", data_keys=keys)]
+    ticked = Markup(f'<input type="checkbox" name="{text(name)}" value="{text(value)}" checked>')
+    return tag("label", ticked, *marks, words)
