@@ -109,7 +109,7 @@ function ratioChart(cells) {
     const hover = (cell) => `${heading(cell)}<br>${number(cell.ratio[0])} times the lower bound${between(cell.ratio)}`;
     traces.push(...curve(own, series, (cell) => cell.ratio, hover));
   }
-  return [traces, layout(axis(LEVEL, { range: span(cells) }), axis("mean cost / lower bound"))];
+  return [traces, layout(axis(LEVEL, { range: span(cells) }), axis("mean cost / lower bound", { type: "log" }))];
 }
 
 // cells of one level stand beside each other, so that their intervals can be told apart
@@ -124,9 +124,10 @@ function aside(cells) {
 function errorChart(cells) {
   const seen = cells.filter((cell) => has(cell.error[0]));
   const place = aside(seen.length ? seen : cells);
-  const range = span(cells);
+  const range = span(seen.map((cell) => ({ level: place(cell) })));
   const levels = steps(range);
-  const traces = [{ ...bound(levels, levels.map((level) => Math.exp(-level)), "solid", "δ") }];
+  const floor = Math.min(...seen.map((cell) => (cell.error[0] > 0 ? cell.error[1] : cell.error[2])), 0.1) / 4;
+  const traces = [bound(levels, levels.map((level) => Math.exp(-level)), "solid", "δ")];
   for (const [series, own] of groupBy(seen, "series")) {
     const height = own.map((cell) => (cell.error[0] > 0 ? cell.error[0] : cell.error[2]));
     const ink = colour(series);
@@ -139,14 +140,13 @@ function errorChart(cells) {
       error_y: {
         type: "data", color: ink, thickness: 1.4, width: 4,
         array: own.map((cell, at) => cell.error[2] - height[at]),
-        arrayminus: own.map((cell, at) => (cell.error[0] > 0 ? height[at] - cell.error[1] : 0)),
+        arrayminus: own.map((cell, at) => height[at] - Math.max(cell.error[1], floor / 10)),
       },
       hovertext: own.map((cell) => `${heading(cell)}<br>errors ${number(cell.error[0])}${between(cell.error)}`),
       hoverinfo: "text",
     });
   }
-  const smallest = Math.min(...seen.map((cell) => (cell.error[0] > 0 ? cell.error[1] : cell.error[2])), 0.1);
-  const y = axis("error rate", { type: "log", range: [Math.log10(smallest) - 0.6, 0], dtick: 1, exponentformat: "power" });
+  const y = axis("error rate", { type: "log", range: [Math.log10(floor), 0], dtick: 1, exponentformat: "power" });
   return [traces, layout(axis(`${LEVEL}; δ itself below`, deltaTicks(cells, range)), y)];
 }
 
@@ -183,7 +183,7 @@ function proportionsChart(cells) {
   const ticks = arms.length > 12 ? {} : {
     tickvals: arms.map((_, at) => at), ticktext: arms.map((arm) => plain(short(model.arms[arm], 14))),
   };
-  return [traces, layout(axis("arm", { ...ticks, showgrid: false }), axis("proportion", { rangemode: "tozero" }))];
+  return [traces, layout(axis("arm", { ...ticks, showgrid: false, zeroline: false }), axis("proportion", { rangemode: "tozero" }))];
 }
 
 function stoppingChart(cells) {

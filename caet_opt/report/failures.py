@@ -44,7 +44,7 @@ def warning(words: str) -> Markup:
 def failure_table(results: Results, failures: Sequence[Record]) -> Markup:
     """The blocks given up, with what it takes to run them again."""
     levels = {row["cell"]: f"{row['log_inv_delta']:.6g}" for row in results.rows}
-    names = cell_names(results)
+    names = dict(zip(levels, results.cell_names, strict=True))
     rows = [
         (
             {"data_cell": one["cell"]},
@@ -63,7 +63,7 @@ def failure_table(results: Results, failures: Sequence[Record]) -> Markup:
 
 def cell_list(results: Results, caption: str, rows: Sequence[Record], columns: dict[str, str]) -> Markup:
     """Cells with some of their columns."""
-    names = cell_names(results)
+    names = {row["cell"]: name for row, name in zip(results.rows, results.cell_names, strict=True)}
     shown = [
         (
             {"data_cell": row["cell"]},
@@ -72,13 +72,3 @@ def cell_list(results: Results, caption: str, rows: Sequence[Record], columns: d
         for row in rows
     ]
     return table(caption, ["model", "log(1/δ)", *columns], shown)
-
-
-def cell_names(results: Results) -> dict[str, str]:
-    """Model and setting of each cell."""
-    return {
-        row["cell"]: ", ".join(
-            filter(None, [results.labels[results.series[number].model], results.series[number].note])
-        )
-        for row, number in zip(results.rows, results.series_of, strict=True)
-    }

@@ -39,7 +39,7 @@ const short = (text, length) => (text.length > length ? `${text.slice(0, length 
 function number(value, digits = 5) {
   if (value === null) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(Math.max(0, digits - 2));
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(digits - 1);
   return String(Number(value.toPrecision(digits)));
 }
 

@@ -41,11 +41,11 @@ def table(
     rows: Iterable[tuple[Mapping[str, object], Sequence[object]]],
     words: Sequence[int] = (0,),
 ) -> Markup:
-    """A table that scrolls by itself where it is too wide; ``words`` are the columns of text, the first one prose.
+    """A table that scrolls by itself where it is too wide; ``words`` are the columns of text.
 
     A row comes with its attributes; its first cell is its heading.
     """
-    kinds = {column: "text prose" if column == 0 else "text" for column in words}
+    kinds = dict.fromkeys(words, "text")
     head = [tag("th", header, scope="col", class_=kinds.get(at)) for at, header in enumerate(headers)]
     body = [
         tag(

@@ -13,7 +13,7 @@ from caet_opt.report.markup import text
 from caet_opt.report.payload import payload
 from caet_opt.report.results import read_results
 from caet_opt.report.sections import (
-    cell_table,
+    cell_tables,
     filter_section,
     headline,
     model_section,
@@ -55,7 +55,7 @@ def report_page(folder: str | Path, title: str | None = None) -> str:
         run=run_section(results),
         failures=failure_section(results),
         models=model_section(results),
-        cells=cell_table(results),
+        cells=cell_tables(results),
         data=payload(results),
         library=get_plotlyjs(),
         script="\n".join(map(asset, SCRIPTS)),

@@ -23,7 +23,7 @@ SETTINGS = {
     "tracking": "tracking",
     "costs": "costs",
     "cost_distribution": "cost distribution",
-    "max_rounds": "most rounds",
+    "max_rounds": "round limit",
     "seed": "seed",
 }
 
@@ -56,7 +56,7 @@ class Results:
     manifest : as it is stored
     rows : a summary by cell, its keys the columns of `summarise_results`, missing values None
     models : the record of the first cell of each model
-    labels : of the models, all different
+    labels, names : of the models, titles where there are any, all different
     series, series_of : of cells over delta, and the number of each row's series
     """
 
@@ -64,13 +64,9 @@ class Results:
     rows: Sequence[Record]
     models: Sequence[Record]
     labels: Sequence[str]
+    names: Sequence[str]
     series: Sequence[Series]
     series_of: Sequence[int]
-
-    @property
-    def cells(self) -> dict[str, Record]:
-        """The cells of the manifest by id."""
-        return {record["id"]: record for record in self.manifest["cells"]}
 
     @property
     def runs(self) -> int:
@@ -88,6 +84,14 @@ class Results:
         return sum(row["unfinished"] or 0 for row in self.rows)
 
     @property
+    def cell_names(self) -> list[str]:
+        """Model and setting of each row, in brief."""
+        return [
+            ", ".join(filter(None, [self.names[self.series[number].model], self.series[number].note]))
+            for number in self.series_of
+        ]
+
+    @property
     def parameters(self) -> dict[str, list[str]]:
         """The values of each setting that varies within some model, in order of appearance."""
         names = self.series[0].settings if self.series else ()
@@ -98,7 +102,7 @@ def read_results(folder: str | Path) -> Results:
     """Read a folder; `InputError` where it is no folder of results, is damaged, or has no run yet."""
     summary = summarise_results(folder)
     manifest = Store(folder).read_manifest()
-    rows = [as_row(row) for row in summary.to_dict("records")]
+    rows = [as_row(row) for row in summary.to_dict("records")]  # type: ignore[arg-type]
     if not any(row["runs"] for row in rows):
         raise InputError(f"{folder}: no run is stored yet; let caet-opt sweep finish a block first")
     models = {identity(record): record for record in reversed(manifest["cells"])}
@@ -111,7 +115,8 @@ def read_results(folder: str | Path) -> Results:
     series = [Series(model, dict(zip(varying, values, strict=True))) for model, values in known]
     series_of = [known.index(found[row["cell"]]) for row in rows]
     shown = [models[name] for name in numbers]
-    return Results(manifest, rows, shown, labels(shown), series, series_of)
+    names = numbered([record["model"] for record in shown])
+    return Results(manifest, rows, shown, labels(shown), names, series, series_of)
 
 
 def as_row(row: Mapping[str, Any]) -> Record:
@@ -141,13 +146,21 @@ def as_word(value: Any) -> str:
 
 
 def labels(models: Sequence[Record]) -> list[str]:
-    """Titles, or names where there is none; what is equal gets the name too, then a number."""
+    """Titles, or names where there is none; equal titles get the name too."""
     first = [record["title"] or record["model"] for record in models]
     second = [
         f"{label} ({record['model']})" if first.count(label) > 1 and label != record["model"] else label
         for label, record in zip(first, models, strict=True)
     ]
+    return numbered(second)
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Names with numbers where they are equal, as those of a model that was changed between two sweeps.
+
+    >>> numbered(["a", "b", "a"])
+    ['a #1', 'b', 'a #2']
+    """
     return [
-        f"{label} #{second[: at + 1].count(label)}" if second.count(label) > 1 else label
-        for at, label in enumerate(second)
+        f"{name} #{names[: at + 1].count(name)}" if names.count(name) > 1 else name for at, name in enumerate(names)
     ]

@@ -12,24 +12,11 @@ from caet_opt.studies.store import Record
 #: Most digits of T* on a card.
 MOST_DIGITS = 10
 
-CELL_HEADERS = (
-    "model",
-    "setting",
-    "log(1/δ)",
-    "δ",
-    "runs",
-    "mean cost",
-    "95 %",
-    "lower bound",
-    "upper bound",
-    "over lower",
-    "errors",
-    "rate",
-    "95 %",
-    "unfinished",
-    "mean rounds",
-    *(f"{per_cent} %" for per_cent in QUANTILES),
-)
+COST_HEADERS = ("cell", "log(1/δ)", "δ", "runs", "mean cost", "95 %", "lower bound", "upper bound", "over lower")
+
+QUANTILE_HEADERS = tuple(f"{per_cent} %" for per_cent in QUANTILES)
+
+ERROR_HEADERS = ("cell", "log(1/δ)", "errors", "rate", "95 %", "unfinished", "mean rounds", *QUANTILE_HEADERS)
 
 
 def plural(number: int, noun: str) -> str:
@@ -48,7 +35,7 @@ def run_section(results: Results) -> Markup:
     manifest, study = results.manifest, results.manifest["study"]
     entries: dict[str, object] = {
         "study": study.get("title") or study["name"],
-        "file": study["name"],
+        "study file": study["name"],
         "runs": present(results),
         "log(1/δ)": ", ".join(dict.fromkeys(f"{row['log_inv_delta']:.6g}" for row in by_level(results))),
         "thresholds": thresholds(results),
@@ -117,7 +104,8 @@ def time_lines(record: Record) -> list[Markup]:
     pairs = ", ".join(f"{arms[a]} > {arms[b]}" for a, b in record["binding_pairs"]) or "none"
     return [
         tag("p", f"T* = {value}", class_="time"),
-        tag("p", f"certified in {interval}, relative gap {record['gap']:.1e}", class_="detail"),
+        tag("p", f"certified in {interval}", class_="detail"),
+        tag("p", f"relative gap {record['gap']:.1e}", class_="detail"),
         tag("p", f"binding pairs: {pairs}", class_="detail"),
     ]
 
@@ -132,23 +120,27 @@ def arm_table(record: Record, label: str) -> Markup:
     return table(f"Arms of {label}", ["arm", "mean", "cost", "ω*", "u*"], rows)
 
 
-def cell_table(results: Results) -> Markup:
-    """A row by cell with what its runs say, to six digits."""
-    rows = [
-        (
-            {"data_cell": row["cell"]},
-            cell_row(row, results.labels[results.series[number].model], results.series[number].note),
-        )
-        for row, number in zip(results.rows, results.series_of, strict=True)
-    ]
-    return table("Cells: means, intervals, bounds and quantiles of the stopping time", CELL_HEADERS, rows, (0, 1))
+def cell_tables(results: Results) -> Markup:
+    """Two rows by cell with what its runs say, to six digits."""
+    attributes = [{"data_cell": row["cell"]} for row in results.rows]
+    costs = [cost_row(row, name) for row, name in zip(results.rows, results.cell_names, strict=True)]
+    errors = [error_row(row, name) for row, name in zip(results.rows, results.cell_names, strict=True)]
+    return joined(
+        [
+            table("Cost of each cell, and its bounds", COST_HEADERS, list(zip(attributes, costs, strict=True))),
+            table(
+                "Errors of each cell, and quantiles of its stopping time",
+                ERROR_HEADERS,
+                list(zip(attributes, errors, strict=True)),
+            ),
+        ]
+    )
 
 
-def cell_row(row: Record, label: str, note: str) -> list[str]:
-    """The numbers of a cell as people read them."""
+def cost_row(row: Record, name: str) -> list[str]:
+    """What a cell cost, as people read it."""
     return [
-        label,
-        note,
+        name,
         shown(row, "log_inv_delta"),
         shown(row, "delta", 4),
         shown(row, "runs") if row["runs"] >= row["asked"] else f"{row['runs']} of {row['asked']}",
@@ -157,6 +149,14 @@ def cell_row(row: Record, label: str, note: str) -> list[str]:
         shown(row, "lower_bound"),
         shown(row, "upper_bound"),
         shown(row, "ratio", 4),
+    ]
+
+
+def error_row(row: Record, name: str) -> list[str]:
+    """How often a cell erred and how long it took, as people read it."""
+    return [
+        name,
+        shown(row, "log_inv_delta"),
         shown(row, "errors"),
         shown(row, "error_rate", 3),
         interval(row, "error_low", "error_high", 3),
@@ -167,11 +167,13 @@ def cell_row(row: Record, label: str, note: str) -> list[str]:
 
 
 def shown(row: Record, name: str, digits: int = 6) -> str:
-    """A value of the summary, a dash where it is missing."""
+    """A value of the summary, a dash where it is missing; large numbers without an exponent."""
     value = row.get(name)
     if value is None:
         return MISSING
-    return str(value) if isinstance(value, int) else f"{value:.{digits}g}"
+    if isinstance(value, int) or 1e6 <= value < 1e12:
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}"
 
 
 def interval(row: Record, low: str, high: str, digits: int = 6) -> str:
