@@ -1,4 +1,4 @@
-# make reproduce: set up .venv and run the main job.   make test: set up .venv, then lint, types and tests.
+# make reproduce: set up .venv, then the table, the closed forms and the figures.   make test: set up .venv, then lint, types and tests.
 PYTHON ?= python3
 BIN := .venv/bin
 # Tiny linear systems slow down when a BLAS spreads them over threads.
@@ -8,7 +8,9 @@ export OPENBLAS_NUM_THREADS = 1
 .PHONY: reproduce test clean
 
 reproduce: .venv/installed
-	$(BIN)/python analysis/catalogue.py
+	$(BIN)/caet-opt table models/ --columns "model,family,task,K,T*,gap,expected,deviation"
+	$(BIN)/caet-opt verify
+	$(BIN)/caet-opt curve models/paper-instance-1.toml --sweep mean:2 --from 0 --to 2.5 --output results/curve
 	$(BIN)/caet-opt reproduce figure-1 --out results
 	$(BIN)/caet-opt reproduce proportions --out results
 	$(BIN)/caet-opt reproduce regret --out results

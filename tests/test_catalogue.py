@@ -1,8 +1,5 @@
-"""The catalogue in models/, the profiles in solvers/, and the study that tables them."""
+"""The catalogue in models/ and the profiles in solvers/."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -69,62 +66,3 @@ def test_a_profile_works(path):
     result = characteristic_time(entry.model, entry.task, solver=path)
     assert result.solver == profile.backend
     assert result.value == pytest.approx(entry.characteristic_time, rel=1e-9)
-
-
-def run_study(*arguments):
-    command = [sys.executable, str(ROOT / "analysis" / "catalogue.py"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_the_study_tables_every_model():
-    done = run_study()
-    assert done.returncode == 0
-    assert done.stderr == ""
-    header, *rows = done.stdout.splitlines()
-    assert header.split()[:5] == ["model", "family", "task", "K", "T*"]
-    assert [row.split()[0] for row in rows] == [path.stem for path in MODELS]
-
-
-GOOD = {
-    "family": "gaussian",
-    "means": [0.5, 0],
-    "costs": [1, 4],
-    "task": "best-arm",
-    "characteristic_time": 72,
-}
-
-
-def write_rows(folder, **changes):
-    """Model files that differ from a good one in one key each."""
-    for name, change in changes.items():
-        lines = [f"{key} = {json.dumps(value)}" for key, value in {**GOOD, **change}.items()]
-        (folder / f"{name}.toml").write_text("\n".join(lines))
-
-
-def test_the_study_reports_failed_rows_without_losing_the_others(tmp_path):
-    write_rows(tmp_path, a={"means": [0, 0]}, b={}, c={"task": "nonsense"}, d={})
-    done = run_study(tmp_path)
-    assert done.returncode == 1
-    _, *rows = done.stdout.splitlines()
-    assert [row.split()[:2] for row in rows] == [
-        ["a", "failed"],
-        ["b", "gaussian"],
-        ["c", "failed"],
-        ["d", "gaussian"],
-    ]
-    assert "equal means" in done.stderr
-    assert "unknown task 'nonsense'" in done.stderr
-
-
-def test_the_study_fails_when_an_expected_time_is_not_met(tmp_path):
-    write_rows(tmp_path, exact={}, wrong={"characteristic_time": 72 * (1 + 2e-9)})
-    done = run_study(tmp_path)
-    assert done.returncode == 1
-    assert done.stderr.startswith("wrong: T* = ")
-    assert done.stderr.count("\n") == 1
-
-
-def test_the_study_wants_a_folder_with_models(tmp_path):
-    done = run_study(tmp_path)
-    assert done.returncode == 2
-    assert "no model file" in done.stderr
