@@ -505,7 +505,8 @@ def test_ctrl_c_before_the_first_row_leaves_the_file_as_it_was(capsys, monkeypat
 def test_the_examples_of_the_help_work(capsys, monkeypatch, tmp_path):
     (tmp_path / "models").symlink_to(ROOT / "models")
     monkeypatch.chdir(tmp_path)
-    examples = [line.split()[2:] for line in command.EXAMPLES.splitlines() if line.startswith("  caet-opt ")]
+    lines = [line for line in command.EXAMPLES.splitlines() if line.startswith("  caet-opt ")]
+    examples = [line.split()[2:] for line in lines if "results/" not in line]
     assert len(examples) == 5
     for argv in examples:
         expanded = [path for word in argv for path in sorted(glob(word)) or [word]]

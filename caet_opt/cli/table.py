@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.compare import count
@@ -53,6 +54,7 @@ examples:
   caet-opt table models/paper-*.toml --columns model,T*,lower,upper,u* --significant 8
   caet-opt table models/ --format latex --output table.tex
   caet-opt table models/top-arms.toml --solvers native clarabel --format json
+  caet-opt table results/study --format latex
 """
 
 INTERRUPTED = 130
@@ -60,7 +62,9 @@ INTERRUPTED = 130
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("models", nargs="+", metavar="MODELS", help="model files, or folders of model files")
+    parser.add_argument(
+        "models", nargs="+", metavar="MODELS", help="model files, folders of them, or one folder of results"
+    )
     rows = parser.add_argument_group("rows")
     rows.add_argument("--delta", nargs="+", metavar="D", help="a row with the lower bound for each, as 0.1,0.01")
     rows.add_argument("--solvers", nargs="+", metavar="S", help="a row for each backend or profile (native)")
@@ -77,6 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything, solve, print, and return the exit status."""
     if arguments.format not in FORMATS:
         raise InputError(unknown_name("format", arguments.format, FORMATS))
+    if any(is_results(Path(word)) for word in arguments.models):
+        return print_results(arguments)
     chosen = requested_columns(arguments)
     from caet_opt.tables.api import make_request, sources
 
@@ -97,12 +103,53 @@ def run(arguments: argparse.Namespace) -> int:
     return INTERRUPTED if notes else status(rows)
 
 
+def is_results(path: Path) -> bool:
+    """Whether a path is a folder of results rather than models."""
+    return (path / "manifest.json").exists()
+
+
+def print_results(arguments: argparse.Namespace) -> int:
+    """The same for a study's results: a row per cell."""
+    from caet_opt.studies.results import summarise_results
+    from caet_opt.tables import results
+
+    if len(arguments.models) > 1:
+        raise InputError("a table of results is of one folder, with no models beside it")
+    for name in ("delta", "solvers", "digits", "workers"):
+        if getattr(arguments, name) is not None:
+            raise InputError(f"--{name} is for models; results have been computed")
+    known = results.columns(arguments.significant or MOST_DIGITS)
+    with nullcontext() if arguments.output is None else output_file(arguments.output, "--output") as write:
+        summary = summarise_results(arguments.models[0])
+        rows = results.rows(summary)
+        names = read_names(arguments.columns)
+        if names is None:
+            people = arguments.format in FOR_PEOPLE
+            names = results.usual_names(summary) if people else [column.name for column in known]
+        chosen = choose_columns(names, known)
+        shown = [column.name for column in chosen]
+        about = results.conventions(shown), results.caption(rows), results.notes(summary)
+        text = FORMATS[arguments.format](Table(chosen, rows, *about))
+        if write is not None:
+            write(text)
+    print(text if write is None else f"written: {arguments.output}\n", end="")
+    return 0
+
+
+def read_names(words: list[str] | None) -> list[str] | None:
+    """Names of columns, separated by commas or spaces; None where none are asked for."""
+    if words is None:
+        return None
+    names = [word.strip() for word in ",".join(words).split(",")]
+    return [name for name in names if name]
+
+
 def requested_columns(arguments: argparse.Namespace) -> tuple[Column, ...]:
     """The columns that are asked for, or the usual ones for people, or all for machines."""
     known = columns(arguments.significant or MOST_DIGITS)
-    if arguments.columns is not None:
-        words = [word.strip() for word in ",".join(arguments.columns).split(",")]
-        return choose_columns([word for word in words if word], known)
+    names = read_names(arguments.columns)
+    if names is not None:
+        return choose_columns(names, known)
     if arguments.format in FOR_PEOPLE:
         counts = len(arguments.delta or ()), len(arguments.solvers or ())
         return choose_columns(usual_names(*counts, proven=arguments.digits is not None), known)

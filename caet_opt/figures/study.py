@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from caet_opt.errors import InputError
 from caet_opt.figures.style import LOWER, UPPER, curve, panels, shared_legend
+from caet_opt.studies.results import varied
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -12,11 +13,7 @@ if TYPE_CHECKING:
 #: Panels in a row, and their size in inches.
 ACROSS, WIDE, HIGH = 3, 4.2, 3.3
 
-#: Attributes that tell the curves of a model apart.
-SETTING = (
-    *("threshold", "theta", "constant", "r", "r_prime", "gamma0", "tracking", "costs", "cost_distribution"),
-    *("max_rounds", "seed"),
-)
+LEGEND = "mean and 95 % band; bounds are T* kl(delta, 1 - delta) and theta T*"
 
 
 def draw(summary: "pd.DataFrame") -> Any:
@@ -28,10 +25,10 @@ def draw(summary: "pd.DataFrame") -> Any:
     across = min(ACROSS, len(models))
     down = ceil(len(models) / across)
     canvas, axes = panels(down, across, (WIDE * across, HIGH * down + 0.8))
-    varied = [name for name in SETTING if cells[name].nunique(dropna=False) > 1]
-    names = list(dict.fromkeys(curve_name(row, varied) for _, row in cells.iterrows()))
+    differing = varied(cells)
+    names = list(dict.fromkeys(curve_name(row, differing) for _, row in cells.iterrows()))
     for axis, model in zip(axes.flat, models, strict=False):
-        panel(axis, cells[cells["model"] == model], varied, names)
+        panel(axis, cells[cells["model"] == model], differing, names)
         axis.set_title(model, fontsize=10)
     for axis in axes.flat[len(models) :]:
         axis.set_axis_off()
@@ -39,14 +36,16 @@ def draw(summary: "pd.DataFrame") -> Any:
         axis.set_ylabel("cost / log(1/delta)")
     for axis in axes[-1]:
         axis.set_xlabel("log(1/delta)")
-    shared_legend(canvas, list(axes.flat), 3, "mean and 95 % band; bounds are T* kl(delta, 1 - delta) and theta T*")
+    shared_legend(canvas, list(axes.flat), min(across, 2), LEGEND)
     return canvas
 
 
-def panel(axis: Any, cells: "pd.DataFrame", varied: list[str], names: list[str]) -> None:
+def panel(axis: Any, cells: "pd.DataFrame", differing: list[str], names: list[str]) -> None:
     """One model: a curve per setting, and the bounds."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     for name in names:
-        rows = cells[[curve_name(row, varied) == name for _, row in cells.iterrows()]].sort_values("log_inv_delta")
+        rows = cells[[curve_name(row, differing) == name for _, row in cells.iterrows()]].sort_values("log_inv_delta")
         if rows.empty:
             continue
         level = rows["log_inv_delta"]
@@ -55,12 +54,15 @@ def panel(axis: Any, cells: "pd.DataFrame", varied: list[str], names: list[str])
         axis.plot(level, rows["lower_bound"] / level, label="lower bound", **LOWER)
         axis.plot(level, rows["upper_bound"] / level, label="upper bound, asymptotic", **UPPER)
     axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.xaxis.set_minor_formatter(NullFormatter())
     axis.set_ylim(bottom=0)
 
 
-def curve_name(row: "pd.Series[Any]", varied: list[str]) -> str:
+def curve_name(row: "pd.Series[Any]", differing: list[str]) -> str:
     """The values of the attributes in which curves differ, where there are any."""
-    return ", ".join(written(name, row[name]) for name in varied if row[name] is not None and row[name] == row[name])
+    return ", ".join(written(name, row[name]) for name in differing if row[name] is not None and row[name] == row[name])
 
 
 def written(name: str, value: Any) -> str:

@@ -59,12 +59,15 @@ def missing_blocks(cell: Cell, stored: Iterable[Block], size: int) -> Iterator[B
 def gaps_between(blocks: Iterable[Block], end: int) -> Iterator[tuple[int, int]]:
     """The stretches of runs in [0, end) that blocks of one cell leave.
 
-    >>> list(gaps_between([Block("", 0, 5, 1), Block("", 0, 0, 2), Block("", 0, 1, 2)], 8))
-    [(3, 5), (6, 8)]
+    >>> blocks = [Block("", 0, 5, 1), Block("", 0, 0, 2), Block("", 0, 1, 2), Block("", 0, 8, 1)]
+    >>> list(gaps_between(blocks, 8)), list(gaps_between(blocks, 5))
+    ([(3, 5), (6, 8)], [(3, 5)])
     """
     reached = 0
     for block in sorted(blocks, key=lambda block: block.first):
-        if reached < block.first < end:
+        if block.first >= end:
+            break
+        if block.first > reached:
             yield reached, block.first
         reached = max(reached, block.first + block.runs)
     if reached < end:

@@ -21,8 +21,17 @@ if TYPE_CHECKING:
 WORDS = ("model", "title", "task", "family", "threshold", "tracking", "costs", "cost_distribution")
 NUMBERS = ("log_inv_delta", "delta", "theta", "r", "r_prime", "gamma0", "max_rounds", "seed")
 
+#: Attributes that tell the cells of a model at one delta apart.
+SETTING = (
+    *("task", "threshold", "theta", "constant", "r", "r_prime", "gamma0", "tracking", "costs", "cost_distribution"),
+    *("max_rounds", "seed"),
+)
+
 #: What is known of the truth about a cell.
-TRUTH = ("characteristic_time", "lower_bound", "upper_bound", "guaranteed", "sampling_proportions")
+TRUTH = (
+    *("characteristic_time", "lower", "upper", "gap", "lower_bound", "upper_bound", "guaranteed"),
+    *("cost_proportions", "sampling_proportions", "binding_pairs"),
+)
 
 #: Quantiles of the stopping time, in per cent.
 QUANTILES = (5, 25, 50, 75, 95)
@@ -96,6 +105,11 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
 
     records, tables = stored_runs(folder)
     return pd.DataFrame([summary_row(record, table) for record, table in zip(records, tables, strict=True)])
+
+
+def varied(summary: "pd.DataFrame") -> list[str]:
+    """The attributes in which cells of one model differ, besides delta."""
+    return [name for name in SETTING if summary.groupby("model")[name].nunique().max() > 1]
 
 
 def summary_row(record: Record, table: "pa.Table") -> dict[str, Any]:

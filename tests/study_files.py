@@ -1,0 +1,68 @@
+"""Small studies for the tests: files, sweeps in forked processes, and what two folders of results have in common."""
+
+import os
+import sys
+import time
+from multiprocessing import get_context
+from pathlib import Path
+
+from caet_opt.cli import main
+
+EASY = 'title = "Easy"\nfamily = "gaussian"\nmeans = [2, 0]\ncosts = [1, 1]\ntask = "best-arm"\n'
+FREE = 'family = "bernoulli"\nmeans = [0.9, 0.2, 0.4]\ncosts = [0, 1, 2]\narms = ["a", "b", "c"]\ntask = "ranking"\n'
+STUDY = {"models": ["*-model.toml"], "log_inv_deltas": [1, 3], "threshold": "customary", "runs": 24, "block": 5}
+
+
+def write_study(folder, **changes):
+    """A study of two models, four cells and twenty blocks, with some keys changed or, by None, left out."""
+    import tomli_w
+
+    (folder / "easy-model.toml").write_text(EASY)
+    (folder / "free-model.toml").write_text(FREE)
+    path = folder / "study.toml"
+    path.write_text(tomli_w.dumps({key: value for key, value in (STUDY | changes).items() if value is not None}))
+    return str(path)
+
+
+def contents(folder):
+    """The files of the blocks, by name."""
+    return {path.name: path.read_bytes() for path in (Path(folder) / "blocks").iterdir()}
+
+
+def forked(argv, log):
+    """The command in a process of its own, with the compiled code of this one; its stderr goes to a file."""
+
+    def run():
+        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+        sys.stderr = os.fdopen(2, "w", closefd=False)
+        status = main(argv)
+        sys.stderr.flush()
+        os._exit(status)
+
+    process = get_context("fork").Process(target=run)
+    process.start()
+    return process
+
+
+def children(pid):
+    """The processes that a process has started."""
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def is_running(pid):
+    """Whether a process is there and has not ended; an ended one may wait for its parent to take note."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds=20):
+    """Wait until something holds, which it must before long."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
