@@ -25,8 +25,8 @@ COMMANDS: dict[str, ModuleType] = {
     "verify": verify,
     "simulate": simulate,
     "sweep": sweep,
-    "compare": compare,
     "report": report,
+    "compare": compare,
     "reproduce": reproduce,
 }
 

@@ -2,6 +2,7 @@
 
 const report = JSON.parse(document.getElementById("data").textContent);
 const LEVEL = "log(1/δ)";
+const FONT = "system-ui, sans-serif";
 
 const has = (value) => value !== null && value !== undefined;
 const groupBy = (cells, property) => {
@@ -27,9 +28,9 @@ function axis(title, more = {}) {
 function layout(x, y, more = {}) {
   const look = theme();
   return {
-    font: { family: "system-ui, sans-serif", size: 12, color: look.ink }, paper_bgcolor: look.ground,
+    font: { family: FONT, size: 12, color: look.ink }, paper_bgcolor: look.ground,
     plot_bgcolor: look.ground, margin: { l: 48, r: 14, t: 12, b: 40 }, showlegend: false, hovermode: "closest",
-    hoverlabel: { bgcolor: look.ground, bordercolor: look.faint, font: { color: look.ink, size: 12 }, align: "left" },
+    hoverlabel: { bgcolor: look.ground, bordercolor: look.faint, font: { family: FONT, color: look.ink, size: 12 }, align: "left" },
     dragmode: false, xaxis: x, yaxis: y, ...more,
   };
 }
@@ -71,7 +72,18 @@ function span(cells) {
   const levels = cells.map((cell) => cell.level);
   const [low, high] = [Math.min(...levels), Math.max(...levels)];
   const margin = high > low ? 0.06 * (high - low) : 0.2 * high;
-  return [Math.max(low - margin, low / 2), high + margin];
+  return [Math.max(low - margin, 0.8 * low), high + margin];
+}
+
+// 1, 2 and 5 of every decade, written out
+const decimals = Array.from({ length: 36 }, (_, at) => [1, 2, 5][at % 3] * 10 ** (Math.floor(at / 3) - 4));
+const decades = { tickvals: decimals, ticktext: decimals.map((tick) => number(tick, 2)) };
+
+// the axis of the levels, logarithmic where they span decades
+function levelAxis(cells) {
+  const range = span(cells);
+  const wide = range[1] > 20 * range[0];
+  return axis(LEVEL, wide ? { type: "log", range: range.map(Math.log10), ...decades } : { range });
 }
 
 const steps = ([low, high], count = 60) =>
@@ -100,7 +112,8 @@ function costChart(cells, scale) {
     traces.push(...curve(own, series, (cell) => cell.cost.map((y) => (has(y) ? y / over(cell.level) : null)), hover));
   }
   const title = scale === "rate" ? `mean cost / ${LEVEL}` : "mean cost";
-  return [traces, layout(axis(LEVEL, { range: span(cells) }), axis(title, { rangemode: "tozero" }))];
+  const x = scale === "rate" ? levelAxis(cells) : axis(LEVEL, { range: span(cells) });
+  return [traces, layout(x, axis(title, { rangemode: "tozero" }))];
 }
 
 function ratioChart(cells) {
@@ -109,25 +122,31 @@ function ratioChart(cells) {
     const hover = (cell) => `${heading(cell)}<br>${number(cell.ratio[0])} times the lower bound${between(cell.ratio)}`;
     traces.push(...curve(own, series, (cell) => cell.ratio, hover));
   }
-  return [traces, layout(axis(LEVEL, { range: span(cells) }), axis("mean cost / lower bound", { type: "log" }))];
+  return [traces, layout(levelAxis(cells), axis("mean cost / lower bound", { type: "log", ...decades }))];
 }
 
-// cells of one level stand beside each other, so that their intervals can be told apart
-function aside(cells) {
+// levels at equal distances, and the cells of a level beside each other, so that none hides another
+function slots(cells) {
   const series = [...new Set(cells.map((cell) => cell.series))];
   const levels = [...new Set(cells.map((cell) => cell.level))].sort((one, other) => one - other);
-  const gaps = levels.slice(1).map((level, at) => level - levels[at]);
-  const room = 0.6 * (gaps.length ? Math.min(...gaps) : levels[0]);
-  return (cell) => cell.level + (series.length > 1 ? room * (series.indexOf(cell.series) / (series.length - 1) - 0.5) : 0);
+  const step = Math.min(0.3, 0.7 / series.length);
+  const shift = (at) => step * (at - (series.length - 1) / 2);
+  const every = Math.ceil(levels.length / 7);
+  const ticks = levels.map((_, at) => at).filter((at) => at % every === 0);
+  return {
+    step, levels, range: [-0.6, levels.length - 0.4], ticks, labels: ticks.map((at) => number(levels[at], 3)),
+    place: (cell) => levels.indexOf(cell.level) + shift(series.indexOf(cell.series)),
+  };
 }
 
 function errorChart(cells) {
   const seen = cells.filter((cell) => has(cell.error[0]));
-  const place = aside(seen.length ? seen : cells);
-  const range = span(seen.map((cell) => ({ level: place(cell) })));
-  const levels = steps(range);
+  const { place, levels, range, ticks, labels } = slots(cells);
   const floor = Math.min(...seen.map((cell) => (cell.error[0] > 0 ? cell.error[1] : cell.error[2])), 0.1) / 4;
-  const traces = [bound(levels, levels.map((level) => Math.exp(-level)), "solid", "δ")];
+  const traces = [{
+    ...bound(levels, levels.map((level) => Math.exp(-level)), "solid", "δ"), x: levels.map((_, at) => at),
+    mode: levels.length > 1 ? "lines" : "markers", marker: { symbol: "line-ew-open", size: 60, color: theme().faint },
+  }];
   for (const [series, own] of groupBy(seen, "series")) {
     const height = own.map((cell) => (cell.error[0] > 0 ? cell.error[0] : cell.error[2]));
     const ink = colour(series);
@@ -138,24 +157,17 @@ function errorChart(cells) {
         symbol: own.map((cell) => symbol(series)[0] + (cell.error[0] > 0 ? "" : "-open")),
       },
       error_y: {
-        type: "data", color: ink, thickness: 1.4, width: 4,
-        array: own.map((cell, at) => cell.error[2] - height[at]),
+        type: "data", color: ink, thickness: 1.4, width: 0, array: own.map((cell, at) => cell.error[2] - height[at]),
         arrayminus: own.map((cell, at) => height[at] - Math.max(cell.error[1], floor / 10)),
       },
       hovertext: own.map((cell) => `${heading(cell)}<br>errors ${number(cell.error[0])}${between(cell.error)}`),
       hoverinfo: "text",
     });
   }
-  const y = axis("error rate", { type: "log", range: [Math.log10(floor), 0], dtick: 1, exponentformat: "power" });
-  return [traces, layout(axis(`${LEVEL}; δ itself below`, deltaTicks(cells, range)), y)];
-}
-
-// ticks at the levels of the cells, as many as fit, each with its delta
-function deltaTicks(cells, range) {
-  const levels = [...new Set(cells.map((cell) => cell.level))].sort((one, other) => one - other);
-  const every = Math.ceil(levels.length / 6);
-  const chosen = levels.filter((_, at) => at % every === 0);
-  return { range, tickvals: chosen, ticktext: chosen.map((l) => `${number(l, 3)}<br>${number(Math.exp(-l), 2)}`) };
+  const deltas = ticks.map((at, tick) => `${labels[tick]}<br>${number(Math.exp(-levels[at]), 2)}`);
+  const x = axis(`${LEVEL}, and δ below it`, { range, tickvals: ticks, ticktext: deltas, zeroline: false });
+  const y = { type: "log", range: [Math.log10(floor), 0.15], dtick: 1, exponentformat: "power", zeroline: false };
+  return [traces, layout(x, axis("error rate", y))];
 }
 
 function proportionsChart(cells) {
@@ -187,16 +199,15 @@ function proportionsChart(cells) {
 }
 
 function stoppingChart(cells) {
-  const seen = cells.filter((cell) => cell.rounds);
-  const place = aside(seen.length ? seen : cells);
+  const { place, step, range, ticks, labels } = slots(cells);
   const traces = [];
-  for (const [series, own] of groupBy(seen, "series")) {
+  for (const [series, own] of groupBy(cells.filter((cell) => cell.rounds), "series")) {
     const part = (at) => own.map((cell) => cell.rounds[at]);
     const ink = colour(series);
     traces.push({
       type: "box", x: own.map(place), lowerfence: part(0), q1: part(1), median: part(2), q3: part(3),
       upperfence: part(4), mean: own.map((cell) => cell.samples), boxmean: true, line: { color: ink, width: 1.4 },
-      fillcolor: faded(ink, 0.25), hoverinfo: "skip", width: boxWidth(cells),
+      fillcolor: faded(ink, 0.25), hoverinfo: "skip", width: 0.85 * step,
     });
     traces.push({
       x: own.map(place), y: part(2), mode: "markers", marker: { color: ink, symbol: symbol(series)[0], size: 7 },
@@ -205,12 +216,6 @@ function stoppingChart(cells) {
         `90 % in [${number(cell.rounds[0])}, ${number(cell.rounds[4])}]<br>unfinished: ${cell.unfinished}`),
     });
   }
-  return [traces, layout(axis(LEVEL), axis("rounds", { rangemode: "tozero" }))];
-}
-
-function boxWidth(cells) {
-  const levels = [...new Set(cells.map((cell) => cell.level))].sort((one, other) => one - other);
-  const series = new Set(cells.map((cell) => cell.series)).size;
-  const gaps = levels.slice(1).map((level, at) => level - levels[at]);
-  return (0.5 * (gaps.length ? Math.min(...gaps) : levels[0])) / series;
+  const x = axis(LEVEL, { range, tickvals: ticks, ticktext: labels, zeroline: false });
+  return [traces, layout(x, axis("rounds", { rangemode: "tozero" }))];
 }

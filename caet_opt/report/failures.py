@@ -7,6 +7,9 @@ from caet_opt.report.results import MISSING, Results
 from caet_opt.report.sections import plural
 from caet_opt.studies.store import Record
 
+#: A longer list is folded until it is asked for.
+FEW = 8
+
 
 def failure_section(results: Results) -> Markup:
     """What was given up, is missing, did not stop, or errs too often; or that there is nothing of the kind."""
@@ -58,7 +61,7 @@ def failure_table(results: Results, failures: Sequence[Record]) -> Markup:
         )
         for one in failures
     ]
-    return table("Blocks given up", ["model", "error", "log(1/δ)", "runs", "seed"], rows, (0, 1))
+    return table("Blocks given up", ["cell", "error", "log(1/δ)", "runs", "seed"], rows, (0, 1))
 
 
 def cell_list(results: Results, caption: str, rows: Sequence[Record], columns: dict[str, str]) -> Markup:
@@ -71,4 +74,5 @@ def cell_list(results: Results, caption: str, rows: Sequence[Record], columns: d
         )
         for row in rows
     ]
-    return table(caption, ["model", "log(1/δ)", *columns], shown)
+    found = table(caption, ["cell", "log(1/δ)", *columns], shown)
+    return tag("details", tag("summary", f"{caption}: {len(rows)}"), found, open="" if len(rows) <= FEW else None)

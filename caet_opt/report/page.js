@@ -20,7 +20,7 @@ function shownCells() {
   const settings = report.parameters.map(({ name }) => [name, checked(`parameter-${name}`)]);
   return report.cells.filter((cell) => {
     const series = report.series[cell.series];
-    return models.has(series.model) && settings.every(([name, values]) => values.has(series.settings[name]));
+    return models.has(series.model) && settings.every(([name, values]) => series.settings[name] === report.missing || values.has(series.settings[name]));
   });
 }
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from caet_opt.report.results import Results
+from caet_opt.report.results import MISSING, Results
 from caet_opt.studies.results import QUANTILES
 from caet_opt.studies.store import Record
 
@@ -47,6 +47,7 @@ def payload(results: Results) -> str:
             cell_object(row, series, columns) for row, series in zip(results.rows, results.series_of, strict=True)
         ],
         "parameters": [{"name": name, "values": values} for name, values in results.parameters.items()],
+        "missing": MISSING,
         "files": {"cells": csv_line(columns), "models": csv_line(MODEL_COLUMNS)},
     }
     text = json.dumps(found, allow_nan=False, ensure_ascii=False, separators=(",", ":"))

@@ -43,8 +43,9 @@ class Series:
 
     @property
     def note(self) -> str:
-        """The settings in words, as ``threshold mixture, r 0.3``."""
-        return ", ".join(f"{SETTINGS[name]} {value}" for name, value in self.settings.items())
+        """The settings in words, as ``mixture, r 0.3``; a threshold is its name."""
+        given = {name: value for name, value in self.settings.items() if value != MISSING}
+        return ", ".join(value if name == "threshold" else f"{SETTINGS[name]} {value}" for name, value in given.items())
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,11 @@ class Results:
     @property
     def parameters(self) -> dict[str, list[str]]:
         """The values of each setting that varies within some model, in order of appearance."""
-        names = self.series[0].settings if self.series else ()
-        return {name: list(dict.fromkeys(series.settings[name] for series in self.series)) for name in names}
+        found: dict[str, list[str]] = {}
+        for name, value in (item for series in self.series for item in series.settings.items()):
+            if value != MISSING and value not in found.setdefault(name, []):
+                found[name].append(value)
+        return found
 
 
 def read_results(folder: str | Path) -> Results:
@@ -131,10 +135,10 @@ def identity(record: Record) -> str:
 
 
 def varying_settings(rows: Sequence[Record], model_of: Mapping[str, int]) -> list[str]:
-    """The settings that take several values within a model."""
+    """The settings that take several values within a model; that only some cells have one is not a value."""
     seen: dict[str, dict[int, set[str]]] = {name: {} for name in SETTINGS}
     for row, name in product(rows, SETTINGS):
-        seen[name].setdefault(model_of[row["cell"]], set()).add(as_word(row[name]))
+        seen[name].setdefault(model_of[row["cell"]], set()).update({as_word(row[name])} - {MISSING})
     return [name for name, by_model in seen.items() if any(len(values) > 1 for values in by_model.values())]
 
 

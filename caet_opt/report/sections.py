@@ -12,11 +12,11 @@ from caet_opt.studies.store import Record
 #: Most digits of T* on a card.
 MOST_DIGITS = 10
 
-COST_HEADERS = ("cell", "log(1/δ)", "δ", "runs", "mean cost", "95 %", "lower bound", "upper bound", "over lower")
+COST_HEADERS = ("cell", "log(1/δ)", "δ", "runs", "mean cost", "95 % interval", "lower bound", "upper bound", "over lower")
 
 QUANTILE_HEADERS = tuple(f"{per_cent} %" for per_cent in QUANTILES)
 
-ERROR_HEADERS = ("cell", "log(1/δ)", "errors", "rate", "95 %", "unfinished", "mean rounds", *QUANTILE_HEADERS)
+ERROR_HEADERS = ("cell", "log(1/δ)", "errors", "rate", "95 % interval", "unfinished", "mean rounds", *QUANTILE_HEADERS)
 
 
 def plural(number: int, noun: str) -> str:
@@ -26,8 +26,14 @@ def plural(number: int, noun: str) -> str:
 
 def headline(results: Results) -> str:
     """How much there is."""
-    parts = [plural(len(results.models), "model"), plural(len(results.rows), "cell"), plural(results.runs, "run")]
-    return ", ".join(parts)
+    runs = plural(results.runs, "run") + (f" of {asked_for(results)}" if results.missing else "")
+    return ", ".join([plural(len(results.models), "model"), plural(len(results.rows), "cell"), runs])
+
+
+def asked_for(results: Results) -> str:
+    """The runs that were asked for, and the share of them that is there."""
+    asked = results.runs + results.missing
+    return f"{plural(asked, 'run')} asked for ({100 * results.runs / asked:.3g} %)"
 
 
 def run_section(results: Results) -> Markup:
@@ -54,12 +60,11 @@ def by_level(results: Results) -> list[Record]:
 
 def present(results: Results) -> Markup:
     """The runs that are stored, of those that were asked for, with a bar where some are missing."""
-    asked = results.runs + results.missing
     if not results.missing:
         return tag("span", f"{plural(results.runs, 'run')}, all that were asked for")
-    share = 100 * results.runs / asked
+    share = 100 * results.runs / (results.runs + results.missing)
     bar = tag("div", tag("span", style=f"width: {share:.2f}%"), class_="progress", aria_hidden="true")
-    return joined([tag("span", f"{plural(results.runs, 'run')} of {plural(asked, 'run')} ({share:.3g} %)"), bar])
+    return joined([tag("span", f"{plural(results.runs, 'run')} of {asked_for(results)}"), bar])
 
 
 def thresholds(results: Results) -> Markup:

@@ -1,0 +1,39 @@
+"""Results for the tests of the report: small, half finished, and with titles that would like to be more than text."""
+
+import json
+
+from study_files import write_study
+
+from caet_opt.cli import main
+
+EVIL = "</script><script>alert(1)</script> & \"quotes\" 'q' <img src=x onerror=alert(1)><b>${x} %{y}</b>"
+
+
+def make_results(folder, damage=True, **changes):
+    """A folder of results: two models, of which one is named badly, and, if damaged, a block given up."""
+    study = {"title": EVIL, "threshold": ["customary", "deviational"], "runs": 12, "max_rounds": 60, **changes}
+    path = write_study(folder, **study)
+    (folder / "easy-model.toml").write_text(
+        f"title = {json.dumps(EVIL)}\narms = [{json.dumps(EVIL)}, 'plain']\n"
+        'family = "gaussian"\nmeans = [2, 0]\ncosts = [1, 1]\ntask = "best-arm"\n'
+    )
+    results = folder / "results"
+    assert main(["sweep", path, "--out", str(results), "--workers", "1"]) == 0
+    if damage:
+        give_up_a_block(results)
+    return results
+
+
+def give_up_a_block(results):
+    """Make a block of five runs one that failed."""
+    import pyarrow.parquet as pq
+
+    for path in sorted((results / "blocks").iterdir()):
+        label = json.loads(pq.read_schema(path).metadata[b"caet_opt"])
+        if label["runs"] == 5:
+            break
+    path.unlink()
+    block = {name: label[name] for name in ("cell", "seed", "first", "runs")}
+    manifest = json.loads((results / "manifest.json").read_text())
+    manifest["failures"] = [{**block, "error": f"ValueError: {EVIL}"}]
+    (results / "manifest.json").write_text(json.dumps(manifest))

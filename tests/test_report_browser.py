@@ -1,0 +1,232 @@
+"""The report in a real browser: it loads in silence, filters change it, and what it saves is what is stored."""
+
+import csv
+import json
+import shutil
+from math import isnan
+
+import pytest
+from report_pages import EVIL, make_results
+
+from caet_opt import summarise_results
+from caet_opt.cli import main
+
+pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
+pytest.importorskip("plotly", reason="plotly is not installed (extra: report)")
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.webdriver.chrome.service import Service  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+if not (CHROMIUM and DRIVER):
+    pytest.skip(
+        "Chromium and its driver are not installed (Debian: chromium, chromium-driver)", allow_module_level=True
+    )
+
+OPTIONS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-dev-shm-usage"
+)
+
+#: Seconds that a chart or a file may take on a busy machine.
+PATIENCE = 30
+
+
+class Browser:
+    """Chromium with the page open."""
+
+    def __init__(self, folder, place, profile):
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM
+        for option in [*OPTIONS.split(), f"--user-data-dir={profile}"]:
+            options.add_argument(option)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+        self.folder, self.address, self.saved = folder, place.as_uri(), profile / "saved"
+        self.driver.get("about:blank")
+        self.command("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(self.saved))
+        self.driver.get_log("performance")
+
+    def command(self, name, **parameters):
+        """A command of the browser's own protocol."""
+        return self.driver.execute_cdp_cmd(name, parameters)
+
+    def script(self, text, *arguments):
+        """What a piece of JavaScript returns."""
+        return self.driver.execute_script(f"return {text}", *arguments)
+
+    def open(self, width=1400, scheme="light"):
+        """The page afresh, at a width and in a colour scheme, its first chart drawn."""
+        self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.command("Emulation.setDeviceMetricsOverride", **size)
+        self.driver.get(self.address)
+        self.show("ratio-chart")
+
+    def show(self, chart):
+        """Scroll to a chart and wait until it is drawn."""
+        self.script("document.getElementById(arguments[0]).scrollIntoView()", chart)
+        self.wait(lambda: self.script("Boolean(document.getElementById(arguments[0]).data)", chart))
+
+    def wait(self, condition):
+        """Wait until something holds, and have it."""
+        return WebDriverWait(self.driver, PATIENCE).until(lambda _: condition())
+
+    def find(self, selector):
+        """The first element of a CSS selector."""
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def click(self, selector):
+        """Scroll to an element and click on it."""
+        found = self.find(selector)
+        self.script("arguments[0].scrollIntoView({block: 'center'})", found)
+        found.click()
+
+    def traces(self, chart="ratio-chart"):
+        """How many series with markers a chart draws."""
+        return self.script(
+            "document.getElementById(arguments[0]).data"
+            ".filter((trace) => (trace.mode ?? '').includes('markers')).length",
+            chart,
+        )
+
+    def rows(self):
+        """The cells whose row is to be seen in the table of costs."""
+        return self.script(
+            "[...document.querySelector('#numbers table').querySelectorAll('[data-cell]:not([hidden])')]"
+            ".map((row) => row.dataset.cell)"
+        )
+
+    def download(self, button, name):
+        """The rows of the file that a button saves."""
+        shutil.rmtree(self.saved, ignore_errors=True)
+        self.click(button)
+        file = self.saved / name
+        self.wait(file.exists)
+        with file.open(encoding="utf-8", newline="") as source:
+            return list(csv.DictReader(source))
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    base = tmp_path_factory.mktemp("report")
+    folder, place = make_results(base), base / "report.html"
+    assert main(["report", str(folder), "-o", str(place)]) == 0
+    found = Browser(folder, place, tmp_path_factory.mktemp("profile"))
+    yield found
+    found.driver.quit()
+
+
+def test_it_loads_in_silence_and_asks_nobody(browser):
+    browser.open()
+    for chart in ("error-chart", "ratio-chart"):
+        browser.show(chart)
+    assert browser.script("document.querySelector('.panels[data-panel=stopping] .chart').getAttribute('role')") == "img"
+    assert browser.driver.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.driver.get_log("performance")]
+    asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    assert browser.address in asked
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_titles_stay_text(browser):
+    browser.open()
+    assert browser.driver.title == EVIL
+    assert browser.find(".panels figcaption").text.startswith(EVIL)
+    assert browser.script("document.querySelectorAll('img').length") == 0
+
+
+def test_a_box_changes_charts_and_tables(browser):
+    browser.open()
+    assert (browser.traces(), len(browser.rows())) == (4, 8)
+    browser.click("input[name=model][value='0']")
+    assert (browser.traces(), len(browser.rows())) == (2, 4)
+    assert browser.find("#shown").text == "1 of 2"
+    assert not browser.find(".panels[data-panel=cost] figure").is_displayed()
+    assert browser.script("document.querySelectorAll('#models [data-model]:not([hidden])').length") == 1
+    browser.click("input[name=parameter-threshold][value=customary]")
+    assert (browser.traces(), len(browser.rows())) == (1, 2)
+    browser.click("#none")
+    assert browser.rows() == []
+    assert not browser.find("#ratio-chart").is_displayed()
+
+
+def test_a_search_changes_charts_and_tables(browser):
+    browser.open()
+    browser.find("#search").send_keys("RANKING bern")
+    assert (browser.traces(), len(browser.rows())) == (2, 4)
+    assert [
+        label.text for label in browser.driver.find_elements(By.CSS_SELECTOR, "#filter li label") if label.text
+    ] == [
+        "free-model",
+        "customary",
+        "deviational",
+    ]
+
+
+def test_the_vertical_axis_can_be_cost_over_the_level(browser):
+    browser.open()
+    first = "document.querySelector('.panels[data-panel=cost] .chart')"
+    browser.script(f"{first}.scrollIntoView()")
+    browser.wait(lambda: browser.script(f"Boolean({first}.data)"))
+    last = f"{first}.data.at(-1)"
+    costs, levels = browser.script(f"{last}.y"), browser.script(f"{last}.x")
+    browser.click("#scale input[value=rate]")
+    assert browser.script(f"{last}.y") == [cost / level for cost, level in zip(costs, levels, strict=True)]
+
+
+def test_a_chart_answers_the_pointer(browser):
+    browser.open()
+    at = browser.script(
+        "(({x, y, width, height}) => [x + width / 2, y + height / 2])"
+        "(document.querySelector('#ratio-chart .points path').getBoundingClientRect())"
+    )
+    browser.command("Input.dispatchMouseEvent", type="mouseMoved", x=at[0], y=at[1])
+    texts = "[...document.querySelectorAll('#ratio-chart .hoverlayer text')].map((text) => text.textContent).join()"
+    browser.wait(lambda: "times the lower bound" in browser.script(texts))
+
+
+def test_what_is_saved_is_what_is_stored(browser):
+    browser.open()
+    saved = {row["cell"]: row for row in browser.download("#download-cells", "cells.csv")}
+    summary = summarise_results(browser.folder).set_index("cell")
+    assert set(saved) == set(summary.index)
+    for cell, expected in zip(summary.index, summary.iloc, strict=True):
+        for name, value in expected.items():
+            if isinstance(value, float):
+                assert saved[cell][name] == "" if isnan(value) else float(saved[cell][name]) == value
+            else:
+                text = json.dumps(value) if isinstance(value, list) else "" if value is None else str(value)
+                assert saved[cell][name] == text
+
+
+def test_only_what_is_shown_is_saved(browser):
+    browser.open()
+    browser.click("input[name=model][value='0']")
+    assert [row["cell"] for row in browser.download("#download-cells", "cells.csv")] == browser.rows()
+    assert [row["model"] for row in browser.download("#download-models", "models.csv")] == ["free-model"]
+
+
+@pytest.mark.parametrize("width", [390, 820, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_sticks_out_at_any_width(browser, width, scheme):
+    browser.open(width, scheme)
+    browser.show("error-chart")
+    assert browser.script("document.documentElement.scrollWidth <= window.innerWidth")
+    ground = browser.script("getComputedStyle(document.body).backgroundColor")
+    assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 20, 25)"}[scheme]
+    drawn = browser.script("getComputedStyle(document.querySelector('#error-chart .main-svg')).backgroundColor")
+    assert drawn == ground
+
+
+def test_paper_is_light_and_has_every_chart(browser):
+    browser.open(scheme="dark")
+    browser.script("window.printed = null")
+    browser.script(
+        "window.addEventListener('beforeprint', () => { window.printed = [...document.querySelectorAll('.chart')]"
+        ".map((chart) => [chart.layout.paper_bgcolor, chart.layout.width <= 680]); })"
+    )
+    assert browser.command("Page.printToPDF", printBackground=True)["data"]
+    assert browser.script("window.printed") == [["#ffffff", True]] * 8
+    assert browser.script("document.getElementById('ratio-chart').layout.paper_bgcolor") == "#0f1419"
