@@ -1,6 +1,7 @@
 """Small studies for the tests: files, sweeps in forked processes, and what two folders of results have in common."""
 
 import os
+import signal
 import sys
 import time
 from multiprocessing import get_context
@@ -66,3 +67,15 @@ def wait_until(condition, seconds=20):
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
+
+
+def doomed(job, expected):
+    """A block on a worker of a cluster; one block raises, and one kills the worker."""
+    from caet_opt.studies.cluster import run_there
+
+    if len(job.experiment.model.means) == 2 and job.experiment.parameters.log_inv_delta == 1:
+        if job.block.first == 5:
+            raise ArithmeticError("no luck")
+        if job.block.first == 10:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return run_there(job, expected)

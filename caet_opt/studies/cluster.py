@@ -28,7 +28,7 @@ class ClusterError(Exception):
 
 
 def connect(address: str) -> "Client":
-    """A client of the scheduler, whose workers have the versions of this process; else an error that says why."""
+    """A client of the scheduler, all of whose cluster has the versions of this process; else an error that says why."""
     if find_spec("distributed") is None:
         raise MissingExtraError("--scheduler needs dask; install it with: pip install 'caet-opt[cluster]'")
     if not address.startswith(("tcp://", "tls://")):
@@ -42,7 +42,8 @@ def connect(address: str) -> "Client":
         raise InputError(f"--scheduler {address}: no Dask scheduler answers; start one with: dask scheduler") from error
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
-        check_workers(client.run(versions, on_error="return"))
+        check_versions({f"worker {name}": found for name, found in client.run(versions, on_error="return").items()})
+        check_versions({"the scheduler": on_scheduler(client)})
     except TimeoutError as error:
         client.close()
         raise InputError(f"--scheduler {address}: has no worker; start one with: dask worker {address}") from error
@@ -52,12 +53,20 @@ def connect(address: str) -> "Client":
     return client
 
 
-def check_workers(found: Mapping[str, Any]) -> None:
-    """Raise `InputError` unless every worker has the versions of this process."""
-    for worker, theirs in found.items():
+def on_scheduler(client: "Client") -> Any:
+    """The versions of the scheduler, which reads every block before it passes it on, or why it has none."""
+    try:
+        return client.run_on_scheduler(versions)
+    except Exception as error:  # noqa: BLE001  # whatever keeps it from answering is what the user must know
+        return error
+
+
+def check_versions(found: Mapping[str, Any]) -> None:
+    """Raise `InputError` unless every process of the cluster has the versions of this one."""
+    for name, theirs in found.items():
         problem = f"cannot run caet-opt ({theirs})" if isinstance(theirs, Exception) else difference(theirs)
         if problem:
-            raise InputError(f"worker {worker} {problem}; every worker needs the versions of this process")
+            raise InputError(f"{name} {problem}; the whole cluster needs the versions of this process")
 
 
 def difference(theirs: Mapping[str, str]) -> str:
@@ -74,7 +83,7 @@ def run_there(job: Job, expected: Mapping[str, str]) -> Answer:
 
 
 def run_on_cluster(jobs: Sequence[Job], client: "Client") -> Generator[Outcome, None, None]:
-    """The blocks on a cluster, in the order in which they finish; left early, it cancels them."""
+    """The blocks on a cluster, in the order in which they finish; left early, it cancels them. The client is closed."""
     submission = Submission(client, jobs)
     try:
         submission.fill()
@@ -85,6 +94,7 @@ def run_on_cluster(jobs: Sequence[Job], client: "Client") -> Generator[Outcome, 
                 yield outcome
     finally:
         client.cancel(list(submission.begun))
+        client.close()
 
 
 class Submission:
@@ -102,7 +112,7 @@ class Submission:
         self.suspects: deque[Job] = deque()
         self.accused: set[Block] = set()
         self.begun: dict[Any, Job] = {}
-        self.finished = as_completed()
+        self.finished = as_completed(loop=client.loop)
 
     def fill(self) -> None:
         """Hand out what the cluster has room for; suspects one by one, when there is nothing else."""
