@@ -35,7 +35,7 @@ def connect(address: str) -> "Client":
         raise InputError(f"--scheduler must be an address such as tcp://localhost:8786, got {address!r}")
     from distributed import Client
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    silence()
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -51,6 +51,13 @@ def connect(address: str) -> "Client":
         client.close()
         raise
     return client
+
+
+def silence() -> None:
+    """Have the library say nothing of its own: what matters is raised or reported."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.split(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def on_scheduler(client: "Client") -> Any:
@@ -92,9 +99,10 @@ def run_on_cluster(jobs: Sequence[Job], client: "Client") -> Generator[Outcome, 
             submission.fill()
             if outcome is not None:
                 yield outcome
+    except OSError as error:
+        raise ClusterError("the scheduler is gone") from error
     finally:
-        client.cancel(list(submission.begun))
-        client.close()
+        submission.end()
 
 
 class Submission:
@@ -129,6 +137,12 @@ class Submission:
         future = self.client.submit(run_there, job, self.versions, key=f"caet-opt-{job.block.name}-{attempt}")
         self.begun[future] = job
         self.finished.add(future)
+
+    def end(self) -> None:
+        """Leave the cluster, and take back what it has begun."""
+        if self.client.status == "running":
+            self.client.cancel(list(self.begun))
+        self.client.close()
 
     def settle(self, future: Any) -> Outcome | None:
         """What became of a block; None when it is to be run again."""

@@ -4,33 +4,51 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 
+import numpy as np
+
+from caet_opt.certificate import pair_terms
 from caet_opt.model import BanditModel
 from caet_opt.simulation import Experiment, prepare, run_number
 from caet_opt.studies.cells import Cell
+from caet_opt.tracking import rules
 
 #: Rounds of the trial run of a model.
 TRIAL_ROUNDS = 2000
 
-#: Steps of the iteration for the number of rounds, which gains a digit or more with each.
-STEPS = 20
+#: Relative accuracy of the expected number of rounds.
+ACCURACY = 0.01
 
 
 def expected_rounds(experiment: Experiment) -> float:
-    """About how many rounds a run takes: the t at which optimal proportions reach the threshold,
+    """About how many rounds a run takes: the first t at which counts that follow the target, with twice its exploration
+    floor, which is the mean of the floors so far, have ``f_e(N(t)) >= beta(t)`` for every needed pair.
 
-        t = beta(t) sum(w*) / (1 - alpha),      alpha the share of the free arms, if there are any,
-
-    as all estimates are exact from the start; runs take longer, the more so the larger delta is.
+    All means are taken for known from the start, so that runs take longer, the more so the larger delta is.
     """
     model, arms = experiment.model, len(experiment.model.means)
-    costly = sum(
-        effort for effort, cost in zip(experiment.optimum.effort.tolist(), model.costs, strict=True) if cost > 0
+    pairs = experiment.task.pairs(model.means)
+    target = rules.shared_target(
+        experiment.optimum.sampling_proportions,
+        np.array(model.costs),
+        experiment.task.support(model.means),
+        experiment.parameters.zero_cost_share,
     )
-    pace = costly / (1.0 - experiment.parameters.zero_cost_share * (min(model.costs) == 0))
-    rounds = float(2 * arms)
-    for _ in range(STEPS):
-        rounds = max(2.0 * arms, pace * experiment.rule.value(rounds, rounds / arms, rounds / arms))
-    return min(rounds, float(experiment.max_rounds))
+    counted = BanditModel(model.family, model.means, [1.0] * arms)  # whose pair terms have the counts of both arms
+
+    def is_enough(t: float) -> bool:
+        counts = t * rules.project(target, 2.0 * rules.exploration_floor(arms, int(t)))
+        evidence = pair_terms(counted, pairs, counts)
+        needed = [experiment.rule.value(t, max(counts[a], 1.0), max(counts[b], 1.0)) for a, b in pairs]
+        return bool(np.all(evidence >= needed))
+
+    high = 2.0 * arms
+    while high < experiment.max_rounds and not is_enough(high):
+        high *= 2.0
+    low = 0.5 * high
+    while high > (1.0 + ACCURACY) * low:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return min(high, float(experiment.max_rounds))
 
 
 def seconds_per_run(cells: Sequence[Cell]) -> dict[str, float]:
