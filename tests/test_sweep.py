@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from math import exp
+from shutil import copytree
 
 import pytest
 from pandas.testing import assert_frame_equal
@@ -36,14 +37,17 @@ def swept(capsys, study, folder, *options, status=0):
     return json.loads(out) if out else None, err
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The results of the study by one worker that nothing disturbs."""
+    folder = tmp_path_factory.mktemp("made")
+    assert main(["sweep", write_study(folder), "--out", str(folder / "results"), "--workers", "1"]) == 0
+    return folder / "results"
+
+
 @pytest.fixture
-def undisturbed(tmp_path, study, capsys):
-    folder = tmp_path / "undisturbed"
-    found, err = swept(capsys, study, folder, "--workers", "1")
-    assert err == ""
-    assert (found["cells"], found["runs"], found["runs_stored"]) == (4, 96, 96)
-    assert (found["blocks"], found["blocks_stored"], found["failures"]) == (20, 20, [])
-    return folder
+def undisturbed(made, tmp_path):
+    return copytree(made, tmp_path / "undisturbed")
 
 
 def same(folder, undisturbed):
@@ -57,11 +61,14 @@ def same(folder, undisturbed):
 
 
 def test_any_number_of_workers_gives_the_same_files(tmp_path, study, undisturbed, capsys):
-    swept(capsys, study, tmp_path / "three", "--workers", "3")
+    found, err = swept(capsys, study, tmp_path / "three", "--workers", "3")
+    assert err == ""
+    assert (found["cells"], found["runs"], found["runs_stored"]) == (4, 96, 96)
+    assert (found["blocks"], found["blocks_stored"], found["failures"]) == (20, 20, [])
     assert same(tmp_path / "three", undisturbed)
 
 
-def test_runs_are_those_of_simulate(tmp_path, undisturbed, capsys):
+def test_runs_are_those_of_simulate(tmp_path, study, undisturbed, capsys):
     argv = [str(tmp_path / "free-model.toml"), "--log-inv-delta", "3", "--threshold", "customary", "--runs", "24"]
     assert main(["simulate", *argv, "--csv", str(tmp_path / "runs.csv"), "--workers", "1"]) == 0
     capsys.readouterr()
