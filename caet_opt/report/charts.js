@@ -122,7 +122,9 @@ function ratioChart(cells) {
     const hover = (cell) => `${heading(cell)}<br>${number(cell.ratio[0])} times the lower bound${between(cell.ratio)}`;
     traces.push(...curve(own, series, (cell) => cell.ratio, hover));
   }
-  return [traces, layout(levelAxis(cells), axis("mean cost / lower bound", { type: "log", ...decades }))];
+  const ratios = cells.map((cell) => cell.ratio[0]).filter((ratio) => ratio > 0);
+  const wide = Math.max(1, ...ratios) > 8 * Math.min(1, ...ratios);
+  return [traces, layout(levelAxis(cells), axis("mean cost / lower bound", wide ? { type: "log", ...decades } : {}))];
 }
 
 // levels at equal distances, and the cells of a level beside each other, so that none hides another

@@ -3,15 +3,16 @@
 const THEMES = {
   light: {
     ink: "#1b1f24", faint: "#57606a", ground: "#ffffff", line: "#dfe3e8", bar: "#c9d1d9",
-    colours: ["#2480fb", "#ab7600", "#051e89", "#d14961", "#580002", "#937cb7", "#2b002f"],
+    colours: ["#2480fb", "#ab7600", "#051e89", "#d14961", "#580002", "#937cb7", "#2b002f", "#6b7680"],
   },
   dark: {
     ink: "#e6edf3", faint: "#9aa7b4", ground: "#0f1419", line: "#2a3540", bar: "#465462",
-    colours: ["#0d80fb", "#bc7105", "#61fcbd", "#d82f59", "#c5f779", "#8865a5", "#f6c2ff"],
+    colours: ["#0d80fb", "#bc7105", "#61fcbd", "#d82f59", "#c5f779", "#8865a5", "#f6c2ff", "#b4bec8"],
   },
 };
 
-// plotly's name of a symbol, and the same as a path of about 10 x 10 around the origin
+// plotly's name of a symbol, and the same as a path of about 10 x 10 around the origin; seven of them, and eight colours,
+// so that fifty-six series look different
 const SYMBOLS = [
   ["circle", "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z"],
   ["square", "M-4 -4H4V4H-4Z"],
@@ -19,7 +20,6 @@ const SYMBOLS = [
   ["diamond", "M0 -5.5L5.5 0L0 5.5L-5.5 0Z"],
   ["triangle-down", "M0 5L5 -4H-5Z"],
   ["cross", "M-5 -1.8H-1.8V-5H1.8V-1.8H5V1.8H1.8V5H-1.8V1.8H-5Z"],
-  ["hexagram", "M0 -5.5L1.6 -2.7H4.8L3.2 0L4.8 2.7H1.6L0 5.5L-1.6 2.7H-4.8L-3.2 0L-4.8 -2.7H-1.6Z"],
   ["x", "M-5 -2.5L-2.5 -5L0 -2.5L2.5 -5L5 -2.5L2.5 0L5 2.5L2.5 5L0 2.5L-2.5 5L-5 2.5L-2.5 0Z"],
 ];
 

@@ -28,14 +28,14 @@ function makeCharts() {
   for (const [id, make, label] of [
     ["ratio-chart", ratioChart, `Mean cost as a multiple of the lower bound against ${LEVEL}, a curve per model`],
     ["error-chart", errorChart, `Error rate against ${LEVEL}, a marker with its interval per cell`],
-  ]) charts.push({ node: byId(id), make, label, model: null, wide: true });
+  ]) charts.push({ node: byId(id), make, label, model: null });
   for (const panels of document.querySelectorAll(".panels")) {
     report.models.forEach((model, at) => {
       const node = element("div", { class: "chart" });
       const caption = element("figcaption", {}, model.label, element("span", { class: "detail" }, model.detail));
-      panels.append(element("figure", {}, caption, node));
+      panels.append(element("figure", {}, caption, node, element("ul", { class: "legend" })));
       const label = `${panels.dataset.panel} of ${model.label}`;
-      charts.push({ node, make: KINDS[panels.dataset.panel], label, model: at, wide: false });
+      charts.push({ node, make: KINDS[panels.dataset.panel], label, model: at });
     });
   }
   for (const chart of charts) {
@@ -48,16 +48,17 @@ function makeCharts() {
 function draw(chart) {
   const scale = [...checked("scale")][0];
   const [traces, look] = chart.make(chart.cells, scale);
-  if (printing) Object.assign(look, { width: chart.wide ? PRINTED.wide : PRINTED.panel });
+  if (printing) Object.assign(look, { width: chart.model === null ? PRINTED.wide : PRINTED.panel });
   Plotly.react(chart.node, traces, look, { displayModeBar: false, responsive: true, scrollZoom: false });
   chart.stale = false;
-  const list = chart.frame.querySelector(".legend");
-  if (list) list.replaceChildren(...legend(chart.cells));
+  chart.frame.querySelector(".legend").replaceChildren(...legend(chart));
 }
 
-function legend(cells) {
-  return [...new Set(cells.map((cell) => cell.series))].map((series) =>
-    element("li", {}, key(series), element("span", {}, report.series[series].label)));
+// the marks of the series; those of a single model differ in their settings, if at all
+function legend({ cells, model }) {
+  const shown = [...new Set(cells.filter((cell) => cell.runs > 0).map((cell) => cell.series))];
+  const words = (series) => report.series[series][model === null ? "label" : "note"];
+  return shown.filter(words).map((series) => element("li", {}, key(series), element("span", {}, words(series))));
 }
 
 // charts are drawn when they come near the window, so that a page of many models opens at once

@@ -12,7 +12,9 @@ from caet_opt.studies.store import Record
 #: Most digits of T* on a card.
 MOST_DIGITS = 10
 
-COST_HEADERS = ("cell", "log(1/δ)", "δ", "runs", "mean cost", "95 % interval", "lower bound", "upper bound", "over lower")
+BOUND_HEADERS = ("lower bound", "upper bound", "over lower")
+
+COST_HEADERS = ("cell", "log(1/δ)", "δ", "runs", "mean cost", "95 % interval", *BOUND_HEADERS)
 
 QUANTILE_HEADERS = tuple(f"{per_cent} %" for per_cent in QUANTILES)
 
@@ -119,7 +121,7 @@ def arm_table(record: Record, label: str) -> Markup:
     """Mean, cost, omega* and u* of each arm."""
     columns = ("arms", "means", "arm_costs", "cost_proportions", "sampling_proportions")
     rows: list[tuple[Mapping[str, object], list[str]]] = [
-        ({}, [arm, f"{mean:.6g}", f"{cost:.6g}", proportion(omega), proportion(share)])
+        ({}, [arm, f"{mean:.6g}", f"{cost:.6g}", proportion(omega, 5), proportion(share, 5)])
         for arm, mean, cost, omega, share in zip(*(record[name] for name in columns), strict=True)
     ]
     return table(f"Arms of {label}", ["arm", "mean", "cost", "ω*", "u*"], rows)
