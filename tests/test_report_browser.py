@@ -185,6 +185,7 @@ def test_a_chart_answers_the_pointer(browser):
     browser.command("Input.dispatchMouseEvent", type="mouseMoved", x=at[0], y=at[1])
     texts = "[...document.querySelectorAll('#ratio-chart .hoverlayer text')].map((text) => text.textContent).join()"
     browser.wait(lambda: "times the lower bound" in browser.script(texts))
+    assert EVIL[:50] in browser.script(texts)
 
 
 def test_what_is_saved_is_what_is_stored(browser):

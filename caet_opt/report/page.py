@@ -9,16 +9,11 @@ from string import Template
 from caet_opt import __version__
 from caet_opt.errors import MissingExtraError
 from caet_opt.report.failures import failure_section
+from caet_opt.report.filters import filter_section
 from caet_opt.report.markup import text
 from caet_opt.report.payload import payload
 from caet_opt.report.results import read_results
-from caet_opt.report.sections import (
-    cell_tables,
-    filter_section,
-    headline,
-    model_section,
-    run_section,
-)
+from caet_opt.report.sections import cell_tables, headline, model_section, run_section
 
 #: The script in the order of its parts.
 SCRIPTS = ("marks.js", "charts.js", "page.js")

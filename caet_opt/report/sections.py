@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from caet_opt.cli.formatting import certified, proportion
-from caet_opt.report.markup import Markup, definitions, joined, table, tag, text
-from caet_opt.report.payload import detail, search_text
+from caet_opt.report.markup import Markup, definitions, joined, table, tag
+from caet_opt.report.payload import detail
 from caet_opt.report.results import MISSING, SETTINGS, Results, as_word
 from caet_opt.studies.results import QUANTILES
 from caet_opt.studies.store import Record
@@ -186,28 +186,3 @@ def shown(row: Record, name: str, digits: int = 6) -> str:
 def interval(row: Record, low: str, high: str, digits: int = 6) -> str:
     """The ends of an interval."""
     return MISSING if row.get(low) is None else f"[{shown(row, low, digits)}, {shown(row, high, digits)}]"
-
-
-def filter_section(results: Results) -> Markup:
-    """The boxes that choose models, and those of the settings that vary."""
-    models = [
-        tag("li", box("model", number, tag("span", label), keys=number), data_search=search_text(record))
-        for number, (record, label) in enumerate(zip(results.models, results.labels, strict=True))
-    ]
-    settings = [
-        fieldset(SETTINGS[name], [tag("li", box(f"parameter-{name}", value, tag("span", value))) for value in values])
-        for name, values in results.parameters.items()
-    ]
-    return joined([fieldset("Models", models), *settings])
-
-
-def fieldset(legend: str, items: list[Markup]) -> Markup:
-    """A group of boxes."""
-    return tag("fieldset", tag("legend", legend), tag("ul", *items))
-
-
-def box(name: str, value: object, words: Markup, keys: int | None = None) -> Markup:
-    """A ticked box with its words, and room for the marks of a model's series."""
-    marks = [] if keys is None else [tag("span", class_="keys", data_keys=keys)]
-    ticked = Markup(f'<input type="checkbox" name="{text(name)}" value="{text(value)}" checked>')
-    return tag("label", ticked, *marks, words)
