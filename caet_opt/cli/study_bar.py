@@ -6,7 +6,7 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
 from caet_opt.cli.progress import WIDTH, Bar
-from caet_opt.cli.study_plan import clock
+from caet_opt.cli.study_plan import clock, written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,11 +16,19 @@ if TYPE_CHECKING:
     from caet_opt.studies.sweep import Progress
 
 
-def describe(cell: "Cell") -> str:
-    """A cell as people name it."""
-    setting = cell.setting
-    options = "".join(f", {name} {setting[name]:g}" for name in ("theta",) if setting[name] is not None)
-    return f"{cell.model}, log(1/delta) = {setting['log_inv_delta']:g}, {setting['threshold']}{options}"
+def cell_names(cells: "Sequence[Cell]") -> dict[str, str]:
+    """The cells as people name them: model, delta, and the parameters in which some of them differ."""
+    varied = [
+        name
+        for name in cells[0].setting
+        if name != "log_inv_delta" and len({cell.setting[name] for cell in cells} - {None}) > 1
+    ]
+
+    def words(cell: "Cell") -> list[str]:
+        level = f"log(1/delta) = {cell.setting['log_inv_delta']:g}"
+        return [cell.model, level, *(f"{name} = {written(cell.setting[name])}" for name in varied)]
+
+    return {cell.id: ", ".join(words(cell)) for cell in cells}
 
 
 class StudyBar(Bar):
@@ -29,7 +37,7 @@ class StudyBar(Bar):
     def __init__(self, progress: "Progress", cells: "Sequence[Cell]") -> None:
         super().__init__(0, "blocks")
         self.progress = progress
-        self.names = {cell.id: describe(cell) for cell in cells}
+        self.names = cell_names(cells)
         self.start, self.work, self.work_done, self.runs_done = perf_counter(), 0.0, 0.0, 0
         self.per_cell: dict[str, list[int]] = {}
         self.last: str | None = None
@@ -60,8 +68,6 @@ class StudyBar(Bar):
         text = f"[{'#' * int(WIDTH * share):.<{WIDTH}}] {self.done}/{self.total} blocks"
         if self.last is not None:
             done, total = self.per_cell[self.last]
-            left = passed * (1.0 - share) / share
-            text += (
-                f", {self.runs_done / passed:.3g} runs/s, {clock(left)} left | {self.names[self.last]}: {done}/{total}"
-            )
+            pace = f"{self.runs_done / passed:.3g} runs/s, {clock(passed * (1.0 - share) / share)} left"
+            text += f", {pace} | {done}/{total} of {self.names[self.last]}"
         print(f"\r\033[K{text[: get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)

@@ -11,7 +11,7 @@ from caet_opt.cli.compare import count
 from caet_opt.cli.formatting import duration
 from caet_opt.cli.reproduce import writable_folder
 from caet_opt.cli.simulate import INTERRUPTED, cores
-from caet_opt.cli.study_bar import StudyBar, describe
+from caet_opt.cli.study_bar import StudyBar
 from caet_opt.cli.study_plan import print_plan
 from caet_opt.errors import InputError
 
@@ -105,6 +105,7 @@ def swept(
 ) -> int:
     """Run what is missing; the exit status."""
     from caet_opt.studies.cluster import ClusterError
+    from caet_opt.studies.store import StoreError
     from caet_opt.studies.sweep import Progress, sweep
 
     progress, start = Progress(), perf_counter()
@@ -116,13 +117,10 @@ def swept(
             sweep(study, cells, store, engine, progress)
         except KeyboardInterrupt:
             ended, status = "interrupted", INTERRUPTED
-        except OSError as error:
-            ended, status = f"error: {store.folder}: cannot be written ({error.strerror})", 1
-        except ClusterError as error:
+        except (StoreError, ClusterError) as error:
             ended, status = f"error: {error}", 1
-    names = {cell.id: describe(cell) for cell in cells}
     for failure in progress.failures:
-        print(f"caet-opt: given up: {failure_line(failure, names)}", file=sys.stderr)
+        print(f"caet-opt: given up: {failure_line(failure, bar.names)}", file=sys.stderr)
     if ended:
         print(f"caet-opt: {ended}; {stored_line(progress)}, and the same command goes on", file=sys.stderr)
         return status

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from caet_opt import __version__
 from caet_opt.errors import InputError
@@ -30,6 +30,10 @@ MANIFEST, BLOCKS, LOCK = "manifest.json", "blocks", "sweep.lock"
 UNFINISHED = ".part"
 
 Record = dict[str, Any]
+
+
+class StoreError(Exception):
+    """The results cannot be written any more, as on a full disk; what was written is whole."""
 
 
 class Store:
@@ -75,16 +79,24 @@ class Store:
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest."""
-        text = json.dumps(manifest, indent=1, allow_nan=False)
-        write_whole(self.folder / MANIFEST, text.encode())
+        self.write(self.folder / MANIFEST, json.dumps(manifest, indent=1, allow_nan=False).encode())
 
     def write_block(self, block: Block, records: Sequence[RunRecord]) -> None:
         """Keep a block."""
-        write_whole(self.path(block), block_bytes(block, records))
+        self.write(self.blocks / f"{block.name}.parquet", block_bytes(block, records))
 
-    def path(self, block: Block) -> Path:
-        """Where a block is kept."""
-        return self.blocks / f"{block.name}.parquet"
+    def write(self, path: Path, content: bytes) -> None:
+        """A file that is whole or not there, whenever the process or the machine stops, or `StoreError`."""
+        part = path.with_name(f"{path.name}{UNFINISHED}")
+        try:
+            with part.open("wb") as sink:
+                sink.write(content)
+                sink.flush()
+                os.fsync(sink.fileno())
+            os.replace(part, path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise StoreError(f"{self.folder}: cannot be written ({error.strerror})") from error
 
     def read_blocks(self) -> "Iterator[tuple[Path, Block, pa.Table] | tuple[Path, DamagedError, None]]":
         """Every file of a block with what it holds, or with the damage that it has."""
@@ -111,23 +123,34 @@ class Store:
 
         A record lock belongs to the process that takes it: its forked workers do not hold it, and it ends with it.
         """
-        import fcntl
-
-        self.blocks.mkdir(parents=True, exist_ok=True)
-        with (self.folder / LOCK).open("a+") as lock:
-            try:
-                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                lock.seek(0)
-                raise InputError(f"{self.folder}: a sweep is running here already ({holder(lock.read())})") from None
-            lock.truncate(0)
-            since = datetime.now(UTC).isoformat(timespec="seconds")
-            lock.write(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": since}))
-            lock.flush()
+        try:
+            self.blocks.mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / LOCK).open("a+")
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be written ({error.strerror})") from error
+        with lock:
+            self.take(lock)
             remove(self.folder.glob(f"*{UNFINISHED}"))
             remove(self.blocks.glob(f"*{UNFINISHED}"))
             yield
             lock.truncate(0)
+
+    def take(self, lock: TextIO) -> None:
+        """Take the lock and write into it who has it; `InputError` with who has it already."""
+        import fcntl
+
+        try:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.seek(0)
+            raise InputError(f"{self.folder}: a sweep is running here already ({holder(lock.read())})") from None
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        try:
+            lock.truncate(0)
+            lock.write(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": since}))
+            lock.flush()
+        except OSError as error:
+            raise StoreError(f"{self.folder}: cannot be written ({error.strerror})") from error
 
 
 def holder(text: str) -> str:
@@ -143,20 +166,6 @@ def remove(paths: Iterable[Path]) -> None:
     """Delete files."""
     for path in paths:
         path.unlink(missing_ok=True)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """A file that is whole or not there, whenever the process or the machine stops."""
-    part = path.with_name(f"{path.name}{UNFINISHED}")
-    try:
-        with part.open("wb") as sink:
-            sink.write(content)
-            sink.flush()
-            os.fsync(sink.fileno())
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def versions() -> dict[str, str]:
