@@ -6,7 +6,7 @@ from study_files import write_study
 
 from caet_opt.cli import main
 
-EVIL = "</script><script>alert(1)</script> & \"quotes\" 'q' <img src=x onerror=alert(1)><b>${x} %{y}</b>"
+EVIL = "<b>bold</b> &amp; </script><script>alert(1)</script> \"quotes\" 'q' <img src=x onerror=alert(1)> ${x} %{y}"
 
 
 def make_results(folder, damage=True, **changes):
