@@ -165,7 +165,7 @@ def test_a_search_changes_charts_and_tables(browser):
     ]
 
 
-def test_the_vertical_axis_can_be_cost_over_the_level(browser):
+def test_the_cost_can_be_shown_over_the_level_or_on_logarithmic_axes(browser):
     browser.open()
     first = "document.querySelector('.panels[data-panel=cost] .chart')"
     browser.script(f"{first}.scrollIntoView()")
@@ -174,6 +174,9 @@ def test_the_vertical_axis_can_be_cost_over_the_level(browser):
     costs, levels = browser.script(f"{last}.y"), browser.script(f"{last}.x")
     browser.click("#scale input[value=rate]")
     assert browser.script(f"{last}.y") == [cost / level for cost, level in zip(costs, levels, strict=True)]
+    browser.click("#scale input[value=log]")
+    assert browser.script(f"{last}.y") == costs
+    assert browser.script(f"[{first}.layout.xaxis.type, {first}.layout.yaxis.type]") == ["log", "log"]
 
 
 def test_a_chart_answers_the_pointer(browser):

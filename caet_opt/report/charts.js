@@ -76,18 +76,21 @@ function span(cells) {
 }
 
 // 1, 2 and 5 of every decade, written out
-const decimals = Array.from({ length: 36 }, (_, at) => [1, 2, 5][at % 3] * 10 ** (Math.floor(at / 3) - 4));
+const decimals = Array.from({ length: 60 }, (_, at) => [1, 2, 5][at % 3] * 10 ** (Math.floor(at / 3) - 6));
 const decades = { tickvals: decimals, ticktext: decimals.map((tick) => number(tick, 2)) };
 
-// the axis of the levels, logarithmic where they span decades
-function levelAxis(cells) {
-  const range = span(cells);
-  const wide = range[1] > 20 * range[0];
-  return axis(LEVEL, wide ? { type: "log", range: range.map(Math.log10), ...decades } : { range });
+// the axis of the levels, logarithmic if told so, or where they span decades
+function levelAxis(cells, logarithmic) {
+  const [low, high] = span(cells);
+  if (logarithmic ?? high > 20 * low) {
+    return axis(LEVEL, { type: "log", range: [low, 1.1 * high].map(Math.log10), ...decades });
+  }
+  return axis(LEVEL, { range: [1.25 * low - 0.04 * high, high], zeroline: false });
 }
 
+// levels by a constant factor, close enough for a smooth curve on either kind of axis
 const steps = ([low, high], count = 60) =>
-  Array.from({ length: count + 1 }, (_, at) => low + ((high - low) * at) / count);
+  Array.from({ length: count + 1 }, (_, at) => low * (high / low) ** (at / count));
 
 // kl(delta, 1 - delta) = (1 - 2 delta) (log(1 - delta) + log(1/delta))
 function binaryDivergence(level) {
@@ -112,8 +115,8 @@ function costChart(cells, scale) {
     traces.push(...curve(own, series, (cell) => cell.cost.map((y) => (has(y) ? y / over(cell.level) : null)), hover));
   }
   const title = scale === "rate" ? `mean cost / ${LEVEL}` : "mean cost";
-  const x = scale === "rate" ? levelAxis(cells) : axis(LEVEL, { range: span(cells) });
-  return [traces, layout(x, axis(title, { rangemode: "tozero" }))];
+  const x = levelAxis(cells, { cost: false, log: true }[scale]);
+  return [traces, layout(x, axis(title, scale === "log" ? { type: "log", ...decades } : { rangemode: "tozero" }))];
 }
 
 function ratioChart(cells) {
