@@ -34,8 +34,9 @@ def draw(summary: "pd.DataFrame") -> Any:
         axis.set_axis_off()
     for axis in axes[:, 0]:
         axis.set_ylabel("cost / log(1/delta)")
-    for axis in axes[-1]:
+    for axis in axes.flat[max(0, len(models) - across) : len(models)]:  # the lowest of each column
         axis.set_xlabel("log(1/delta)")
+        axis.tick_params(labelbottom=True)
     shared_legend(canvas, list(axes.flat), min(across, 2), LEGEND)
     return canvas
 
