@@ -10,7 +10,7 @@ from pathlib import Path
 from caet_opt.cli import main
 
 EASY = 'title = "Easy"\nfamily = "gaussian"\nmeans = [2, 0]\ncosts = [1, 1]\ntask = "best-arm"\n'
-FREE = 'family = "bernoulli"\nmeans = [0.9, 0.2, 0.4]\ncosts = [0, 1, 2]\narms = ["a", "b", "c"]\ntask = "ranking"\n'
+FREE = 'family = "poisson"\nmeans = [9, 1, 4]\ncosts = [0, 1, 2]\narms = ["a", "b", "c"]\ntask = "ranking"\n'
 STUDY = {"models": ["*-model.toml"], "log_inv_deltas": [1, 3], "threshold": "customary", "runs": 24, "block": 5}
 
 

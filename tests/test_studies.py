@@ -227,7 +227,7 @@ def test_the_manifest_says_what_was_run(folder, tmp_path):
     assert [record["id"] for record in manifest["cells"]] == [cell.id for cell in cells]
     record, optimum = manifest["cells"][2], cells[2].experiment.optimum
     assert (record["model"], record["title"], record["arms"]) == ("free-model", None, ["a", "b", "c"])
-    assert record["model_table"]["means"] == [0.9, 0.2, 0.4]
+    assert record["model_table"]["means"] == [9, 1, 4]
     assert record["characteristic_time"] == optimum.value
     assert record["sampling_proportions"] == optimum.sampling_proportions.tolist()
     assert record["lower_bound"] == cells[2].experiment.lower_bound
