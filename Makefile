@@ -1,11 +1,12 @@
-# make reproduce: set up .venv, then the table, the closed forms and the figures.   make test: set up .venv, then lint, types and tests.
+# make reproduce: set up .venv, then the table, the closed forms and the figures.   make study: the paper's study and
+# its page.   make test: set up .venv, then lint, types and tests.
 PYTHON ?= python3
 BIN := .venv/bin
 # Tiny linear systems slow down when a BLAS spreads them over threads.
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: reproduce test clean
+.PHONY: reproduce study test clean
 
 reproduce: .venv/installed
 	$(BIN)/caet-opt table models/ --columns "model,family,task,K,T*,gap,expected,deviation"
@@ -14,6 +15,10 @@ reproduce: .venv/installed
 	$(BIN)/caet-opt reproduce figure-1 --out results
 	$(BIN)/caet-opt reproduce proportions --out results
 	$(BIN)/caet-opt reproduce regret --out results
+
+study: .venv/installed
+	$(BIN)/caet-opt sweep analysis/studies/paper.toml --figures
+	$(BIN)/caet-opt report results/paper -o results/paper.html
 
 test: .venv/installed
 	$(BIN)/ruff check .
