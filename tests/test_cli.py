@@ -417,7 +417,7 @@ def test_version_and_help(capsys):
     assert "solve " in solved(capsys, "--help")
     text = solved(capsys, "solve", "--help")
     assert "examples:" in text
-    assert "exit status: 0 solved; 1 no certified answer" in text
+    assert "exit status: 0 done; 1 no certified answer" in text
 
 
 def test_the_examples_of_the_help_work(capsys, monkeypatch):

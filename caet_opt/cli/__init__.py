@@ -31,7 +31,7 @@ COMMANDS: dict[str, ModuleType] = {
 }
 
 STATUS_HELP = (
-    "exit status: 0 solved; 1 no certified answer, solvers disagree, a formula fails, or a certificate is rejected; "
+    "exit status: 0 done; 1 no certified answer, solvers disagree, a formula fails, or a certificate is rejected; "
     "2 the input or the usage is wrong; 130 interrupted"
 )
 
