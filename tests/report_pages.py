@@ -17,6 +17,9 @@ def make_results(folder, damage=True, **changes):
         f"title = {json.dumps(EVIL)}\narms = [{json.dumps(EVIL)}, 'plain']\n"
         'family = "gaussian"\nmeans = [2, 0]\ncosts = [1, 1]\ntask = "best-arm"\n'
     )
+    (folder / "free-model.toml").write_text(
+        'family = "bernoulli"\nmeans = [0.9, 0.2, 0.4]\ncosts = [0, 1, 2]\narms = ["a", "b", "c"]\ntask = "ranking"\n'
+    )
     results = folder / "results"
     assert main(["sweep", path, "--out", str(results), "--workers", "1"]) == 0
     if damage:
