@@ -122,15 +122,16 @@ def swept(
     for failure in progress.failures:
         print(f"caet-opt: given up: {failure_line(failure, bar.names)}", file=sys.stderr)
     if ended:
-        print(f"caet-opt: {ended}; {stored_line(progress)}, and the same command goes on", file=sys.stderr)
+        print(f"caet-opt: {ended}; {stored_line(store, progress)}, and the same command goes on", file=sys.stderr)
         return status
     show(study, store, progress, len(cells), perf_counter() - start, arguments)
     return 1 if progress.failures else 0
 
 
-def stored_line(progress: "Progress") -> str:
-    """How many blocks are stored."""
-    return f"{progress.blocks_stored} of {progress.blocks} blocks are stored"
+def stored_line(store: "Store", progress: "Progress") -> str:
+    """How many blocks the folder has: the end may have come between a block's file and its being counted."""
+    stored = sum(store.path(job.block).exists() for job in progress.jobs)
+    return f"{stored} of {progress.blocks} blocks are stored"
 
 
 def failure_line(failure: dict[str, Any], names: dict[str, str]) -> str:

@@ -83,7 +83,11 @@ class Store:
 
     def write_block(self, block: Block, records: Sequence[RunRecord]) -> None:
         """Keep a block."""
-        self.write(self.blocks / f"{block.name}.parquet", block_bytes(block, records))
+        self.write(self.path(block), block_bytes(block, records))
+
+    def path(self, block: Block) -> Path:
+        """Where a block is kept."""
+        return self.blocks / f"{block.name}.parquet"
 
     def write(self, path: Path, content: bytes) -> None:
         """A file that is whole or not there, whenever the process or the machine stops, or `StoreError`."""
