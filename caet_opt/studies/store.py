@@ -99,8 +99,9 @@ class Store:
                 os.fsync(sink.fileno())
             os.replace(part, path)
         except OSError as error:
-            part.unlink(missing_ok=True)
             raise StoreError(f"{self.folder}: cannot be written ({error.strerror})") from error
+        finally:
+            part.unlink(missing_ok=True)
 
     def read_blocks(self) -> "Iterator[tuple[Path, Block, pa.Table] | tuple[Path, DamagedError, None]]":
         """Every file of a block with what it holds, or with the damage that it has."""
