@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 from study_files import contents, doomed, wait_until, write_study
@@ -132,6 +133,7 @@ def test_blocks_that_fail_are_reported_and_the_rest_goes_on(capsys, tmp_path, sc
     with monkeypatch.context() as patch:
         patch.setattr(cluster, "run_there", doomed)
         found, err = swept(capsys, study, folder, "--scheduler", scheduler, status=1)
+    assert found is not None, err
     assert found["blocks_stored"] == 18, err
     assert sorted(err.splitlines()) == [
         f"caet-opt: given up: easy-model, log(1/delta) = 1, seed 0, runs {runs}: {error}"
@@ -141,6 +143,16 @@ def test_blocks_that_fail_are_reported_and_the_rest_goes_on(capsys, tmp_path, sc
         )
     ]
     assert swept(capsys, study, folder, "--workers", "1")[0]["blocks"] == 2
+
+
+def test_a_result_lost_with_its_worker_is_waited_for():
+    waited, future = [], SimpleNamespace(status="lost")
+    submission = object.__new__(cluster.Submission)
+    submission.client, submission.begun = SimpleNamespace(status="running"), {id(future): "job"}
+    submission.finished = SimpleNamespace(add=waited.append)
+    assert submission.settle(future) is None
+    assert waited == [future]
+    assert list(submission.begun.values()) == ["job"]
 
 
 def test_workers_with_other_versions_are_refused(capsys, tmp_path, scheduler, workers, monkeypatch):

@@ -145,7 +145,13 @@ class Submission:
         self.client.close()
 
     def settle(self, future: Any) -> Outcome | None:
-        """What became of a block; None when it is to be run again."""
+        """What became of a block; None when it is to be run again.
+
+        A result that was lost with the worker that had it is computed again by the scheduler.
+        """
+        if future.status == "lost" and self.client.status == "running":
+            self.finished.add(future)
+            return None
         job = self.begun.pop(future)
         answer, died = answer_of(future)
         if not died:
