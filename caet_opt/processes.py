@@ -1,10 +1,15 @@
 """What everything that runs in worker processes shares."""
 
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing import active_children, get_context
+from typing import Any
 
-from caet_opt.errors import InputError
+from caet_opt.errors import InputError, SolverError
 
 
 def check_count(value: int, what: str) -> None:
@@ -19,3 +24,22 @@ def quiet_fork() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         yield
+
+
+@contextmanager
+def worker_pool(workers: int, begin: Callable[..., None], *arguments: Any) -> Iterator[ProcessPoolExecutor]:
+    """Processes that each call ``begin(*arguments)`` first, forked where that is safe; left early, they are ended."""
+    context = get_context("fork" if sys.platform == "linux" else "spawn")
+    before = set(active_children())
+    pool = ProcessPoolExecutor(workers, context, begin, arguments)
+    try:
+        yield pool
+    except BrokenProcessPool as error:
+        raise SolverError("a worker process was ended from outside; use one worker") from error
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(active_children()) - before:
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown()

@@ -1,14 +1,12 @@
 """Many simulated runs of CAET on a known model, and what they say about its cost and its errors."""
 
-import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import islice
 from math import e, log1p, sqrt
-from multiprocessing import active_children, get_context
 from signal import SIG_IGN, SIGINT, signal
 from typing import Literal, NamedTuple
 
@@ -21,7 +19,7 @@ from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.families import Gaussian
 from caet_opt.model import BanditModel, gaps
 from caet_opt.native.compiled import FAMILY_CODES
-from caet_opt.processes import check_count, quiet_fork
+from caet_opt.processes import check_count, quiet_fork, worker_pool
 from caet_opt.profiles import Profile, find_profile
 from caet_opt.result import CharacteristicTime
 from caet_opt.tasks import BestArm, Task
@@ -256,10 +254,7 @@ def do_work(index: int) -> RunRecord:
 
 def pooled(experiment: Experiment, runs: int, seed: int, workers: int) -> Iterator[RunRecord]:
     """The runs of worker processes, in the order in which they finish; left early, it ends the processes."""
-    context = get_context("fork" if sys.platform == "linux" else "spawn")
-    before = set(active_children())
-    pool = ProcessPoolExecutor(workers, context, begin_work, (experiment, seed))
-    try:
+    with worker_pool(workers, begin_work, experiment, seed) as pool:
         waiting = iter(range(runs))
         with quiet_fork():
             begun = {pool.submit(do_work, index) for index in islice(waiting, QUEUE * workers)}
@@ -267,13 +262,6 @@ def pooled(experiment: Experiment, runs: int, seed: int, workers: int) -> Iterat
             done, begun = wait(begun, return_when=FIRST_COMPLETED)
             begun |= {pool.submit(do_work, index) for index in islice(waiting, len(done))}
             yield from (future.result() for future in done)
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(active_children()) - before:
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown()
 
 
 @dataclass(frozen=True)

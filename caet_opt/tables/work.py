@@ -1,18 +1,14 @@
 """The rows of many models, here or in worker processes, the same whatever their number."""
 
-import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import closing
 from functools import partial
-from multiprocessing import active_children, get_context
 from signal import SIG_IGN, SIGINT, signal
 from typing import Any
 
 from caet_opt.compare import prepare
-from caet_opt.errors import SolverError
-from caet_opt.processes import check_count, quiet_fork
+from caet_opt.processes import check_count, quiet_fork, worker_pool
 from caet_opt.tables.rows import Request, Source, rows_of
 
 Rows = list[dict[str, Any]]
@@ -82,24 +78,12 @@ def pooled(
     sources: Sequence[Source], request: Request, chunks: Sequence[range], workers: int
 ) -> Generator[tuple[range, list[Rows]], None, None]:
     """The rows of each chunk of models by worker processes; left early, it ends the processes."""
-    context = get_context("fork" if sys.platform == "linux" else "spawn")
-    before = set(active_children())
-    pool = ProcessPoolExecutor(workers, context, begin_work, (sources, request))
-    try:
+    with worker_pool(workers, begin_work, sources, request) as pool:
         with quiet_fork():
             begun = {pool.submit(do_work, chunk): chunk for chunk in chunks}
         while begun:
             done, _ = wait(begun, return_when=FIRST_COMPLETED)
             yield from ((begun.pop(future), future.result()) for future in done)
-    except BrokenProcessPool as error:
-        raise SolverError("a worker process was ended from outside; make the table with one worker") from error
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(active_children()) - before:
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown()
 
 
 #: What a worker process computes; set when it starts.

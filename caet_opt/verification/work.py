@@ -2,13 +2,10 @@
 
 import sys
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import active_children, get_context
+from concurrent.futures import FIRST_COMPLETED, wait
 from signal import SIG_IGN, SIGINT, signal
 
-from caet_opt.errors import SolverError
-from caet_opt.processes import quiet_fork
+from caet_opt.processes import quiet_fork, worker_pool
 from caet_opt.verification.checks import Checked, Plan, check
 from caet_opt.verification.formula import Formula
 
@@ -37,9 +34,7 @@ def finishing(formulas: Sequence[Formula], plan: Plan, workers: int) -> Generato
 
 def pooled(formulas: Sequence[Formula], plan: Plan, jobs: Sequence[Job], workers: int) -> Iterator[tuple[int, Checked]]:
     """The instances of worker processes; left early, it ends the processes."""
-    before = set(active_children())
-    pool = ProcessPoolExecutor(workers, get_context("fork"), begin_work, (formulas, plan))
-    try:
+    with worker_pool(workers, begin_work, formulas, plan) as pool:
         with quiet_fork():
             begun = {pool.submit(do_work, job) for job in jobs}
         while begun:
@@ -47,15 +42,6 @@ def pooled(formulas: Sequence[Formula], plan: Plan, jobs: Sequence[Job], workers
             for future in done:
                 number, checks = future.result()
                 yield from ((number, checked) for checked in checks)
-    except BrokenProcessPool as error:
-        raise SolverError("a worker process was ended from outside; verify with --workers 1") from error
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(active_children()) - before:
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown()
 
 
 #: What a worker process checks; set when it starts.
