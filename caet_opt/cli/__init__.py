@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from caet_opt import __version__
 from caet_opt.cli import check, compare, curve, report, reproduce, simulate, solve, sweep, table, verify
+from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.errors import CaetError, InputError, SolverError, unknown_name
 
 #: Commands by name, in the order of the help.
@@ -38,7 +39,7 @@ STATUS_HELP = (
 #: What looks like a negative number or a list of them, and is no option.
 NEGATIVE_NUMBER = re.compile(r"-(\d|\.\d|inf\b|nan\b)", re.IGNORECASE)
 
-OUTPUT_CLOSED, INTERRUPTED = 141, 130
+OUTPUT_CLOSED = 141
 
 
 class Parser(argparse.ArgumentParser):

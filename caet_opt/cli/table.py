@@ -11,7 +11,7 @@ from caet_opt.cli.compare import count
 from caet_opt.cli.formatting import MOST_DIGITS
 from caet_opt.cli.output import output_file
 from caet_opt.cli.progress import Bar
-from caet_opt.cli.simulate import cores
+from caet_opt.cli.simulate import INTERRUPTED, cores
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.tables.columns import PROVEN, columns, usual_names
 from caet_opt.tables.conventions import conventions
@@ -56,8 +56,6 @@ examples:
   caet-opt table models/top-arms.toml --solvers native clarabel --format json
   caet-opt table results/study --format latex
 """
-
-INTERRUPTED = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
