@@ -18,7 +18,7 @@ from caet_opt.characteristic import characteristic_time
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.families import Gaussian
 from caet_opt.model import BanditModel, gaps
-from caet_opt.native.compiled import FAMILY_CODES
+from caet_opt.native.compiled import FAMILY_CODES, compiled_kernel
 from caet_opt.processes import check_count, quiet_fork, worker_pool
 from caet_opt.profiles import Profile, find_profile
 from caet_opt.result import CharacteristicTime
@@ -107,8 +107,12 @@ class Experiment:
     @property
     def compiled(self) -> bool:
         """Whether runs use the compiled loop."""
-        native = self.profile.backend == "native" and type(self.model.family) in FAMILY_CODES
-        return self.loop == "compiled" and native
+        return self.loop == "compiled" and self.native
+
+    @property
+    def native(self) -> bool:
+        """Whether the compiled native solver finds every round's target, in whichever loop."""
+        return self.profile.backend == "native" and type(self.model.family) in FAMILY_CODES
 
     @cached_property
     def optimum(self) -> CharacteristicTime:
@@ -165,7 +169,7 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
     try:
         stopped = (run_compiled if experiment.compiled else run_reference)(caet, streams, experiment.max_rounds)
     except SolverError as error:
-        raise SolverError(f"run {index}, round {caet.state.round}: {error}", error.gap) from error
+        raise SolverError(f"run {index}, round {caet.state.round + 1}: {error}", error.gap) from error
     explored = min(caet.state.counts) > 0
     return RunRecord(
         index=index,
@@ -208,9 +212,11 @@ def run_many(
 
 
 def prepare(experiment: Experiment) -> None:
-    """Have the loop compiled, so that workers find it so and no run is timed with it."""
+    """Have the loop and the solver compiled, so that workers find them so and no run is timed with it."""
     if experiment.compiled:
         compile_loop()
+    elif experiment.native:
+        compiled_kernel()
 
 
 @cache

@@ -45,6 +45,7 @@ class Family(ABC):
 
     name: ClassVar[str]
     mean_space: ClassVar[MeanSpace]
+    counts: ClassVar[bool] = False  # whether rewards are whole numbers
 
     @staticmethod
     @abstractmethod
@@ -141,6 +142,15 @@ class Family(ABC):
 
     def __hash__(self) -> int:
         return hash((type(self), str(self)))
+
+    def check_reward(self, reward: float) -> None:
+        """Raise `InputError` unless an arm can bring this: a number from the least to the largest mean, both included,
+        and a whole one where the family counts."""
+        low, high = self.mean_space.low, self.mean_space.high
+        if not low <= reward <= high or (self.counts and reward % 1.0 != 0.0):
+            kind = "whole numbers" if self.counts else "numbers"
+            span = MeanSpace(low, high, low_included=True, high_included=high < np.inf)
+            raise InputError(f"reward {reward:g} is none of the {self.name} family, whose rewards are {kind} in {span}")
 
 
 def read_decimals(text: str, what: str) -> list[Decimal]:

@@ -15,6 +15,7 @@ class Geometric(Family):
 
     name = "geometric"
     mean_space = MeanSpace(0.0, np.inf, low_included=True)
+    counts = True
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:

@@ -15,6 +15,7 @@ class Poisson(Family):
 
     name = "poisson"
     mean_space = MeanSpace(0.0, np.inf, low_included=True)
+    counts = True
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
