@@ -143,6 +143,18 @@ class Family(ABC):
     def __hash__(self) -> int:
         return hash((type(self), str(self)))
 
+    #: The largest mean, in size, with which rewards are drawn: sums of many, and their squares, stay in double precision.
+    largest_drawn: ClassVar[float] = 1e100
+
+    def check_drawing(self, means: Sequence[float]) -> None:
+        """Raise `InputError` unless rewards with these means can be drawn."""
+        for arm, mean in enumerate(means):
+            if abs(mean) > self.largest_drawn:
+                raise InputError(
+                    f"mean {mean:g} of arm {arm} is too large to draw {self.name} rewards, "
+                    f"which can be done up to {self.largest_drawn:g}; rescale the means"
+                )
+
     def check_reward(self, reward: float) -> None:
         """Raise `InputError` unless an arm can bring this: a number from the least to the largest mean, both included,
         and a whole one where the family counts."""

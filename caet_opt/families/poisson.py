@@ -52,3 +52,5 @@ class Poisson(Family):
         size: int | None = None,
     ) -> Any:
         return np.asarray(rng.poisson(mean, size), dtype=np.float64)[()]
+
+    largest_drawn = 1e18  # numpy draws them as 64-bit integers

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from math import isfinite, nan
+from math import isclose, isfinite, nan
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from caet_opt.characteristic import characteristic_time, starts
-from caet_opt.errors import InputError
+from caet_opt.errors import InputError, SolverError
 from caet_opt.families import Family
 from caet_opt.families.numerics import Array
 from caet_opt.model import BanditModel, check_costs
@@ -297,7 +297,12 @@ class Caet:
         found = characteristic_time(model, self.task, solver=self.profile, warm_start=last)
         support = sorted({arm for pair in pairs for arm in pair})
         proportions = rules.proportions(found.effort, costs)
-        return rules.shared_target(proportions, costs, support, self.parameters.zero_cost_share), found
+        target = rules.shared_target(proportions, costs, support, self.parameters.zero_cost_share)
+        if not isclose(np.sum(target), 1.0, rel_tol=1e-9):
+            raise SolverError(
+                "the effort of the empirical model is outside double precision; rescale means or variances"
+            )
+        return target, found
 
     def _evidence(self, state: State, pairs: tuple[Pair, ...], means: Array) -> Array:
         """``Z_ab = N_a d(mu_a, m) + N_b d(mu_b, m)``, m the pooled mean weighted by pulls over dispersion.

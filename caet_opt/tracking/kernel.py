@@ -1,6 +1,6 @@
 """Rounds of CAET while its answer does not change, in the subset of Python that numba compiles."""
 
-from math import sqrt
+from math import inf, sqrt
 from typing import NamedTuple
 
 from caet_opt.families.numerics import Array
@@ -91,7 +91,7 @@ def track(
             setting.limit,
             room,
         )
-        if status != CERTIFIED or upper - lower > setting.tolerance * upper:
+        if status != CERTIFIED or upper - lower > setting.tolerance * upper or not 0.0 < total_effort(effort) < inf:
             give_back(streams, tally, arm, spent, reward, total)
             return CHANGED, done
         warm = True
@@ -107,6 +107,14 @@ def total_count(arms: Array) -> float:
     total = 0.0
     for a in range(arms.shape[1]):
         total += arms[COUNT, a]
+    return total
+
+
+def total_effort(effort: Array) -> float:
+    """The effort on all arms; what is not a positive number is nothing to take shares of."""
+    total = 0.0
+    for a in range(effort.size):
+        total += effort[a]
     return total
 
 

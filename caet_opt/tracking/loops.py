@@ -21,6 +21,7 @@ from caet_opt.tracking.streams import ArmStreams
 LOOP: Sources = (
     threshold_value,
     kernel.total_count,
+    kernel.total_effort,
     kernel.next_arm,
     kernel.absorb,
     kernel.give_back,
