@@ -299,9 +299,7 @@ class Caet:
         proportions = rules.proportions(found.effort, costs)
         target = rules.shared_target(proportions, costs, support, self.parameters.zero_cost_share)
         if not isclose(np.sum(target), 1.0, rel_tol=1e-9):
-            raise SolverError(
-                "the effort of the empirical model is outside double precision; rescale means or variances"
-            )
+            raise SolverError("the effort of a round is outside double precision; rescale the means or the variances")
         return target, found
 
     def _evidence(self, state: State, pairs: tuple[Pair, ...], means: Array) -> Array:
@@ -314,12 +312,12 @@ class Caet:
         for a, b in pairs:
             wa, wb, x, y = weight[a], weight[b], float(means[a]), float(means[b])
             ua, ub = wa / (wa + wb), wb / (wa + wb)
-            found.append(wa * divergence(code, x, y, ua, ub) + wb * divergence(code, y, x, ub, ua))
+            found.append(wa * divergence(code, x, y, ua, ub, 0.0, 0.0) + wb * divergence(code, y, x, ub, ua, 0.0, 0.0))
         return np.array(found)
 
 
-def scalar_divergence(family: type[Family]) -> tuple[int, Callable[[int, float, float, float, float], float]]:
-    """The family's code, and ``d(x, m)`` of the kernel as a function of code, means and shares."""
+def scalar_divergence(family: type[Family]) -> tuple[int, Callable[..., float]]:
+    """The family's code, and ``d(x, m)`` of the kernel as a function of code, means, shares and rests."""
     if family in FAMILY_CODES:
         return FAMILY_CODES[family], mixture_divergence
     return -1, foreign_kernel(family)["mixture_divergence"]

@@ -66,7 +66,7 @@ class Parameters:
                 )
         if not isfinite(self.negligible_cost):
             raise InputError(
-                f"gamma0 log(1/delta)^-r_prime must fit double precision; r_prime = {self.r_prime:g} is too large for it"
+                f"gamma0 log(1/delta)^-r_prime must fit double precision; r_prime = {self.r_prime:g} is too large"
             )
 
     @property
