@@ -291,7 +291,11 @@ def cost_lines(experiment: "Experiment", summary: "Summary") -> list[str]:
 
     return [
         f"{'T*':<12} {value}",
-        line("lower bound", summary.lower_bound, "  T* kl(delta, 1 - delta)"),
+        line(
+            "lower bound",
+            summary.lower_bound,
+            f"  T* kl(delta, 1 - delta){', zero from delta = 1/2 on' * (level <= log(2))}",
+        ),
         line("mean cost", summary.mean_cost, spread),
         line("upper bound", summary.upper_bound, "  theta T* log(1/delta), as delta tends to 0"),
         f"{'samples':<12} {lowest}{summary.mean_samples:.6g} on average",
