@@ -1,11 +1,13 @@
 """What everything that runs in worker processes shares."""
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from errno import EAGAIN, EMFILE, ENOMEM
 from multiprocessing import active_children, get_context
 from typing import Any
 
@@ -16,6 +18,23 @@ def check_count(value: int, what: str) -> None:
     """Raise `InputError` unless the value is a positive whole number."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InputError(f"{what} must be a positive whole number, got {value!r}")
+
+
+#: More processes than this on a core are slower to start than what they are for takes.
+MOST_PER_CORE = 32
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_workers(workers: int) -> None:
+    """Raise `InputError` unless the number of processes is a positive one that this machine can make use of."""
+    check_count(workers, "workers")
+    most = MOST_PER_CORE * cores()
+    if workers > most:
+        raise InputError(f"workers must be at most {most} on {cores()} cores, got {workers}; one per core is enough")
 
 
 @contextmanager
@@ -29,6 +48,7 @@ def quiet_fork() -> Iterator[None]:
 @contextmanager
 def worker_pool(workers: int, begin: Callable[..., None], *arguments: Any) -> Iterator[ProcessPoolExecutor]:
     """Processes that each call ``begin(*arguments)`` first, forked where that is safe; left early, they are ended."""
+    check_workers(workers)
     context = get_context("fork" if sys.platform == "linux" else "spawn")
     before = set(active_children())
     pool = ProcessPoolExecutor(workers, context, begin, arguments)
@@ -36,10 +56,12 @@ def worker_pool(workers: int, begin: Callable[..., None], *arguments: Any) -> It
         yield pool
     except BrokenProcessPool as error:
         raise SolverError("a worker process was ended from outside; use one worker") from error
-    except BaseException:
+    except BaseException as error:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(active_children()) - before:
             process.terminate()
+        if isinstance(error, OSError) and error.errno in (EAGAIN, ENOMEM, EMFILE):
+            raise SolverError(f"a worker process cannot be started ({error.strerror}); use fewer workers") from error
         raise
     finally:
         pool.shutdown()

@@ -2,12 +2,11 @@
 
 import argparse
 import json
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, get_args
 
-from caet_opt.cli.compare import count
+from caet_opt.cli.arguments import count, number
 from caet_opt.cli.formatting import certified, duration, outward, proportion, relative_deviation, table
-from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, number, requested_model
+from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
 from caet_opt.cli.proof import certificate_file, certificate_text, proven_lines, proven_object, proven_table
 from caet_opt.errors import InputError, SolverError
 
@@ -118,11 +117,11 @@ def prove(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> in
     digits, path = DEFAULT_DIGITS if arguments.digits is None else arguments.digits, arguments.certificate
     check_digits(digits)
     pose_exactly(entry.model, entry.task)  # arms that doubles cannot tell apart are refused as such, not as a tie
-    with nullcontext() if path is None else certificate_file(entry, path) as write:
-        result = solve(entry, arguments.solver, arguments.tolerance)
-        proven = proven_time(entry.model, entry.task, digits, start=result)
-        if write is not None:
-            write(certificate_text(proven))
+    write = None if path is None else certificate_file(entry, path)
+    result = solve(entry, arguments.solver, arguments.tolerance)
+    proven = proven_time(entry.model, entry.task, digits, start=result)
+    if write is not None:
+        write(certificate_text(proven))
     if arguments.json:
         record = {**as_object(result, arguments.delta), **proven_object(proven), "certificate": path}
         print(json.dumps(record, allow_nan=False))
