@@ -1,6 +1,5 @@
 """Bandit models as TOML files: what to solve, where it comes from, and the answer where one is known."""
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exact import Number, decimal_text, exact, read_decimal
 from caet_opt.families import parse_family
+from caet_opt.files import write_whole
 from caet_opt.model import BanditModel
 from caet_opt.tasks import Custom, Pair, Task, parse_task
 from caet_opt.toml import read_toml
@@ -82,16 +82,11 @@ def write_model(path: str | Path, modelfile: ModelFile) -> None:
     """Write a model file that `read_model` reads back as an equal one."""
     import tomli_w
 
-    path = Path(path)
-    part = path.with_name(f"{path.name}.part")
     try:
-        text = tomli_w.dumps(to_table(modelfile))
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, path)
+        write_whole(path, tomli_w.dumps(to_table(modelfile)))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
 
 

@@ -24,17 +24,27 @@ def polish(problem: Problem, point: Point) -> Iterator[Point]:
     p_ea being arm a's share of f_e. Each step solves the linearised system, then drops pairs whose multiplier
     became negative and adds pairs that became violated.
     """
-    y, z = scale_to_feasible(problem, point)
-    logs, _, _ = logarithmic(problem, np.exp(y))
-    total = np.sum(problem.costs * np.exp(y))
-    binding = z / total > logs
+    with np.errstate(all="ignore"):
+        y, z = scale_to_feasible(problem, point)
+        logs, _, _ = logarithmic(problem, np.exp(y))
+        binding = z / np.sum(problem.costs * np.exp(y)) > logs
     for _ in range(MAX_STEPS):
-        y, z = newton_step(problem, y, z, binding)
+        with np.errstate(all="ignore"):  # what leaves double precision ends the iteration below
+            y, z = stepped(problem, y, z, binding)
         if not (np.all(np.isfinite(y)) and np.all(np.abs(y) < 600)):
             return
         yield Point(np.exp(y), np.maximum(z, 0.0))
-        logs, _, _ = logarithmic(problem, np.exp(y))
+        with np.errstate(all="ignore"):
+            logs, _, _ = logarithmic(problem, np.exp(y))
         binding = (binding & (z > 0)) | (logs < -1e-12)
+
+
+def stepped(problem: Problem, y: Array, z: Array, binding: Mask) -> tuple[Array, Array]:
+    """One step from a point; not a number where its system is singular."""
+    try:
+        return newton_step(problem, y, z, binding)
+    except np.linalg.LinAlgError:
+        return np.full_like(y, np.nan), z
 
 
 def scale_to_feasible(problem: Problem, point: Point) -> tuple[Array, Array]:
@@ -101,5 +111,8 @@ def solve_saddle(H: csc_array, P: csc_array, top: Array, bottom: Array) -> tuple
     scaled = P @ D
     proximal = diags_array(np.full(P.shape[0], 1e-13 * max(1.0, abs(scaled).max() ** 2 if P.shape[0] else 1.0)))
     system = block_array([[D @ H @ D, -scaled.T], [-scaled, -proximal]], format="csc")
-    solution = splu(system).solve(np.concatenate([scale * top, -bottom]))
+    try:
+        solution = splu(system).solve(np.concatenate([scale * top, -bottom]))
+    except RuntimeError as error:  # so it says that a factor is singular, as entries that are not finite make it
+        raise np.linalg.LinAlgError(str(error)) from error
     return scale * solution[: H.shape[0]], solution[H.shape[0] :]

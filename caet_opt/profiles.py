@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field, fields
 from functools import cache
-from math import isfinite
 from pathlib import Path
+from sys import float_info
 from typing import Any
 
 from caet_opt.errors import InputError, unknown_name
@@ -11,6 +11,9 @@ from caet_opt.toml import read_toml
 
 #: Certified relative gap that every answer meets unless another tolerance is asked for.
 DEFAULT_TOLERANCE = 1e-9
+
+#: Iterations are counted in 32 bits by some solvers, and none that converges needs nearly so many.
+MOST_ITERATIONS = 10**9
 
 
 @dataclass(frozen=True)
@@ -39,23 +42,32 @@ class Profile:
 
         if not isinstance(self.backend, str) or self.backend not in BACKENDS:
             raise InputError(unknown_name("solver", str(self.backend), BACKENDS))
-        if self.fallback is not None and self.fallback not in BACKENDS:
+        if self.fallback is not None and (not isinstance(self.fallback, str) or self.fallback not in BACKENDS):
             raise InputError(unknown_name("solver", str(self.fallback), BACKENDS))
         check_positive(self.tolerance, "tolerance")
         if self.tolerance >= 1:
             raise InputError(f"tolerance is a relative gap below 1, got {self.tolerance:g}")
-        if isinstance(self.max_iterations, bool) or not isinstance(self.max_iterations, int) or self.max_iterations < 1:
-            raise InputError(f"max_iterations must be a positive whole number, got {self.max_iterations!r}")
+        check_iterations(self.max_iterations)
         if self.time_limit is not None:
             check_positive(self.time_limit, "time_limit")
         if not isinstance(self.options, dict):
             raise InputError(f"options must be a table of the solver's own options, got {self.options!r}")
+        if self.options and not BACKENDS[self.backend].takes_options:
+            raise InputError(f"solver {self.backend!r} has no options of its own, got {next(iter(self.options))!r}")
 
 
 def check_positive(value: Any, what: str) -> None:
     """Raise `InputError` unless the value is a positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value <= 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= float_info.max:
         raise InputError(f"{what} must be a positive number, got {value!r}")
+
+
+def check_iterations(value: Any) -> None:
+    """Raise `InputError` unless the value is a positive whole number that every solver can count to."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"max_iterations must be a positive whole number, got {value!r}")
+    if value > MOST_ITERATIONS:
+        raise InputError(f"max_iterations must be at most {MOST_ITERATIONS}, got {value}")
 
 
 def read_profile(path: str | Path) -> Profile:

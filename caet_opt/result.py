@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
-from typing import Literal
+from math import exp, expm1, isfinite, log, log1p
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from caet_opt.tasks import Pair, Task
 
 #: A pair is binding when its term exceeds the smallest one by no more than this, relatively.
 BINDING_SLACK = 1e-7
+
+#: The forms of the lower bound on the expected cost.
+BoundForm = Literal["kl", "log"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,18 +92,43 @@ class CharacteristicTime:
         """dT*/dmu_a at fixed costs."""
         return mean_sensitivities(self.model, self.pairs, self.effort, self.multipliers)
 
-    def lower_bound(self, delta: float, form: Literal["kl", "log"] = "kl") -> float:
-        """Least expected cost of any delta-PAC strategy.
+    def lower_bound(
+        self, delta: float | None = None, form: BoundForm = "kl", *, log_inv_delta: float | None = None
+    ) -> float:
+        """Least expected cost of any delta-PAC strategy, from the certified lower end of T*; see `bound_per_time`.
 
-        ``kl``: ``T* kl(delta, 1 - delta)``; ``log``: the weaker ``T* log(1 / (2.4 delta))``, zero where negative.
+        A delta too small for a double is given by ``log_inv_delta = log(1 / delta)``.
         """
+        return self.lower * bound_per_time(read_level(delta, log_inv_delta), form)
+
+
+def read_level(delta: float | None, log_inv_delta: float | None) -> float:
+    """``log(1 / delta)`` of whichever of the two was given."""
+    if delta is not None and log_inv_delta is None:
         if not 0 < delta < 1:
             raise InputError(f"delta must lie strictly between 0 and 1, got {delta:g}")
-        if form == "kl":
-            return self.value * (1 - 2 * delta) * (log(1 - delta) - log(delta))
-        if form == "log":
-            return self.value * max(0.0, -log(2.4 * delta))
+        return -log(delta)
+    if log_inv_delta is not None and delta is None:
+        if not (isfinite(log_inv_delta) and log_inv_delta > 0):
+            raise InputError(f"log(1/delta) must be positive and finite, got {log_inv_delta:g}")
+        return log_inv_delta
+    raise InputError("give either delta or log_inv_delta")
+
+
+def bound_per_time(log_inv_delta: float, form: BoundForm = "kl") -> float:
+    """What the expected cost of any delta-PAC strategy is at least, per unit of T*, given ``log(1 / delta)``.
+
+    ``kl``: ``kl(delta, 1 - delta) = (1 - 2 delta) log((1 - delta) / delta)``; ``log``: the weaker
+    ``log(1 / (2.4 delta))``. The theorem is about delta below 1/2: kl is symmetric, but a strategy that may err half
+    of the time can guess for nothing, so that the bound is zero from there on.
+    """
+    if form not in get_args(BoundForm):
         raise InputError(f"form of the lower bound must be 'kl' or 'log', got {form!r}")
+    if log_inv_delta <= log(2):
+        return 0.0
+    if form == "log":
+        return max(0.0, log_inv_delta - log(2.4))
+    return -expm1(log(2) - log_inv_delta) * (log_inv_delta + log1p(-exp(-log_inv_delta)))
 
 
 def normalised(amounts: Array) -> Array:

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import islice
-from math import e, isfinite, log1p, sqrt
+from math import e, isfinite, sqrt
 from signal import SIG_IGN, SIGINT, signal
 from typing import Literal, NamedTuple
 
@@ -143,9 +143,8 @@ class Experiment:
 
     @property
     def lower_bound(self) -> float:
-        """``T* kl(delta, 1 - delta)`` with ``kl(delta, 1 - delta) = (1 - 2 delta) (log(1 - delta) + log(1/delta))``."""
-        delta, level = self.parameters.delta, self.parameters.log_inv_delta
-        return self.optimum.value * (1.0 - 2.0 * delta) * (log1p(-delta) + level)
+        """``T* kl(delta, 1 - delta)``, zero from delta = 1/2 on."""
+        return self.optimum.lower_bound(log_inv_delta=self.parameters.log_inv_delta)
 
     @property
     def upper_bound(self) -> float:

@@ -14,6 +14,7 @@ from caet_opt import (
     Gamma,
     Gaussian,
     Poisson,
+    Profile,
     TieError,
     characteristic_time,
     parse_family,
@@ -249,3 +250,26 @@ def test_lower_bound_forms():
     for delta in (0.0, 1.0, -1.0, float("nan")):
         with pytest.raises(ValueError, match="delta"):
             result.lower_bound(delta)
+
+
+def test_there_is_no_lower_bound_from_half_on():
+    result = characteristic_time(BanditModel(Gaussian(), [0.5, 0.0], [1, 4]), "best-arm")
+    for delta in (0.5, 0.6, 0.99):  # kl(delta, 1 - delta) is symmetric, the theorem is not
+        assert result.lower_bound(delta) == result.lower_bound(delta, "log") == 0.0
+    assert 0 < result.lower_bound(0.499) < 72 * 1e-4
+    assert result.lower_bound(0.4) == pytest.approx(72 * 0.2 * np.log(1.5), rel=1e-12)
+
+
+def test_lower_bound_of_a_delta_below_double_precision():
+    result = characteristic_time(BanditModel(Gaussian(), [0.5, 0.0], [1, 4]), "best-arm")
+    assert result.lower_bound(log_inv_delta=5000.0) == pytest.approx(72 * 5000.0, rel=1e-12)
+    assert result.lower_bound(log_inv_delta=np.log(100)) == pytest.approx(result.lower_bound(0.01), rel=1e-12)
+    for wrong in ({}, {"delta": 0.1, "log_inv_delta": 2.0}, {"log_inv_delta": -1.0}, {"log_inv_delta": np.inf}):
+        with pytest.raises(ValueError, match="delta"):
+            result.lower_bound(**wrong)
+
+
+def test_the_lower_bound_is_one_at_any_tolerance():
+    model = BanditModel(Bernoulli(), [0.5, 0.45, 0.43, 0.4], [1, 1, 1, 2])
+    loose = characteristic_time(model, "best-arm", tolerance=0.5, solver=Profile("native", max_iterations=1))
+    assert loose.lower_bound(0.01) <= characteristic_time(model, "best-arm").upper * 0.98 * np.log(99)

@@ -111,6 +111,18 @@ def test_json_carries_the_lower_bound_when_delta_is_given(capsys):
     assert record["lower_bound"]["log"] == pytest.approx(TIME * np.log(1 / 0.24))
 
 
+@pytest.mark.parametrize("delta", ["0.5", "0.6", "0.99"])
+def test_no_command_states_a_lower_bound_from_half_on(delta, capsys):
+    assert f"any {delta}-PAC strategy: at least 0, which is all" in solved(capsys, *FLAGS, "--delta", delta)
+    bounds = strict_json(solved(capsys, *FLAGS, "--json", "--delta", delta))["lower_bound"]
+    assert bounds["kl"] == bounds["log"] == 0
+    runs = ["simulate", *FLAGS[1:], "--delta", delta, "--runs", "1", "--max-rounds", "50"]
+    assert strict_json(solved(capsys, *runs, "--json"))["lower_bound"] == 0
+    assert re.search(r"lower bound +0, over .* zero from delta = 1/2 on", solved(capsys, *runs))
+    table = ["table", PAPER, "--delta", delta, "--format", "json", "--workers", "1"]
+    assert [row["lower_bound"] for row in strict_json(solved(capsys, *table))["rows"]] == [0]
+
+
 # how models are given
 
 

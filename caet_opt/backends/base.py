@@ -31,6 +31,8 @@ class Backend(ABC):
     #: Module that must be importable, and the extra that installs it.
     requires: ClassVar[str]
     extra: ClassVar[str | None] = None
+    #: Whether the solver has options of its own that a profile may set.
+    takes_options: ClassVar[bool] = True
 
     @abstractmethod
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:

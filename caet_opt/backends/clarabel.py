@@ -1,11 +1,14 @@
 """Clarabel, an interior-point solver for conic programs, through CVXPY."""
 
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from caet_opt.backends.base import Answer, Backend, Point
-from caet_opt.errors import InputError, SolverError
+from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.problem import Problem
 from caet_opt.profiles import Profile
 from caet_opt.programs.cache import cached_program
@@ -36,15 +39,15 @@ class Clarabel(Backend):
             "accept_unknown": True,
             **profile.options,
         }
+        if profile.options:
+            check_options(profile.options)
         if profile.time_limit is not None:
-            options["time_limit"] = profile.time_limit
+            options["time_limit"] = float(profile.time_limit)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
             try:
                 program.problem.solve(solver=cp.CLARABEL, **options)
-            except TypeError as error:
-                raise InputError(f"an option of the profile is not right: {error}") from error
-            except cp.SolverError as error:
+            except (cp.SolverError, ValueError, ArithmeticError) as error:  # or numbers that left double precision
                 raise SolverError(f"Clarabel returned no point ({error})") from error
         status = program.problem.status
         if status not in WITH_POINT or program.x.value is None:
@@ -52,3 +55,25 @@ class Clarabel(Backend):
         effort = scale.effort * np.maximum(program.x.value, 0.0)
         weights = np.maximum(program.multipliers(), 0.0)
         return Answer(Point(effort, weights), int(program.problem.solver_stats.num_iters), str(status))
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise `InputError` for what Clarabel does not know or does not take; CVXPY's own options are not Clarabel's."""
+    import clarabel
+
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    known = [name for name in dir(settings) if not callable(getattr(settings, name)) and not name.startswith("_")]
+    for key, value in options.items():
+        if key not in known:
+            raise InputError(f"Clarabel: {unknown_name('option', key, known)}")
+        try:
+            setattr(settings, key, value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"Clarabel does not take the option {key} = {value!r} ({error})") from error
+    settings.verbose = False
+    nothing = csc_array((1, 1))
+    try:
+        clarabel.DefaultSolver(nothing, np.zeros(1), nothing, np.zeros(1), [clarabel.ZeroConeT(1)], settings)
+    except Exception as error:  # Clarabel raises no narrower one
+        raise InputError(f"Clarabel does not take the options of the profile: {error}") from error

@@ -78,7 +78,7 @@ def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, st
     for key, value in options.items():
         try:
             solver.add_option(key, value)
-        except TypeError as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"Ipopt does not take the option {key} = {value!r}") from error
     z, multipliers = initial_point(problem, scale, start)
     program.iterations = 0

@@ -25,6 +25,7 @@ class Native(Backend):
 
     name = "native"
     requires = "numba"
+    takes_options = False
 
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
         plan = cached_program(self.name, problem.shape, build_plan)

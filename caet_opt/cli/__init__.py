@@ -9,6 +9,8 @@ import io
 import os
 import re
 import sys
+import traceback
+from contextlib import suppress
 from types import ModuleType
 from typing import NoReturn
 
@@ -32,14 +34,18 @@ COMMANDS: dict[str, ModuleType] = {
 }
 
 STATUS_HELP = (
-    "exit status: 0 done; 1 no certified answer, solvers disagree, a formula fails, or a certificate is rejected; "
-    "2 the input or the usage is wrong; 130 interrupted"
+    "exit status: 0 done; 1 no certified answer, solvers disagree, a formula fails, a certificate is rejected, or the "
+    "output cannot be written; 2 the input or the usage is wrong; 70 a defect of caet-opt, to be reported "
+    "(CAET_OPT_DEBUG=1 shows its traceback); 130 interrupted"
 )
 
 #: What looks like a negative number or a list of them, and is no option.
 NEGATIVE_NUMBER = re.compile(r"-(\d|\.\d|inf\b|nan\b)", re.IGNORECASE)
 
-OUTPUT_CLOSED = 141
+OUTPUT_CLOSED, DEFECT = 141, 70
+
+#: The variable of the environment that has tracebacks shown, and how much is quoted of an unforeseen error.
+DEBUG, MESSAGE_LENGTH = "CAET_OPT_DEBUG", 300
 
 
 class Parser(argparse.ArgumentParser):
@@ -51,8 +57,9 @@ class Parser(argparse.ArgumentParser):
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit status; errors become one line on stderr."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+    if not open_streams():
+        complain("error: cannot write the output (standard output is closed)")
+        return 1
     try:
         status = run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
@@ -66,10 +73,50 @@ def main(argv: list[str] | None = None) -> int:
         abandon_stdout()
         return OUTPUT_CLOSED
     except OSError as error:
-        abandon_stdout()
-        complain(f"error: cannot write the output ({error.strerror})")
-        return 1
+        return refused(error)
+    except Exception as error:  # noqa: BLE001 - the one place where what no command foresaw becomes one line
+        return confess(error)
     return status
+
+
+def open_streams() -> bool:
+    """Make the standard streams usable; whether there is one for the output.
+
+    The number of a closed stream would go to the next file that is opened, and what is printed into that file.
+    """
+    for stream in range(3):
+        try:
+            os.fstat(stream)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:  # it was closed when Python started
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    for text in (sys.stdout, sys.stderr):
+        if isinstance(text, io.TextIOWrapper):
+            text.reconfigure(errors="backslashreplace")
+    return sys.stdout is not None
+
+
+def refused(error: OSError) -> int:
+    """Say what the system refused: a file, or, where none is named, the output."""
+    if error.filename is not None:
+        complain(f"error: {error.filename}: {error.strerror}")
+        return 2
+    abandon_stdout()
+    complain(f"error: cannot write the output ({error.strerror or error})")
+    return 1
+
+
+def confess(error: Exception) -> int:
+    """Say that the program has a defect; the traceback is for those who look for it."""
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error)
+    kind, message = type(error).__name__, " ".join(str(error).split())
+    complain(
+        f"internal error: {kind}{': ' if message else ''}{message[:MESSAGE_LENGTH]}; this is a defect of caet-opt: "
+        f"please report it with the command, and with the traceback that {DEBUG}=1 shows"
+    )
+    return DEFECT
 
 
 def run(argv: list[str]) -> int:
@@ -133,13 +180,15 @@ def shield_negative_numbers(argv: list[str]) -> list[str]:
 
 
 def complain(message: str) -> None:
-    """Print one line on stderr."""
-    print(f"caet-opt: {' '.join(message.splitlines())}", file=sys.stderr)
+    """Print one line on stderr; where that cannot be written either, the status has to do."""
+    with suppress(OSError):
+        print(f"caet-opt: {' '.join(message.splitlines())}", file=sys.stderr, flush=True)
 
 
 def abandon_stdout() -> None:
     """Send what is still buffered for stdout nowhere, so that leaving raises no second error."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError):  # what is not a file has no number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 __all__ = ["COMMANDS", "main"]

@@ -1,21 +1,19 @@
 """``caet-opt compare``: models by solvers, each answer certified and each re-solve timed."""
 
 import argparse
-import csv
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
+from caet_opt.cli.arguments import count
 from caet_opt.cli.formatting import certified, duration, table
+from caet_opt.cli.output import csv_text, output_file
 from caet_opt.errors import InputError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from caet_opt.compare import Measurement
     from caet_opt.modelfile import ModelFile
     from caet_opt.profiles import Profile
@@ -52,9 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read everything, then measure; the status is 1 when a row failed or certified intervals exclude each other."""
     models, solvers = read_models(arguments.models), read_solvers(arguments.solvers)
-    with csv_file(arguments.csv) as sink:
-        groups = list(measured(models, solvers, arguments.repeat, sink))
+    write = None if arguments.csv is None else output_file(arguments.csv, "--csv")
+    groups = list(measured(models, solvers, arguments.repeat))
     rows = [row for group in groups for row in group]
+    if write is not None:
+        write(csv_text([asdict(row) for row in rows]))
     apart = disagreements(groups)
     if arguments.json:
         record = {"repeat": arguments.repeat, "rows": [asdict(row) for row in rows], "disagreements": apart}
@@ -97,32 +97,15 @@ def read_solvers(words: Sequence[str] | None) -> "dict[str, Profile]":
     }
 
 
-def csv_file(path: str | None) -> "AbstractContextManager[TextIO | None]":
-    """The file for the rows, opened before any work is done; nothing where none is asked for."""
-    if path is None:
-        return nullcontext()
-    try:
-        return open(path, "w", newline="", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--csv {path}: cannot be written ({error.strerror})") from error
-
-
 def measured(
-    models: "Mapping[str, ModelFile]", solvers: "Mapping[str, Profile]", repeat: int, sink: TextIO | None
+    models: "Mapping[str, ModelFile]", solvers: "Mapping[str, Profile]", repeat: int
 ) -> "Iterator[list[Measurement]]":
-    """The measurements of one model after the other, each written to the file as soon as it is there."""
-    from caet_opt.compare import COLUMNS, compare_solvers, prepare
+    """The measurements of one model after the other."""
+    from caet_opt.compare import compare_solvers, prepare
 
-    writer = None if sink is None else csv.DictWriter(sink, COLUMNS)
-    if writer is not None:
-        writer.writeheader()
     prepare(solvers)
     for name, entry in with_progress(models):
-        rows = compare_solvers(name, entry, solvers, repeat)
-        if writer is not None and sink is not None:
-            writer.writerows(asdict(row) for row in rows)
-            sink.flush()
-        yield rows
+        yield compare_solvers(name, entry, solvers, repeat)
 
 
 def with_progress(models: "Mapping[str, ModelFile]") -> "Iterator[tuple[str, ModelFile]]":
@@ -175,14 +158,3 @@ def shown(value: float | None, form: str | None = None) -> str:
     if value is None:
         return ""
     return duration(value) if form is None else format(value, form)
-
-
-def count(text: str) -> int:
-    """A positive whole number on the command line."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a positive whole number, got {text.strip()!r}")
-    return number

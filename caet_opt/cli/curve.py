@@ -1,17 +1,15 @@
 """``caet-opt curve``: T* and the optimal proportions while one mean or one cost is swept."""
 
 import argparse
-import csv
-import io
 import json
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.cli.compare import count
+from caet_opt.cli.arguments import count, number
 from caet_opt.cli.formatting import certified, digits_rooted, proportion, table
-from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, number, requested_model
-from caet_opt.cli.output import output_file
+from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
+from caet_opt.cli.output import csv_text, output_file
 from caet_opt.cli.progress import Bar
 from caet_opt.errors import InputError, SolverError
 
@@ -84,9 +82,9 @@ def written(arguments: argparse.Namespace) -> "Curve":
     entry = requested_model(arguments)
     stem = writable_stem(arguments.output or "results/curve")
     data = stem.with_name(f"{stem.name}.csv")
-    with output_file(data, "--output") as write:
-        curve = traced(entry, arguments)
-        write(csv_text(curve))
+    write = output_file(data, "--output")
+    curve = traced(entry, arguments)
+    write(csv_text(curve.rows()))
     files = [data, *([] if arguments.no_figure else drawn(curve, entry, stem, arguments.log))]
     print(describe(curve, entry))
     print(f"written: {', '.join(map(str, files))}")
@@ -130,16 +128,6 @@ def drawn(curve: "Curve", entry: "ModelFile", stem: Path, logarithmic: bool) -> 
     from caet_opt.figures.style import save
 
     return save(draw(curve, entry.title or headline(entry), logarithmic), stem)
-
-
-def csv_text(curve: "Curve") -> str:
-    """The points as CSV."""
-    rows = curve.rows()
-    sink = io.StringIO()
-    writer = csv.DictWriter(sink, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return sink.getvalue()
 
 
 def as_object(curve: "Curve") -> dict[str, Any]:

@@ -74,14 +74,6 @@ def headline(entry: "ModelFile") -> str:
     return f"task {entry.task}, family {entry.model.family}, {len(entry.model.means)} arms"
 
 
-def number(text: str) -> float:
-    """A number on the command line."""
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a number, got {text.strip()!r}") from None
-
-
 def read_list(words: list[str], what: str, alternative: str = "") -> "list[Decimal]":
     """Numbers separated by commas, by spaces, or by both, as the decimals that they spell."""
     from caet_opt.exact import read_decimal

@@ -1,42 +1,82 @@
-"""Output files that are whole or not there: written beside their place and moved, and tried before the work."""
+"""Output files of the commands: found to be possible before the work, and written as a whole after it."""
 
+import csv
+import io
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
 
 from caet_opt.errors import InputError
+from caet_opt.files import write_whole
+
+#: Takes the text of a file.
+Write = Callable[[str], None]
 
 
-@contextmanager
-def output_file(path: str | Path, option: str) -> Iterator[Callable[[str], None]]:
-    """A function that writes the text of the file, which is found to be possible before it is called.
+def output_file(path: str | Path, option: str) -> Write:
+    """A function that writes the text of the file, after a check that this is possible.
 
-    Without a call the file stays as it was. ``option`` is what an error is to name.
+    Until it is called the file stays as it was, and it does when writing fails. ``option`` is what an error names.
     """
-    place = Path(path)
-    part = place.with_name(f"{place.name}.part") if place.name else place
-    if place.exists() and not place.is_file() and not place.is_dir():  # a device or a pipe has no place to move to
-        part = place
     try:
-        if place.is_dir() or not place.name:
-            raise InputError(f"{option} {path}: is a folder; name a file")
-        sink = part.open("w", encoding="utf-8", newline="")
+        check_writable(Path(path), f"{option} {path}")
     except OSError as error:
-        raise InputError(f"{option} {path}: cannot be written ({error.strerror}); name a file that can") from error
-    written = False
+        raise refused(path, option, error) from error
 
     def write(text: str) -> None:
-        nonlocal written
-        sink.write(text)
-        sink.flush()
-        written = True
+        try:
+            deliver(Path(path), text)
+        except BrokenPipeError:  # the reader of a pipe has enough
+            raise
+        except OSError as error:
+            raise refused(path, option, error) from error
 
+    return write
+
+
+def refused(path: str | Path, option: str, error: OSError) -> InputError:
+    """The system's reason why a file cannot be written."""
+    return InputError(f"{option} {path}: cannot be written ({error.strerror or error}); name a file that can")
+
+
+def check_writable(path: Path, what: str) -> None:
+    """Raise `InputError` for a folder and `OSError` where no file can be written; nothing is left behind."""
+    if path.is_dir() or not path.name:
+        raise InputError(f"{what}: is a folder; name a file")
+    if path.exists():
+        if not os.access(path, os.W_OK):
+            raise PermissionError(None, "Permission denied")
+        if not path.is_file():
+            return
+    with TemporaryFile(dir=Path(os.path.realpath(path)).parent):
+        return
+
+
+def deliver(path: Path, text: str) -> None:
+    """Write the text: to a file as a whole, to a device or a pipe directly, after what was printed if it is stdout."""
+    if is_stdout(path):
+        sys.stdout.write(text)
+    elif path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8", newline="")
+    else:
+        write_whole(path, text)
+
+
+def is_stdout(path: Path) -> bool:
+    """Whether a path, ``/dev/stdout`` say, is where standard output goes; moving a file there would lose the rest."""
     try:
-        with sink:
-            yield write
-        if written and part != place:
-            os.replace(part, place)
-    finally:
-        if part != place:
-            part.unlink(missing_ok=True)
+        return os.path.samestat(path.stat(), os.fstat(1))
+    except OSError:
+        return False
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] | None = None) -> str:
+    """Rows as CSV with a header, the columns those of the first row unless given."""
+    sink = io.StringIO()
+    writer = csv.DictWriter(sink, list(rows[0] if columns is None else columns), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return sink.getvalue()

@@ -7,10 +7,9 @@ from caet_opt.cli.formatting import proportion, table
 from caet_opt.cli.output import output_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
     from fractions import Fraction
 
+    from caet_opt.cli.output import Write
     from caet_opt.modelfile import ModelFile
     from caet_opt.proofs.result import ProvenTime
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 MOST_DECIMALS = 20
 
 
-def certificate_file(entry: "ModelFile", path: str) -> "AbstractContextManager[Callable[[str], None]]":
+def certificate_file(entry: "ModelFile", path: str) -> "Write":
     """The file of the certificate, tried before the work; `InputError` for a model that no certificate describes."""
     from caet_opt.proofs.certificates import check_certifiable
 

@@ -34,8 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     from caet_opt.report import report_page, require_plotly
 
     require_plotly()
-    with output_file(arguments.output, "--output") as write:
-        page = report_page(arguments.folder, arguments.title)
-        write(page)
+    write = output_file(arguments.output, "--output")
+    page = report_page(arguments.folder, arguments.title)
+    write(page)
     print(f"{arguments.output}: {len(page.encode()) / 1e6:.1f} MB; open it in a browser")
     return 0

@@ -1,8 +1,6 @@
 """``caet-opt reproduce``: the paper's figure and two more, as PNG, PDF, CSV and a table."""
 
 import argparse
-import csv
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -10,8 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.cli.compare import count
+from caet_opt.cli.arguments import count, seed, worker_count
+from caet_opt.cli.output import csv_text
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.files import write_whole
+from caet_opt.processes import cores
 
 if TYPE_CHECKING:
     from caet_opt.figures import Figure
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", default="results", metavar="FOLDER", help="where the files go (results)")
     parser.add_argument("--runs", type=count, metavar="N", help="runs per point, instead of the setting's own")
     parser.add_argument("--seed", type=seed, default=1, metavar="S", help="seed of the simulation (1)")
-    parser.add_argument("--workers", type=count, metavar="N", help="processes (one per core)")
+    parser.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     from caet_opt.figures import FIGURES
 
     figure = FIGURES[arguments.figure]
-    effort = Effort(arguments.full, arguments.runs, arguments.seed, arguments.workers or os.cpu_count() or 1)
+    effort = Effort(arguments.full, arguments.runs, arguments.seed, arguments.workers or cores())
     data = stem.with_suffix(".csv")
     rows: list[Any] = []
     try:
@@ -86,18 +87,15 @@ def writable_folder(path: str) -> Path:
 
 
 def kept(rows: Iterable[Any], columns: Iterable[str], path: Path) -> Iterator[Any]:
-    """The rows, each written to the file before it is passed on."""
-    try:
-        sink = path.open("w", newline="", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
-    with sink:
-        writer = csv.DictWriter(sink, list(columns))
-        writer.writeheader()
-        for row in rows:
-            writer.writerow(asdict(row))
-            sink.flush()
-            yield row
+    """The rows, each in the file before it is passed on; the file is whole at any time."""
+    written: list[dict[str, Any]] = []
+    for row in rows:
+        written.append(asdict(row))
+        try:
+            write_whole(path, csv_text(written, columns))
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+        yield row
 
 
 def collect(figure: "Figure", rows: Iterable[Any], into: list[Any]) -> None:
@@ -112,14 +110,3 @@ def collect(figure: "Figure", rows: Iterable[Any], into: list[Any]) -> None:
     finally:
         if shown:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def seed(text: str) -> int:
-    """A seed on the command line: a whole number, zero or more."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"must be a whole number, zero or more, got {text.strip()!r}")
-    return number

@@ -1,19 +1,19 @@
 """``caet-opt simulate``: many runs of CAET on a known model, against the bounds on its cost."""
 
 import argparse
-import csv
 import json
-import os
 import sys
 from math import isfinite, log
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-from caet_opt.cli.compare import csv_file
+from caet_opt.cli.arguments import number, seed, whole, worker_count
 from caet_opt.cli.formatting import certified, significant
-from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, number, requested_model
+from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
+from caet_opt.cli.output import csv_text, output_file
 from caet_opt.cli.progress import Bar
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.processes import cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,9 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--delta", type=number, metavar="D", help="error probability that is allowed")
     runs.add_argument("--log-inv-delta", type=number, metavar="L", help="or log(1/delta), for a very small one")
     runs.add_argument("--runs", type=whole, default=100, metavar="N", help="number of runs (100)")
-    runs.add_argument("--seed", type=whole, default=0, metavar="S", help="seed of all runs (0)")
+    runs.add_argument("--seed", type=seed, default=0, metavar="S", help="seed of all runs (0)")
     runs.add_argument("--max-rounds", type=whole, metavar="N", help="a longer run is unfinished (10000000)")
-    runs.add_argument("--workers", type=whole, metavar="N", help="processes (one per core)")
+    runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     add_policy_arguments(parser.add_argument_group("the algorithm"))
     what = parser.add_argument_group("what to print")
     what.add_argument("--json", action="store_true", help="one JSON object instead of text")
@@ -102,9 +102,10 @@ def run(arguments: argparse.Namespace) -> int:
     check_numbers(arguments)
     entry = requested_model(arguments)
     experiment = requested_experiment(entry, arguments)
-    with csv_file(arguments.csv) as sink:
-        records, seconds, interrupted = finished_runs(experiment, arguments)
-        write_rows(sink, records, len(entry.model.means))
+    write = None if arguments.csv is None else output_file(arguments.csv, "--csv")
+    records, seconds, interrupted = finished_runs(experiment, arguments)
+    if write is not None and records:
+        write(csv_of_runs(records, len(entry.model.means)))
     if interrupted:
         print(f"caet-opt: interrupted, {len(records)} of {arguments.runs} runs are finished", file=sys.stderr)
     if records:
@@ -138,12 +139,10 @@ def check_numbers(arguments: argparse.Namespace) -> None:
     level = arguments.log_inv_delta
     if level is not None and not (isfinite(level) and level > 0):
         raise InputError(f"--log-inv-delta must be positive and finite, got {level:g}")
-    for name in ("runs", "max_rounds", "workers"):
+    for name in ("runs", "max_rounds"):
         given = getattr(arguments, name)
         if given is not None and given < 1:
             raise InputError(f"--{name.replace('_', '-')} must be a positive whole number, got {given}")
-    if arguments.seed < 0:
-        raise InputError(f"--seed must be zero or more, got {arguments.seed}")
     if arguments.policy not in POLICIES:
         raise InputError(unknown_name("policy", arguments.policy, POLICIES))
 
@@ -200,13 +199,10 @@ def finished_runs(experiment: "Experiment", arguments: argparse.Namespace) -> "t
     return records, perf_counter() - start, False
 
 
-def write_rows(sink: TextIO | None, records: "Sequence[RunRecord]", arms: int) -> None:
+def csv_of_runs(records: "Sequence[RunRecord]", arms: int) -> str:
     """One row per run; ``correct`` is empty for an unfinished one."""
-    if sink is None:
-        return
-    writer = csv.writer(sink)
-    writer.writerow(["index", "stopped", "correct", "answer", "rounds", "cost", *(f"count_{a}" for a in range(arms))])
-    writer.writerows([*record[:-1], *record.counts] for record in records)
+    columns = ["index", "stopped", "correct", "answer", "rounds", "cost", *(f"count_{a}" for a in range(arms))]
+    return csv_text([dict(zip(columns, [*run[:-1], *run.counts], strict=True)) for run in records], columns)
 
 
 def as_object(summary: "Summary", arguments: argparse.Namespace) -> dict[str, Any]:
@@ -291,7 +287,11 @@ def cost_lines(experiment: "Experiment", summary: "Summary") -> list[str]:
 
     return [
         f"{'T*':<12} {value}",
-        line("lower bound", summary.lower_bound, "  T* kl(delta, 1 - delta)"),
+        line(
+            "lower bound",
+            summary.lower_bound,
+            f"  T* kl(delta, 1 - delta){', zero from delta = 1/2 on' * (level <= log(2))}",
+        ),
         line("mean cost", summary.mean_cost, spread),
         line("upper bound", summary.upper_bound, "  theta T* log(1/delta), as delta tends to 0"),
         f"{'samples':<12} {lowest}{summary.mean_samples:.6g} on average",
@@ -318,19 +318,6 @@ def speed_line(summary: "Summary") -> list[str]:
     if summary.rounds_per_second is None:
         return []
     return [f"{'speed':<12} {significant(summary.rounds_per_second, 3)} rounds per second"]
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def whole(text: str) -> int:
-    """A whole number on the command line."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, got {text.strip()!r}") from None
 
 
 def read_constant(text: str | None) -> float | str | None:

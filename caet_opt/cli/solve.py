@@ -2,12 +2,11 @@
 
 import argparse
 import json
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from caet_opt.cli.compare import count
-from caet_opt.cli.formatting import certified, duration, proportion, relative_deviation, table
-from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, number, requested_model
+from caet_opt.cli.arguments import count, number
+from caet_opt.cli.formatting import certified, duration, outward, proportion, relative_deviation, table
+from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
 from caet_opt.cli.proof import certificate_file, certificate_text, proven_lines, proven_object, proven_table
 from caet_opt.errors import InputError, SolverError
 
@@ -42,6 +41,9 @@ examples:
 
 #: Proven digits where only a certificate is asked for.
 DEFAULT_DIGITS = 50
+
+#: Significant digits of a lower bound on the cost.
+BOUND_DIGITS = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,11 +117,11 @@ def prove(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> in
     digits, path = DEFAULT_DIGITS if arguments.digits is None else arguments.digits, arguments.certificate
     check_digits(digits)
     pose_exactly(entry.model, entry.task)  # arms that doubles cannot tell apart are refused as such, not as a tie
-    with nullcontext() if path is None else certificate_file(entry, path) as write:
-        result = solve(entry, arguments.solver, arguments.tolerance)
-        proven = proven_time(entry.model, entry.task, digits, start=result)
-        if write is not None:
-            write(certificate_text(proven))
+    write = None if path is None else certificate_file(entry, path)
+    result = solve(entry, arguments.solver, arguments.tolerance)
+    proven = proven_time(entry.model, entry.task, digits, start=result)
+    if write is not None:
+        write(certificate_text(proven))
     if arguments.json:
         record = {**as_object(result, arguments.delta), **proven_object(proven), "certificate": path}
         print(json.dumps(record, allow_nan=False))
@@ -140,13 +142,22 @@ def describe_result(
         deviation = relative_deviation(result.value, entry.characteristic_time)
         lines += [f"expected {entry.characteristic_time!r}, relative deviation {deviation:.1e}"]
     if delta is not None:
-        lines += [
-            f"expected cost of any {delta:g}-PAC strategy: at least {result.lower_bound(delta):.10g} "
-            f"(kl form), {result.lower_bound(delta, 'log'):.10g} (log form)"
-        ]
+        lines += [bound_line(result, delta)]
     proof = "" if proven is None else f"; proof {duration(proven.seconds)}"
     lines += [f"solver {result.solver}, {result.iterations} iterations, {1e3 * result.seconds:.1f} ms{proof}"]
     return "\n".join(lines)
+
+
+def bound_line(result: "CharacteristicTime", delta: float) -> str:
+    """The least expected cost at delta, rounded down; from 1/2 on, where guessing is good enough, it is zero."""
+    from caet_opt.result import BoundForm
+
+    who = f"expected cost of any {delta:g}-PAC strategy: at least"
+    if delta >= 0.5:
+        return f"{who} 0, which is all that can be said from delta = 1/2 on"
+    bounds = [result.lower_bound(delta, form) for form in get_args(BoundForm)]
+    kl, log = (outward(bound, bound, BOUND_DIGITS)[0] for bound in bounds)
+    return f"{who} {kl} (kl form), {log} (log form)"
 
 
 def certified_line(result: "CharacteristicTime") -> str:

@@ -5,7 +5,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.formatting import table
-from caet_opt.cli.simulate import cores
+from caet_opt.processes import cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,13 +7,14 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.cli.compare import count
+from caet_opt.cli.arguments import worker_count
 from caet_opt.cli.formatting import duration
 from caet_opt.cli.reproduce import writable_folder
-from caet_opt.cli.simulate import INTERRUPTED, cores
+from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.cli.study_bar import StudyBar
 from caet_opt.cli.study_plan import print_plan
 from caet_opt.errors import InputError
+from caet_opt.processes import cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument("study", metavar="STUDY.toml", help="the study file, see below")
     parser.add_argument("--out", metavar="FOLDER", help="where the results go (results/ and the study's name)")
-    parser.add_argument("--workers", type=count, metavar="N", help="processes (one per core)")
+    parser.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler instead, as tcp://HOST:PORT")
     parser.add_argument("--dry-run", action="store_true", help="print the cells and an estimated time, run nothing")
     parser.add_argument("--figures", action="store_true", help="also draw cost and bounds, as PNG and PDF")

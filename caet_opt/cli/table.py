@@ -3,16 +3,16 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.cli.compare import count
+from caet_opt.cli.arguments import count, worker_count
 from caet_opt.cli.formatting import MOST_DIGITS
-from caet_opt.cli.output import output_file
+from caet_opt.cli.output import Write, output_file
 from caet_opt.cli.progress import Bar
-from caet_opt.cli.simulate import INTERRUPTED, cores
+from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.processes import cores
 from caet_opt.tables.columns import PROVEN, columns, usual_names
 from caet_opt.tables.conventions import conventions
 from caet_opt.tables.formats import FOR_PEOPLE, FORMATS
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rows.add_argument("--delta", nargs="+", metavar="D", help="a row with the lower bound for each, as 0.1,0.01")
     rows.add_argument("--solvers", nargs="+", metavar="S", help="a row for each backend or profile (native)")
     rows.add_argument("--digits", type=count, metavar="N", help="prove so many digits of T*, with exact inputs")
-    rows.add_argument("--workers", type=count, metavar="N", help="processes (one per core)")
+    rows.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     what = parser.add_argument_group("what to print")
     what.add_argument("--columns", nargs="+", metavar="C", help="columns, as model,T*,u* (see below)")
     what.add_argument("--significant", type=count, metavar="N", help="at most so many digits of T* (15)")
@@ -87,18 +87,23 @@ def run(arguments: argparse.Namespace) -> int:
     models = sources(arguments.models)
     names = [column.name for column in chosen]
     request = make_request(arguments.solvers or ["native"], read_deltas(arguments.delta), names, arguments.digits)
-    with nullcontext() if arguments.output is None else output_file(arguments.output, "--output") as write:
-        rows, finished = finished_rows(models, request, arguments.workers)
-        notes = () if finished == len(models) else (f"Interrupted: {finished} of {len(models)} models are finished.",)
-        table = Table(chosen, rows, conventions(names, arguments.digits is not None), caption(rows), notes)
-        text = FORMATS[arguments.format](table)
-        if write is not None and (rows or not notes):
-            write(text)
+    write = requested_file(arguments)
+    rows, finished = finished_rows(models, request, arguments.workers)
+    notes = () if finished == len(models) else (f"Interrupted: {finished} of {len(models)} models are finished.",)
+    table = Table(chosen, rows, conventions(names, arguments.digits is not None), caption(rows), notes)
+    text = FORMATS[arguments.format](table)
+    if write is not None and (rows or not notes):
+        write(text)
     if write is None and (rows or not notes):
         print(text, end="")
     elif rows:
         print(f"written: {arguments.output}")
     return INTERRUPTED if notes else status(rows)
+
+
+def requested_file(arguments: argparse.Namespace) -> Write | None:
+    """What writes the file that is asked for, if one is."""
+    return None if arguments.output is None else output_file(arguments.output, "--output")
 
 
 def is_results(path: Path) -> bool:
@@ -117,19 +122,19 @@ def print_results(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) is not None:
             raise InputError(f"--{name} is for models; results have been computed")
     known = results.columns(arguments.significant or MOST_DIGITS)
-    with nullcontext() if arguments.output is None else output_file(arguments.output, "--output") as write:
-        summary = summarise_results(arguments.models[0])
-        rows = results.rows(summary)
-        names = read_names(arguments.columns)
-        if names is None:
-            people = arguments.format in FOR_PEOPLE
-            names = results.usual_names(summary) if people else [column.name for column in known]
-        chosen = choose_columns(names, known)
-        shown = [column.name for column in chosen]
-        about = results.conventions(shown), results.caption(rows), results.notes(summary)
-        text = FORMATS[arguments.format](Table(chosen, rows, *about))
-        if write is not None:
-            write(text)
+    write = requested_file(arguments)
+    summary = summarise_results(arguments.models[0])
+    rows = results.rows(summary)
+    names = read_names(arguments.columns)
+    if names is None:
+        people = arguments.format in FOR_PEOPLE
+        names = results.usual_names(summary) if people else [column.name for column in known]
+    chosen = choose_columns(names, known)
+    shown = [column.name for column in chosen]
+    about = results.conventions(shown), results.caption(rows), results.notes(summary)
+    text = FORMATS[arguments.format](Table(chosen, rows, *about))
+    if write is not None:
+        write(text)
     print(text if write is None else f"written: {arguments.output}\n", end="")
     return 0
 

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from caet_opt.cli.arguments import seed, whole, worker_count
 from caet_opt.cli.formatting import table
 from caet_opt.cli.progress import Bar
-from caet_opt.cli.simulate import INTERRUPTED, cores, whole
+from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.errors import InputError
+from caet_opt.processes import cores
 
 if TYPE_CHECKING:
     from caet_opt.model import BanditModel
@@ -56,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--proven", type=whole, metavar="N", help="of them with proven digits (all)")
     how.add_argument("--digits", type=whole, default=50, metavar="N", help="proven digits (50)")
     how.add_argument("--solvers", nargs="+", metavar="S", help="backends; by default every installed one")
-    how.add_argument("--seed", type=whole, default=0, metavar="S", help="seed of the instances (0)")
-    how.add_argument("--workers", type=whole, metavar="N", help="processes (one per core)")
+    how.add_argument("--seed", type=seed, default=0, metavar="S", help="seed of the instances (0)")
+    how.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
 
@@ -89,7 +91,7 @@ def check_arguments(arguments: argparse.Namespace) -> None:
     """Raise `InputError` for what can be told wrong without the formulas."""
     if arguments.formula is not None and (arguments.names or arguments.list):
         raise InputError("give names of closed forms or --formula FILE.py, not both")
-    for name, least in (("instances", 1), ("workers", 1), ("digits", 1), ("slow", 0), ("proven", 0), ("seed", 0)):
+    for name, least in (("instances", 1), ("digits", 1), ("slow", 0), ("proven", 0)):
         given = getattr(arguments, name)
         if given is not None and given < least:
             raise InputError(f"--{name} must be {least} or more, got {given}")

@@ -192,6 +192,8 @@ def positive_numbers(values: Iterable[Any], what: str) -> tuple[float, ...]:
         numbers = tuple(map(float, values))
     except OverflowError:
         raise InputError(f"{what} must fit double precision") from None
+    except ValueError:  # a signalling NaN
+        raise InputError(f"{what} must be numbers") from None
     for number in numbers:
         if not (np.isfinite(number) and number > 0):
             raise InputError(f"{what} must be positive and finite, got {number:g}")

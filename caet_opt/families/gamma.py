@@ -81,6 +81,7 @@ class Gamma(Exponential):
     def __init__(self, shape: Number) -> None:
         self._given = shape
         (self.shape,) = positive_numbers([shape], "the shape of a gamma family")
+        positive_numbers([1.0 / self.shape], "the inverse of the shape of a gamma family")
 
     def dispersions(self, arms: int) -> Array:
         return np.full(arms, 1.0 / self.shape)

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from caet_opt.errors import MissingExtraError
+from caet_opt.errors import InputError, MissingExtraError
+from caet_opt.files import write_whole
 
 #: Colour, marker and line of the first, second, ... curve; distinct without colour too.
 CURVES = (
@@ -111,5 +113,10 @@ def save(canvas: Any, stem: Path) -> list[Path]:
     """Write the figure as PNG and PDF; returns the files."""
     files = [stem.parent / f"{stem.name}{suffix}" for suffix in SUFFIXES]
     for file in files:
-        canvas.savefig(file, dpi=160)
+        sink = BytesIO()
+        canvas.savefig(sink, dpi=160, format=file.suffix.removeprefix("."))
+        try:
+            write_whole(file, sink.getvalue())
+        except OSError as error:
+            raise InputError(f"{file}: cannot be written ({error.strerror})") from error
     return files

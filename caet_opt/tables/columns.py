@@ -46,8 +46,8 @@ def bound_cell(row: Row, most: int = MOST_DIGITS) -> Cell:
     if bound is None:
         return None
     value, lower, upper, gap = interval(row)
-    factor = bound / value if value > 0 else 0.0
-    return Number(certified(bound, lower * factor, upper * factor, gap, most)[0])
+    factor = bound / lower if lower > 0 else 0.0
+    return Number(certified(value * factor, lower * factor, upper * factor, gap, most)[0])
 
 
 def interval(row: Row) -> tuple[float, float, float, float]:

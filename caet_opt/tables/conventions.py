@@ -21,10 +21,11 @@ CONVENTIONS = {
     ),
     "confidence": Statement(
         "Lower bound at delta: T* kl(delta, 1 - delta), where kl(delta, 1 - delta) = (1 - 2 delta) "
-        "log((1 - delta) / delta) is at least log(1/(2.4 delta)) and, for small delta, close to log(1/delta).",
+        "log((1 - delta) / delta) is at least log(1/(2.4 delta)) and, for small delta, close to log(1/delta); zero "
+        "from delta = 1/2 on.",
         r"Lower bound at $\delta$: $T^\star \mathrm{kl}(\delta, 1 - \delta)$, where $\mathrm{kl}(\delta, 1 - \delta) = "
         r"(1 - 2 \delta) \log((1 - \delta) / \delta)$ is at least $\log(1/(2.4 \delta))$ and, for small $\delta$, "
-        r"close to $\log(1/\delta)$.",
+        r"close to $\log(1/\delta)$; zero from $\delta = 1/2$ on.",
     ),
     "digits": Statement(
         "Digits of T* are those to which its whole certified interval rounds.",

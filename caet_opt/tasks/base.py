@@ -8,6 +8,10 @@ from caet_opt.errors import InputError
 
 Pair = tuple[int, int]
 
+#: More pairs than this are refused: so many of them take the native solver about half a minute, and four times as many
+#: more than anyone waits.
+MOST_PAIRS = 250_000
+
 
 class Task(ABC):
     """A pairwise exploration task (Definition 1): each answer is a set of ordered pairs "a beats b".
@@ -30,6 +34,11 @@ class Task(ABC):
         """Raise `InputError` unless the task makes sense for this number of arms."""
         if arms < 2:
             raise InputError(f"a task needs at least two arms, got {arms}")
+        check_size(self.count_pairs(arms))
+
+    def count_pairs(self, arms: int) -> int:
+        """How many pairs an answer has, at most; a task that compares more than all arms with one overrides this."""
+        return arms - 1
 
     def pairs(self, means: Sequence[float]) -> tuple[Pair, ...]:
         """The pairs of the answer that holds for these means."""
@@ -89,3 +98,12 @@ def check_arms_exist(used: Sequence[int], arms: int, task: str) -> None:
     for arm in used:
         if not 0 <= arm < arms:
             raise InputError(f"task {task!r} names arm {arm}, but the model has arms 0 to {arms - 1}")
+
+
+def check_size(pairs: int) -> None:
+    """Raise `InputError` for more pairs than can be solved in reasonable time."""
+    if pairs > MOST_PAIRS:
+        raise InputError(
+            f"the task has {pairs} pairs of arms to compare; up to {MOST_PAIRS} are solved in reasonable time, so ask "
+            "for less or about fewer arms"
+        )

@@ -31,9 +31,12 @@ class TopArms(Task):
         self.size = size
 
     def check(self, arms: int) -> None:
-        super().check(arms)
-        if self.size >= arms:
+        if arms > 1 and self.size >= arms:
             raise InputError(f"top-arms:{self.size} needs M between 1 and {arms - 1} for {arms} arms")
+        super().check(arms)
+
+    def count_pairs(self, arms: int) -> int:
+        return self.size * (arms - self.size)
 
     def answer(self, means: Sequence[float]) -> tuple[int, ...]:
         return tuple(sorted(descending(means)[: self.size]))

@@ -28,6 +28,9 @@ class Comparisons(Task):
         super().check(arms)
         check_arms_exist([arm for pair in self.compared for arm in pair], arms, str(self))
 
+    def count_pairs(self, arms: int) -> int:
+        return len(self.compared)
+
     def answer(self, means: Sequence[float]) -> tuple[Pair, ...]:
         return tuple((a, b) if means[a] >= means[b] else (b, a) for a, b in self.compared)
 
