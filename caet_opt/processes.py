@@ -19,17 +19,7 @@ def check_count(value: int, what: str, most: int | None = None) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InputError(f"{what} must be a positive whole number, got {value!r}")
     if most is not None and value > most:
-        raise InputError(f"{what} must be at most {most}, got {shortened(value)}")
-
-
-def shortened(number: int) -> str:
-    """A whole number, or how long it is.
-
-    >>> shortened(12), shortened(10**40)
-    ('12', 'a number of 41 digits')
-    """
-    digits = len(str(number)) if number < 10**4000 else 4001
-    return str(number) if digits <= 30 else f"a number of {digits if digits <= 4000 else 'more than 4000'} digits"
+        raise InputError(f"{what} must be at most {most}, got {value if value < 10**30 else 'a number beyond 10^30'}")
 
 
 #: More processes than this on a core are slower to start than what they are for takes.

@@ -13,6 +13,7 @@ from math import log
 import numpy as np
 import pytest
 from inverse_gaussian import InverseGaussian
+from study_files import children, wait_until
 
 from caet_opt import BanditModel, BestArm, InputError, TieError, parse_family, parse_task
 from caet_opt import simulation as sim
@@ -368,16 +369,13 @@ def test_interruption_before_anything_is_finished(capsys, monkeypatch):
     assert (out, err) == ("", "caet-opt: interrupted, 0 of 3 runs are finished\n")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals to a process group")
-def test_control_c_ends_the_workers(tmp_path):
-    begun = tmp_path / "runs.csv"  # there as soon as everything is compiled
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+def test_control_c_ends_the_workers():
     command = [sys.executable, "-m", "caet_opt", "simulate", *EASY, "--runs", "1000000", "--workers", "2"]
-    command += ["--csv", str(begun)]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    while not begun.exists() and process.poll() is None:
-        time.sleep(0.1)
+    wait_until(lambda: len(children(process.pid)) == 2, 300)  # as soon as everything is compiled
     time.sleep(1.5)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=20)

@@ -357,7 +357,7 @@ BAD = [
     ({"title": 3}, "", "title must be a string, got 3"),
     ({}, "--out {folder}/study.toml", "cannot be written"),
     ({}, "--out /proc/none", "--out /proc/none: cannot be written"),
-    ({}, "--out {folder}/old", "not a manifest of format 1; name another folder"),
+    ({}, "--out {folder}/old", "not a manifest of format 2; name another folder"),
     ({}, "--out {folder}/damaged", "manifest.json: damaged"),
     ({}, "--workers 0", "--workers"),
     ({}, "--workers 2 --scheduler tcp://localhost:1", "give --workers, processes of this machine, or --scheduler"),
@@ -369,7 +369,7 @@ def test_a_bad_study_is_one_line_and_runs_nothing(tmp_path, capsys, changes, wor
     study = write_study(tmp_path, **changes)
     (tmp_path / "tie.toml").write_text('family = "gaussian"\nmeans = [1, 1]\ncosts = [1, 1]\ntask = "best-arm"\n')
     (tmp_path / "twin.toml").write_text((tmp_path / "easy-model.toml").read_text().replace("Easy", "Twin"))
-    for name, manifest in (("old", '{"format": 0}'), ("damaged", '{"format": 1')):
+    for name, manifest in (("old", '{"format": 0}'), ("damaged", '{"format": 2')):
         (tmp_path / name).mkdir()
         (tmp_path / name / "manifest.json").write_text(manifest)
     out = [] if "--out" in words else ["--out", str(tmp_path / "out")]
