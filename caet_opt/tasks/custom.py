@@ -145,7 +145,7 @@ def check_listed(pairs: int) -> None:
     """Raise `InputError` for answers that are too long to be compared with each other."""
     if pairs > MOST_PAIRS:
         raise InputError(
-            f"the answers of the custom task list {pairs} pairs in all; up to {MOST_PAIRS} are checked in reasonable time"
+            f"the answers of the custom task list {pairs} pairs; up to {MOST_PAIRS} are checked in reasonable time"
         )
 
 
