@@ -1,28 +1,30 @@
 """Bounds on T* that hold for any effort and any pair weights, whoever computed them.
 
-This module sees the model, the pairs, a point and weights. It knows neither the solver nor the reduced problem.
+This module sees the model, the pairs, a point and weights. It knows neither the solver nor the reduced problem; the
+arithmetic and its proof are in `caet_opt.native.bounds`.
 """
 
 from collections.abc import Sequence
-from math import inf, isfinite
-from sys import float_info
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caet_opt.families.numerics import Array, Mask
+from caet_opt.families.numerics import UNIT, Array, Mask
 from caet_opt.model import BanditModel
+from caet_opt.native.compiled import given_model, present_kernel
+from caet_opt.native.elimination import columns
 from caet_opt.tasks import Pair
 
 Indices = NDArray[np.intp]
 
-#: Allowance for rounding in the evaluation of a bound, in units of the last place, plus one per summed term.
-ROUNDING_ULPS = 16
-
 
 class Certificate(NamedTuple):
-    """``lower <= T* <= upper``; ``value`` is the upper bound before the allowance for rounding."""
+    """``lower <= T* <= upper``; ``value`` is the upper bound before the allowance for rounding.
+
+    All three are zero when nothing constrains an arm that costs something, so that T* is zero.
+    """
 
     value: float
     lower: float
@@ -30,10 +32,14 @@ class Certificate(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Relative width of the certified interval; one when there is no upper bound."""
-        if not isfinite(self.upper):
-            return 1.0
-        return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
+        """Relative width of the certified interval; one when there is no upper bound, or none that is positive."""
+        if self == NOTHING_TO_PAY:
+            return 0.0
+        return (self.upper - self.lower) / self.upper if self.upper > 0 and isfinite(self.upper) else 1.0
+
+
+#: The certificate of T* = 0.
+NOTHING_TO_PAY = Certificate(0.0, 0.0, 0.0)
 
 
 def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: Array) -> Certificate:
@@ -41,68 +47,37 @@ def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: A
 
     With ``m_e`` the weighted mean of a pair's arms, or the mean of its free arm,
 
-        sum(q) / max_a [ sum_{e at a} q_e d(mu_a, m_e) / c_a ]  <=  T*  <=  c . w / min_e f_e(w).
+        sum(q) / max_a [ sum_{e at a} q_e d(mu_a, m_e) / c_a ]  <=  T*  <=  c . w / min_e f_e(w),
 
-    A pair whose term is infinite, or whose arms are both free, constrains nothing. Numbers that are negative or not
-    finite prove nothing, nor does an effort that leaves a pair without information.
+    widened by what rounding can change; see `caet_opt.native.bounds.certify_pairs` for the proof. The interval is
+    for the numbers that the model was given: decimals and fractions as they are, floats as the doubles that they are.
     """
-    if not (usable(effort) and usable(weights)):
-        return Certificate(inf, 0.0, inf)
-    costs = np.array(model.costs)
-    a, b = ends(pairs)
-    da, db = divergences(model, a, b, effort)
-    terms = information(effort[a], da, costs[a] > 0) + information(effort[b], db, costs[b] > 0)
-    constraining = ((costs[a] > 0) | (costs[b] > 0)) & np.isfinite(terms)
-    if not constraining.any():
-        return Certificate(0.0, 0.0, 0.0)
-    weights = np.where(constraining, weights, 0.0)
-    load = np.zeros(len(costs))
-    np.add.at(load, a, weights * np.where((costs[a] > 0) & (weights > 0), da, 0.0))
-    np.add.at(load, b, weights * np.where((costs[b] > 0) & (weights > 0), db, 0.0))
-    dearest = np.max(load[costs > 0] / costs[costs > 0])
-    least = float(np.min(terms[constraining]))
-    upper = float(costs @ effort) / least if least > 0 else inf
-    return widened(upper, float(np.sum(weights) / dearest) if dearest > 0 else 0.0, len(costs))
+    arms, effort, weights = len(model.means), np.asarray(effort, dtype=float), np.asarray(weights, dtype=float)
+    if effort.shape != (arms,) or weights.shape != (len(pairs),):
+        raise ValueError(f"{arms} efforts and {len(pairs)} weights are needed, got {effort.shape} and {weights.shape}")
+    kernel = present_kernel(type(model.family))
+    found = kernel["certify_pairs"](given_model(model), columns(pairs, 2), effort, weights, np.zeros((2, arms)))
+    return Certificate(*map(float, found))
 
 
-def usable(amounts: Array) -> bool:
-    """Whether all the numbers are finite and none is negative."""
-    return bool(np.all(np.isfinite(amounts)) and np.all(amounts >= 0))
+def narrowest_gap(model: BanditModel, pairs: Sequence[Pair]) -> float:
+    """The gap that rounding alone leaves, roughly."""
+    most = int(np.max(np.bincount(np.ravel(pairs))))
+    return 2.0 * (model.family.divergence_error + most + 20.0) * UNIT
 
 
 def pair_terms(model: BanditModel, pairs: Sequence[Pair], effort: Array) -> Array:
     """f_e(w) of every pair: infinite when both arms are free or when any positive effort settles the pair."""
-    costs = np.array(model.costs)
-    a, b = ends(pairs)
-    da, db = divergences(model, a, b, effort)
+    costs, means, phi = np.array(model.costs), np.array(model.means), model.dispersions
+    rests = model.mean_rests
+    ends = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    a, b = ends[:, 0], ends[:, 1]
+    share_a, share_b = shares(effort[a] / phi[a], effort[b] / phi[b], costs[a] > 0, costs[b] > 0)
+    mixture = model.family.mixture_divergence
+    da = mixture(means[a], means[b], share_a, share_b, rests[a], rests[b]) / phi[a]
+    db = mixture(means[b], means[a], share_b, share_a, rests[b], rests[a]) / phi[b]
     terms = information(effort[a], da, costs[a] > 0) + information(effort[b], db, costs[b] > 0)
     return np.where((costs[a] > 0) | (costs[b] > 0), terms, np.inf)
-
-
-def allowance(arms: int) -> float:
-    """Relative allowance for rounding in the evaluation of a bound over this many arms."""
-    return (ROUNDING_ULPS + 2 * arms) * float_info.epsilon
-
-
-def widened(upper: float, lower: float, arms: int) -> Certificate:
-    """Bounds as computed, moved outwards by the allowance for rounding."""
-    margin = allowance(arms)
-    return Certificate(upper, min(lower * (1.0 - margin), upper), upper * (1.0 + margin))
-
-
-def ends(pairs: Sequence[Pair]) -> tuple[Indices, Indices]:
-    """First and second arm of each pair."""
-    array = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-    return array[:, 0], array[:, 1]
-
-
-def divergences(model: BanditModel, a: Indices, b: Indices, effort: Array) -> tuple[Array, Array]:
-    """``d(mu_a, m_e)`` and ``d(mu_b, m_e)`` of each pair, m_e the common mean or that of the free arm."""
-    costs, means, phi = np.array(model.costs), np.array(model.means), model.dispersions
-    share_a, share_b = shares(effort[a] / phi[a], effort[b] / phi[b], costs[a] > 0, costs[b] > 0)
-    da = model.family.mixture_divergence(means[a], means[b], share_a, share_b) / phi[a]
-    db = model.family.mixture_divergence(means[b], means[a], share_b, share_a) / phi[b]
-    return da, db
 
 
 def shares(wa: Array, wb: Array, costly_a: Mask, costly_b: Mask) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from caet_opt.backends import BACKENDS, DEFAULT_SOLVER, Answer, Point
 from caet_opt.backends.native import TARGET
-from caet_opt.certificate import Certificate, allowance, certify, widened
+from caet_opt.certificate import NOTHING_TO_PAY, Certificate, certify, narrowest_gap
 from caet_opt.errors import SolverError
 from caet_opt.families.numerics import Array
 from caet_opt.model import BanditModel
@@ -39,7 +39,9 @@ def characteristic_time(
     Parameters
     ----------
     model, task
-        What to solve; the task may be given in the grammar, for example ``"top-arms:2"``.
+        What to solve; the task may be given in the grammar, for example ``"top-arms:2"``. The certified interval
+        holds for the numbers that the model was given: ``int``, ``Decimal`` and ``Fraction`` mean themselves,
+        a float means the double that it is, not the decimal that it was typed as.
     solver
         A backend's name, a profile, or the path of a TOML profile.
     tolerance
@@ -110,13 +112,14 @@ def quickly(
     )
     if answer is None:
         return None
-    certificate = widened(answer.upper, answer.lower, len(model.means))
+    certificate = Certificate(answer.value, answer.lower, answer.upper)
     return Found(answer.effort, answer.weights, certificate, certificate.gap, answer.iterations, "native")
 
 
 def starts(previous: CharacteristicTime, pairs: tuple[Pair, ...], costs: Sequence[float]) -> bool:
-    """Whether an earlier answer is for the same pairs and has effort on every arm of them that costs something now."""
-    if previous.value == 0 or previous.pairs != pairs:
+    """Whether an earlier answer is for as many arms and the same pairs, with effort on every arm of them that costs
+    something now."""
+    if previous.value == 0 or previous.pairs != pairs or previous.effort.size != len(costs):
         return False
     effort = previous.effort.tolist()
     return all(effort[arm] > 0 or costs[arm] == 0 for pair in pairs for arm in pair)
@@ -134,8 +137,7 @@ def generally(
     backend.require()
     problem = pose(model, task)
     if not problem.pairs:
-        nothing = Certificate(0.0, 0.0, 0.0)
-        return Found(np.zeros(len(model.means)), np.zeros(len(pairs)), nothing, 0.0, 0, "nothing to pay")
+        return Found(np.zeros(len(model.means)), np.zeros(len(pairs)), NOTHING_TO_PAY, 0.0, 0, "nothing to pay")
     try:
         answer = backend().solve(problem, profile, starting_point(problem, previous))
     except SolverError as error:
@@ -169,7 +171,7 @@ def refine(model: BanditModel, pairs: tuple[Pair, ...], problem: Problem, answer
     """Certify the answer, polish it, and keep the best point that was seen."""
     effort, weights = in_model(model, pairs, problem, answer.point)
     best = certify(model, pairs, effort, weights)
-    solver_gap, enough = best.gap, POLISHED_GAP + 4 * allowance(len(model.means))
+    solver_gap, enough = best.gap, POLISHED_GAP + 2 * narrowest_gap(model, pairs)
     for point in polished(problem, answer.point) if best.gap > enough else ():
         new_effort, new_weights = in_model(model, pairs, problem, point)
         new = certify(model, pairs, new_effort, new_weights)

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import isfinite
+from numbers import Rational
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,9 +26,10 @@ Real = TypeVar("Real", float, Fraction)
 class BanditModel:
     """Arms with means in a one-parameter exponential family and non-negative costs, validated on construction.
 
-    Solvers see ``means`` and ``costs`` as doubles. The numbers as they were given stay beside them, and proven digits
-    are about these: whole numbers, ``Decimal`` and ``Fraction`` mean themselves, a float its shortest decimal.
-    Models are equal when the numbers that they were given are.
+    Solvers see ``means`` and ``costs`` as doubles. The numbers as they were given stay beside them, and answers are
+    about these: whole numbers, ``Decimal`` and ``Fraction`` mean themselves. A float means the double that it is in a
+    certified interval, and its shortest decimal in proven digits. Models are equal when the numbers that they were
+    given are.
 
     Parameters
     ----------
@@ -63,7 +66,7 @@ class BanditModel:
         family.check_means(means)
         family.dispersions(len(means))
         rule = costs if isinstance(costs, str) else None
-        given_costs, costs = (None, gaps(means)) if rule is not None else read_numbers(costs, "costs")
+        given_costs, costs = (None, ()) if rule is not None else read_numbers(costs, "costs")
         object.__setattr__(self, "family", family)
         object.__setattr__(self, "means", means)
         object.__setattr__(self, "costs", costs)
@@ -73,12 +76,25 @@ class BanditModel:
         object.__setattr__(self, "given_costs", given_costs)
         if rule not in (None, GAPS):
             raise InputError(f"costs must be a list of numbers or {GAPS!r}, got {rule!r}")
+        if rule == GAPS:
+            object.__setattr__(self, "costs", tuple(map(float, gaps(self.exact_means))) if self.typed else gaps(means))
+        check_ends(family, means, self.mean_rests)
         check_costs(self.costs, len(means))
 
     @property
     def dispersions(self) -> Array:
         """Dispersion of each arm: the family's variances, or the inverse of its shape."""
         return self.family.dispersions(len(self.means))
+
+    @property
+    def typed(self) -> bool:
+        """Whether some mean is another number than the double that solvers see."""
+        return bool(np.any(self.mean_rests))
+
+    @cached_property
+    def mean_rests(self) -> Array:
+        """What rounding to doubles took away from each mean; nothing from floats, which are doubles."""
+        return np.array([rest(given, mean) for given, mean in zip(self.given_means, self.means, strict=True)])
 
     @cached_property
     def exact_means(self) -> tuple[Fraction, ...]:
@@ -114,6 +130,24 @@ def gaps(means: Sequence[Real]) -> tuple[Real, ...]:
     """Distance of each mean to the largest one."""
     best = max(means)
     return tuple(best - mean for mean in means)
+
+
+def rest(given: Number, double: float) -> float:
+    """What is left of a number that was given after rounding it to a double."""
+    if isinstance(given, float) or not isinstance(given, Decimal | Rational) or given == double:
+        return 0.0
+    return float(exact(given) - Fraction(double))
+
+
+def check_ends(family: Family, means: Sequence[float], rests: Array) -> None:
+    """Raise `InputError` for a mean that is an end of the mean space only after rounding."""
+    ends = (family.mean_space.low, family.mean_space.high)
+    for arm, mean in enumerate(means):
+        if mean in ends and rests[arm] != 0:
+            raise InputError(
+                f"the mean of arm {arm} is {mean:g} in double precision, an end of the {family.name} family, "
+                "and is not that number; move it away from the end"
+            )
 
 
 def read_numbers(values: Any, what: str) -> tuple[tuple[Number, ...], tuple[float, ...]]:

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caet_opt.errors import InputError, TieError
+from caet_opt.exact import decimal_text
 from caet_opt.families import Family
 from caet_opt.families.numerics import Array
 from caet_opt.model import BanditModel
+from caet_opt.native.bounds import separated
 from caet_opt.tasks import Pair, Task
 
 Indices = NDArray[np.intp]
@@ -43,6 +45,7 @@ class Problem:
     Attributes
     ----------
     labels : the model's number of each arm
+    means, rests : the means are their sums, a rest being what rounding to a double took away
     pairs : the model's pair behind each term
     dispersions : by which a unit-dispersion effort is multiplied to give the model's effort
     """
@@ -50,6 +53,7 @@ class Problem:
     shape: Shape
     family: Family
     means: Array
+    rests: Array
     costs: Array
     rates: Array
     labels: Indices
@@ -71,15 +75,17 @@ class Problem:
     @cached_property
     def differences(self) -> Array:
         """``mu_b - mu_a`` of each edge, taken once so that close means lose no digit later."""
-        return self.means[self.tails] - self.means[self.heads]
+        rests = self.rests[self.tails] - self.rests[self.heads]
+        return (self.means[self.tails] - self.means[self.heads]) + rests
 
     def term_gradients(self, effort: Array) -> tuple[Array, Array, Array]:
         """Weighted mean m of each edge, and the gradient ``(d(mu_a, m), d(mu_b, m))`` of its term."""
         wa, wb = effort[self.heads], effort[self.tails]
         mua, mub = self.means[self.heads], self.means[self.tails]
         ua, ub = wa / (wa + wb), wb / (wa + wb)
-        da = self.family.mixture_divergence(mua, mub, ua, ub)
-        db = self.family.mixture_divergence(mub, mua, ub, ua)
+        resta, restb = self.rests[self.heads], self.rests[self.tails]
+        da = self.family.mixture_divergence(mua, mub, ua, ub, resta, restb)
+        db = self.family.mixture_divergence(mub, mua, ub, ua, restb, resta)
         return ua * mua + ub * mub, np.asarray(da, dtype=float), np.asarray(db, dtype=float)
 
     def terms(self, effort: Array) -> Array:
@@ -143,13 +149,14 @@ def pose(model: BanditModel, task: Task) -> Problem:
     pairs = tuple(pair for pair in pairs if constrains(model, pair))
     arrangement = arrange(pairs, costly)
     labels = list(arrangement.labels)
-    means, dispersions = np.array(model.means)[labels], model.dispersions[labels]
-    nearest = nearest_free_arms(model, arrangement, means)
+    dispersions = model.dispersions[labels]
+    nearest = nearest_free_arms(model, arrangement)
     anchored = sorted(nearest)
     problem = Problem(
         shape=Shape(type(model.family), len(labels), arrangement.edges, tuple(anchored)),
         family=model.family,
-        means=means,
+        means=np.array(model.means)[labels],
+        rests=model.mean_rests[labels],
         costs=np.array(model.costs)[labels] * dispersions,
         rates=np.array([nearest[arm][0] for arm in anchored], dtype=float),
         labels=np.array(labels, dtype=np.intp),
@@ -161,13 +168,21 @@ def pose(model: BanditModel, task: Task) -> Problem:
 
 
 def check_no_ties(model: BanditModel, task: Task, pairs: tuple[Pair, ...]) -> None:
-    """Raise `TieError` for equal means inside a needed pair."""
+    """Raise `TieError` for means inside a needed pair that are equal, or that doubles cannot tell apart."""
+    means, rests = model.means, model.mean_rests.tolist()
     for a, b in pairs:
-        if model.means[a] == model.means[b]:
+        if separated(means[a], means[b], rests[a], rests[b]):
+            continue
+        if model.exact_means[a] == model.exact_means[b]:
             raise TieError(
-                f"arms {describe(model, a)} and {describe(model, b)} have equal means ({model.means[a]:g}) in a "
+                f"arms {describe(model, a)} and {describe(model, b)} have equal means ({means[a]:g}) in a "
                 f"pair that task {str(task)!r} needs, so T* is infinite; separate them or drop the pair"
             )
+        raise TieError(
+            f"arms {describe(model, a)} and {describe(model, b)} differ ({decimal_text(model.exact_means[a])} and "
+            f"{decimal_text(model.exact_means[b])}), but not in double precision, or hardly; "
+            "subtract what the means have in common, or rescale them"
+        )
 
 
 def constrains(model: BanditModel, pair: Pair) -> bool:
@@ -178,20 +193,25 @@ def constrains(model: BanditModel, pair: Pair) -> bool:
         return True
     if model.costs[a] == 0 and model.costs[b] == 0:
         return False
-    x, y = model.means[a], model.means[b]
-    if model.costs[a] == 0:
-        x, y = y, x
-    low, high = model.family.mean_space.low, model.family.mean_space.high
-    return low < y < high or bool(np.isfinite(model.family.unit_divergence(x, y, y - x)))
+    free = model.means[a] if model.costs[a] == 0 else model.means[b]
+    return model.family.mean_space.low < free < model.family.mean_space.high or bool(
+        np.isfinite(free_divergences(model, [a if model.costs[a] > 0 else b], [b if model.costs[a] > 0 else a])[0])
+    )
 
 
-def nearest_free_arms(model: BanditModel, arrangement: Arrangement, means: Array) -> dict[int, tuple[float, int]]:
+def free_divergences(model: BanditModel, arms: list[int], free: list[int]) -> Array:
+    """d(mu_a, mu_b) of arms from free ones."""
+    means, rests = np.array(model.means), model.mean_rests
+    found = model.family.mixture_divergence(means[arms], means[free], 0.0, 1.0, rests[arms], rests[free])
+    return np.asarray(found, dtype=float)
+
+
+def nearest_free_arms(model: BanditModel, arrangement: Arrangement) -> dict[int, tuple[float, int]]:
     """For each arm compared with free ones: the smallest divergence to one, and the position of that pair."""
     if not arrangement.anchors:
         return {}
     arms, free, positions = (list(column) for column in zip(*arrangement.anchors, strict=True))
-    x, y = means[arms], np.array(model.means)[free]
-    rates = np.asarray(model.family.unit_divergence(x, y, y - x), dtype=float).tolist()
+    rates = free_divergences(model, [arrangement.labels[arm] for arm in arms], free).tolist()
     nearest: dict[int, tuple[float, int]] = {}
     for arm, rate, position in zip(arms, rates, positions, strict=True):
         if arm not in nearest or rate < nearest[arm][0]:

@@ -59,4 +59,5 @@ def instance_data(problem: Problem) -> Data:
     rates = np.zeros(problem.shape.arms)
     rates[problem.anchored] = problem.rates
     ends = integers([problem.heads, problem.tails])
-    return Data(FAMILY_CODES.get(problem.shape.family, -1), np.array([problem.means, problem.costs, rates]), ends)
+    arms = np.array([problem.means, problem.costs, rates, problem.rests])
+    return Data(FAMILY_CODES.get(problem.shape.family, -1), arms, ends)

@@ -1,4 +1,9 @@
-"""The one special function that every divergence needs."""
+"""The one special function that every divergence needs, and what its rounding is bounded by.
+
+Errors are counted in units of ``u = 2^-53``: a number "within n" has a relative error of at most ``n u``, to first
+order; bounds that are printed add one for all higher orders. Sums and products of the same sign add up as usual. The
+logarithm of the mathematical library is taken to be within 2, one unit in the last place.
+"""
 
 from typing import Any
 
@@ -8,31 +13,79 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-#: Terms of the series for |s| <= 0.2: s^(2k) / (2k + 3) is below 1e-17 from k = 11 on.
-SERIES = tuple(1.0 / (2 * k + 3) for k in range(12))
+#: Half a unit in the last place of a number in [1, 2): the unit in which errors are counted.
+UNIT = 2.0**-53
+
+#: Where the series ends. The direct form loses digits like ``1 / g``: 1.6 of them at this end, ten at 0.2.
+SERIES_END = 0.6
+
+#: Coefficients of ``P(q) = (artanh(s) / s - 1) / q = 1/3 + q/5 + q^2/7 + ...`` with ``q = s^2`` up to 0.36, even powers
+#: and odd ones: the polynomial that interpolates P at 16 Chebyshev nodes, within 1.1 of it (tests/test_families.py).
+EVEN = (
+    0.3333333333333333,
+    0.1428571428486508,
+    0.0909090526601452,
+    0.06664526523014022,
+    0.05000797643712593,
+    -0.042842814548447426,
+    -0.724089541388803,
+    -1.3145386154413117,
+)
+ODD = (
+    0.2000000000000361,
+    0.11111111189881194,
+    0.07692419599325886,
+    0.059104891499309316,
+    0.06527820235298751,
+    0.3447157984285941,
+    1.3222059435240596,
+    0.7193749332116962,
+)
 
 #: A quotient smaller than this, or larger than its inverse, may have lost digits, or left double precision.
 SMALLEST = 1e-300
 
 
-def kl_div(x: ArrayLike, y: ArrayLike, difference: ArrayLike) -> Any:
-    """Generalised divergence ``x log(x / y) - x + y`` with ``y - x = difference`` given exactly.
+def kl_div(x: ArrayLike, y: ArrayLike, difference: ArrayLike, slope: ArrayLike) -> Any:
+    """Generalised divergence ``g = x log(x / y) - x + y``, given ``h = y - x`` and ``s = (y - x) / (x + y)``.
 
-    For close arguments the textbook form cancels. With ``s = h / (x + y)`` and ``h = y - x``,
+    ``kl_div(0, y) = y`` and ``kl_div(x, 0) = inf`` for ``x > 0``. With ``t = h / x``,
 
-        x log(x / y) - x + y = h s - 2 x s^3 (1/3 + s^2/5 + s^4/7 + ...),
+        |s| <= 0.6    g = h s - 2 x s^3 P(s^2)
+        elsewhere     g = h + x log(x / y),   that is t < -3/4 or t > 3, where g / x = t - log(1 + t) >= 0.636.
 
-    which keeps full relative precision. ``kl_div(0, y) = y`` and ``kl_div(x, 0) = inf`` for ``x > 0``. Elsewhere the
-    logarithm of the quotient is taken, which for small x and y has digits that the difference of two logarithms lacks.
+    For x, y, h, s within X, Y, H, S, and P within 4 with an elasticity below 0.32, the result is within
+
+        0 <= s <= 0.6     (A + 0.104 B) / 0.896 + 1        A = H + S + 1,  B = X + 3.7 S + 9
+        -0.6 <= s <= 0    (A + 0.414 B) / 1.414 + 1
+        elsewhere         (|t| H + |log(1 + t)| (X + 3) + X + Y + 1) x / g + 1, which is at most
+                          1.2 H + 3.8 X + 1.6 Y + 9.2 for t < -3/4,  1.9 H + 1.5 X + 0.7 Y + 4.3 for t > 3.
+
+    A and B are the errors of ``h s`` and of ``2 x s^3 P``, of which the latter is 0.104 or 0.414 times the former at
+    the ends. Where the quotient leaves double precision, two logarithms of at most 745 are subtracted and g / x is at
+    least 680, which is better.
     """
-    x, y, h = np.broadcast_arrays(
-        np.asarray(x, dtype=float), np.asarray(y, dtype=float), np.asarray(difference, dtype=float)
-    )
+    x, y, h, s = np.broadcast_arrays(*(np.asarray(value, dtype=float) for value in (x, y, difference, slope)))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        s = np.where(h == 0.0, 0.0, h / (x + y))
-        series = h * s - 2.0 * x * s**3 * np.polynomial.polynomial.polyval(s * s, SERIES)
+        q = s * s
+        tail = horner(EVEN, q * q) + q * horner(ODD, q * q)
+        series = h * s - 2.0 * x * s * q * tail
         quotient = x / y
         fits = (quotient > SMALLEST) & (quotient < 1.0 / SMALLEST)
         direct = h + x * np.where(fits, np.log(quotient), np.log(x) - np.log(y))
-    result = np.where(np.abs(s) <= 0.2, series, np.where(x == 0.0, y, direct))
-    return result[()]
+    result = np.where(np.abs(s) <= SERIES_END, series, np.where(x == 0.0, y, direct))
+    return np.where(h == 0.0, 0.0, result)[()]
+
+
+def horner(coefficients: tuple[float, ...], q: Any) -> Any:
+    """A polynomial by Horner's rule."""
+    value = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        value = value * q + coefficient
+    return value
+
+
+def slope(difference: ArrayLike, total: ArrayLike) -> Any:
+    """``(y - x) / (x + y)``, zero where there is no difference."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(difference) == 0.0, 0.0, np.divide(difference, total))[()]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
+from math import inf
 from threading import Timer
 from types import FunctionType
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from caet_opt.families import Bernoulli, Exponential, Family, Gamma, Gaussian, Geometric, Poisson
-from caet_opt.native import divergences, factor, instance, interior, records, terms
+from caet_opt.model import BanditModel
+from caet_opt.native import bounds, divergences, factor, instance, interior, records, terms
 from caet_opt.native.elimination import columns, integers, plan_elimination
 
 Kernel = dict[str, Callable[..., Any]]
@@ -55,9 +57,11 @@ KERNEL: Sources = (
     interior.newton,
     interior.iterate,
     interior.minimise,
+    bounds.separated,
+    bounds.usable,
+    bounds.certify_pairs,
     instance.fill,
     instance.first_guess,
-    instance.certify_pairs,
     instance.rescale,
     instance.make_room,
     instance.solve_in_room,
@@ -110,8 +114,20 @@ def kernel_for(family: type[Family], edges: int) -> Kernel:
     if _compiled is None:
         _spent += SECONDS_PER_EDGE * max(edges, 4)
         if _spent < INTERPRETED_BUDGET:
-            return {function.__name__: function for function in KERNEL}
+            return interpreted_kernel()
     return compiled_kernel()
+
+
+def present_kernel(family: type[Family]) -> Kernel:
+    """The compiled kernel if this process has it, else the interpreted one: for what is not worth compiling."""
+    if family not in FAMILY_CODES:
+        return foreign_kernel(family)
+    return _compiled or interpreted_kernel()
+
+
+def interpreted_kernel() -> Kernel:
+    """The kernel's functions as they are written."""
+    return {function.__name__: function for function in KERNEL}
 
 
 def loaded_kernel() -> Kernel | None:
@@ -176,17 +192,33 @@ def exercise(solve_instance: Callable[..., Any]) -> None:
     """Solve two arms, so that everything is compiled."""
     pair = integers([[0], [1]])
     layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
-    ones = np.ones(2)
-    plan = plan_elimination(2, ((0, 1),))
-    solve_instance(0, np.array([1.0, 0.0]), ones, ones, layout, plan, np.ones(2), np.ones(1), False, 1e-9, 1e-9, 50)
+    given = records.Given(0, 9.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
+    solve_instance(given, layout, plan_elimination(2, ((0, 1),)), np.ones(2), np.ones(1), False, 1e-9, 1e-9, 50)
+
+
+def given_model(model: BanditModel) -> records.Given:
+    """A model as the kernel reads it."""
+    family = type(model.family)
+    return records.Given(
+        FAMILY_CODES.get(family, -1),
+        float(family.divergence_error),
+        float(family.mean_space.low),
+        float(family.mean_space.high),
+        np.array(model.means),
+        model.mean_rests,
+        np.array(model.costs),
+        model.dispersions,
+    )
 
 
 @cache
 def foreign_kernel(family: type[Family]) -> Kernel:
     """The interpreted kernel on a user's own family."""
 
-    def mixture_divergence(code: int, x: float, other: float, share: float, other_share: float) -> float:
-        return float(family.mixture_divergence(x, other, share, other_share))
+    def mixture_divergence(
+        code: int, x: float, other: float, share: float, other_share: float, rest: float, other_rest: float
+    ) -> float:
+        return float(family.mixture_divergence(x, other, share, other_share, rest, other_rest))
 
     def variance(code: int, mean: float) -> float:
         return float(family.unit_variance(mean))

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from caet_opt.families.numerics import Array
+from caet_opt.native.bounds import certify_pairs, separated
 from caet_opt.native.divergences import mixture_divergence, variance
 from caet_opt.native.interior import minimise
-from caet_opt.native.records import COST, MEAN, RATE, Data, Integers, Plan, Work, make_work
+from caet_opt.native.records import COST, MEAN, RATE, REST, Data, Given, Integers, Plan, Work, make_work
 
 #: The instance needs the general path: a tie, a number outside double precision, or an infinite divergence.
 IRREGULAR = 3
@@ -32,10 +33,7 @@ class Layout(NamedTuple):
 
 
 def solve_instance(
-    family: int,
-    means: Array,
-    costs: Array,
-    dispersions: Array,
+    given: Given,
     layout: Layout,
     plan: Plan,
     effort: Array,
@@ -44,15 +42,12 @@ def solve_instance(
     tolerance: float,
     target: float,
     limit: int,
-) -> tuple[int, int, float, float]:
-    """Solve for effort per arm and weight per pair, both in place; returns status, iterations and certified bounds.
-
-    The effort costs the upper bound and the weights sum to it.
+) -> tuple[int, int, float, float, float]:
+    """Solve for effort per arm and weight per pair, both in place; returns status, iterations, and T* as `certify_pairs`
+    has it: at this effort, from below and from above. The effort costs T* and the weights sum to it.
     """
-    room = make_room(means.size, layout, plan)
-    return solve_in_room(
-        family, means, costs, dispersions, layout, plan, effort, weights, warm, tolerance, target, limit, room
-    )
+    room = make_room(given.means.size, layout, plan)
+    return solve_in_room(given, layout, plan, effort, weights, warm, tolerance, target, limit, room)
 
 
 class Room(NamedTuple):
@@ -70,14 +65,13 @@ def make_room(arms: int, layout: Layout, plan: Plan) -> Room:
     """Room for instances of a layout."""
     n, edges = layout.labels.size, layout.ends.shape[1]
     work = make_work(n, edges, plan.cores.size, plan.parts)
-    return Room(np.zeros((3, n)), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(edges + n), np.zeros(arms), work)
+    return Room(
+        np.zeros((4, n)), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(edges + n), np.zeros((2, arms)), work
+    )
 
 
 def solve_in_room(
-    family: int,
-    means: Array,
-    costs: Array,
-    dispersions: Array,
+    given: Given,
     layout: Layout,
     plan: Plan,
     effort: Array,
@@ -87,41 +81,42 @@ def solve_in_room(
     target: float,
     limit: int,
     room: Room,
-) -> tuple[int, int, float, float]:
+) -> tuple[int, int, float, float, float]:
     """`solve_instance` without allocating."""
-    n, edges = layout.labels.size, layout.ends.shape[1]
+    n, edges, means, rests = layout.labels.size, layout.ends.shape[1], given.means, given.rests
     for p in range(layout.pairs.shape[1]):
-        if means[layout.pairs[0, p]] == means[layout.pairs[1, p]]:
-            return IRREGULAR, 0, 0.0, inf
+        a, b = layout.pairs[0, p], layout.pairs[1, p]
+        if not separated(means[a], means[b], rests[a], rests[b]):
+            return IRREGULAR, 0, inf, 0.0, inf
     arms, nearest, y, z = room.arms, room.nearest, room.y, room.z
-    data = Data(family, arms, layout.ends)
-    fill(data, means, costs, dispersions, layout, nearest)
+    data = Data(given.family, arms, layout.ends)
+    fill(data, given, layout, nearest)
     if not first_guess(data, y):
-        return IRREGULAR, 0, 0.0, inf
+        return IRREGULAR, 0, inf, 0.0, inf
     if warm:
         for a in range(n):
             label = layout.labels[a]
-            y[a] = log(effort[label] / dispersions[label])
+            y[a] = log(effort[label] / given.dispersions[label])
             z[edges + a] = weights[nearest[a]] if arms[RATE, a] > 0.0 else 0.0
         for e in range(edges):
             z[e] = weights[layout.edge_pairs[e]]
     status, steps, _, upper = minimise(data, plan, y, z, warm, tolerance, target, limit, room.work)
     if not isfinite(upper):
-        return IRREGULAR, steps, 0.0, inf
+        return IRREGULAR, steps, inf, 0.0, inf
     for a in range(effort.size):
         effort[a] = 0.0
     for p in range(weights.size):
         weights[p] = 0.0
     for a in range(n):
         label = layout.labels[a]
-        effort[label] = exp(y[a]) * dispersions[label]
+        effort[label] = exp(y[a]) * given.dispersions[label]
         if arms[RATE, a] > 0.0:
             weights[nearest[a]] = z[edges + a]
     for e in range(edges):
         weights[layout.edge_pairs[e]] = z[e]
-    lower, upper = certify_pairs(family, means, costs, dispersions, layout.pairs, effort, weights, room.load)
-    rescale(costs, effort, weights, upper)
-    return status, steps, lower, upper
+    value, lower, upper = certify_pairs(given, layout.pairs, effort, weights, room.load)
+    rescale(given.costs, effort, weights, value)
+    return status, steps, value, lower, upper
 
 
 def rescale(costs: Array, effort: Array, weights: Array, value: float) -> None:
@@ -137,17 +132,19 @@ def rescale(costs: Array, effort: Array, weights: Array, value: float) -> None:
         weights[p] *= value / mass if mass > 0.0 else 0.0
 
 
-def fill(data: Data, means: Array, costs: Array, dispersions: Array, layout: Layout, nearest: Integers) -> None:
+def fill(data: Data, given: Given, layout: Layout, nearest: Integers) -> None:
     """Means, unit-dispersion costs and anchor rates of the problem's arms; the pair of the nearest free arm."""
     arms = data.arms
     for a in range(layout.labels.size):
         label = layout.labels[a]
-        arms[MEAN, a] = means[label]
-        arms[COST, a] = costs[label] * dispersions[label]
+        arms[MEAN, a], arms[REST, a] = given.means[label], given.rests[label]
+        arms[COST, a] = given.costs[label] * given.dispersions[label]
         arms[RATE, a] = 0.0
     for k in range(layout.anchors.shape[1]):
         a, free = layout.anchors[0, k], layout.anchors[1, k]
-        rate = mixture_divergence(data.family, arms[MEAN, a], means[free], 0.0, 1.0)
+        rate = mixture_divergence(
+            data.family, arms[MEAN, a], given.means[free], 0.0, 1.0, arms[REST, a], given.rests[free]
+        )
         if rate < inf and (arms[RATE, a] == 0.0 or rate < arms[RATE, a]):
             arms[RATE, a] = rate
             nearest[a] = layout.anchors[2, k]
@@ -163,7 +160,7 @@ def first_guess(data: Data, y: Array) -> bool:
         y[a] = 1.0 / arms[RATE, a] if arms[RATE, a] > 0.0 else 0.0
     for e in range(data.ends.shape[1]):
         a, b = data.ends[0, e], data.ends[1, e]
-        gap = arms[MEAN, b] - arms[MEAN, a]
+        gap = (arms[MEAN, b] - arms[MEAN, a]) + (arms[REST, b] - arms[REST, a])
         ratio = sqrt(arms[COST, b] / arms[COST, a])
         scale = 2.0 * variance(data.family, 0.5 * (arms[MEAN, a] + arms[MEAN, b])) / (gap * gap)
         y[a] = max(y[a], scale * (1.0 + ratio))
@@ -174,43 +171,3 @@ def first_guess(data: Data, y: Array) -> bool:
             return False
         y[a] = log(y[a])
     return True
-
-
-def certify_pairs(
-    family: int,
-    means: Array,
-    costs: Array,
-    dispersions: Array,
-    pairs: Integers,
-    effort: Array,
-    weights: Array,
-    load: Array,
-) -> tuple[float, float]:
-    """Lower and upper bound on T* from any effort and weights: `caet_opt.certificate.certify`, pair by pair."""
-    for a in range(load.size):
-        load[a] = 0.0
-    least, mass = inf, 0.0
-    for p in range(pairs.shape[1]):
-        a, b = pairs[0, p], pairs[1, p]
-        if costs[a] == 0.0 and costs[b] == 0.0:
-            continue
-        ua, ub = 0.0, 1.0
-        if costs[a] == 0.0:
-            ua, ub = 1.0, 0.0
-        elif costs[b] > 0.0:
-            wa, wb = effort[a] / dispersions[a], effort[b] / dispersions[b]
-            ua, ub = wa / (wa + wb), wb / (wa + wb)
-        da = mixture_divergence(family, means[a], means[b], ua, ub) / dispersions[a] if costs[a] > 0.0 else 0.0
-        db = mixture_divergence(family, means[b], means[a], ub, ua) / dispersions[b] if costs[b] > 0.0 else 0.0
-        if da == inf or db == inf:
-            continue
-        least = min(least, effort[a] * da + effort[b] * db)
-        mass += weights[p]
-        load[a] += weights[p] * da
-        load[b] += weights[p] * db
-    spent, dearest = 0.0, 0.0
-    for a in range(means.size):
-        if costs[a] > 0.0:
-            spent += costs[a] * effort[a]
-            dearest = max(dearest, load[a] / costs[a])
-    return (mass / dearest if dearest > 0.0 else 0.0), spent / least

@@ -7,7 +7,7 @@ import numpy as np
 from caet_opt.families import Family
 from caet_opt.families.numerics import Array
 from caet_opt.model import BanditModel
-from caet_opt.native.compiled import FAMILY_CODES, loaded_kernel
+from caet_opt.native.compiled import FAMILY_CODES, given_model, loaded_kernel
 from caet_opt.native.elimination import columns, integers, plan_elimination
 from caet_opt.native.instance import IRREGULAR, Layout
 from caet_opt.native.records import Plan
@@ -17,11 +17,12 @@ from caet_opt.tasks import Pair
 
 
 class QuickAnswer(NamedTuple):
-    """Effort per arm, weight per pair, iterations, and the bounds before the allowance for rounding."""
+    """Effort per arm, weight per pair, iterations, and what `caet_opt.native.bounds.certify_pairs` says of them."""
 
     effort: Array
     weights: Array
     iterations: int
+    value: float
     lower: float
     upper: float
 
@@ -70,20 +71,11 @@ def solve_quickly(
     shape = cached_program("native layout", (type(model.family), pairs, costly), lay_out)
     if shape is None:
         return None
-    arms, count = len(model.means), len(pairs)
-    effort = np.zeros(arms) if start is None else start[0].copy()
-    weights = np.zeros(count) if start is None else start[1].copy()
-    status, steps, lower, upper = kernel["solve_instance"](
-        code,
-        np.array(model.means),
-        np.array(model.costs),
-        model.dispersions,
-        *shape,
-        effort,
-        weights,
-        start is not None,
-        tolerance,
-        target,
-        limit,
+    effort = np.zeros(len(model.means)) if start is None else start[0].copy()
+    weights = np.zeros(len(pairs)) if start is None else start[1].copy()
+    if effort.shape != (len(model.means),) or weights.shape != (len(pairs),):
+        raise ValueError(f"a start of {effort.shape} efforts and {weights.shape} weights is for another problem")
+    status, *found = kernel["solve_instance"](
+        given_model(model), *shape, effort, weights, start is not None, tolerance, target, limit
     )
-    return None if status == IRREGULAR else QuickAnswer(effort, weights, steps, lower, upper)
+    return None if status == IRREGULAR else QuickAnswer(effort, weights, *found)

@@ -10,11 +10,31 @@ from caet_opt.families.numerics import Array
 Integers = NDArray[np.int64]
 
 
+class Given(NamedTuple):
+    """A model, by arm.
+
+    family : code of the family
+    error : bound on the relative error of its divergences, in units of 2^-53
+    low, high : the ends of its mean space
+    means, rests : the means are their sums; a rest is what rounding to a double took away
+    costs, dispersions : as they are
+    """
+
+    family: int
+    error: float
+    low: float
+    high: float
+    means: Array
+    rests: Array
+    costs: Array
+    dispersions: Array
+
+
 class Data(NamedTuple):
     """An instance.
 
     family : code of the family
-    arms : rows MEAN, COST and RATE (of the anchor, zero for none), a column per arm
+    arms : rows MEAN, COST, RATE (of the anchor, zero for none) and REST (of the mean), a column per arm
     ends : the two arms of each edge, a column per edge
     """
 
@@ -58,7 +78,7 @@ class Work(NamedTuple):
 
 
 #: Rows of Data.arms and of Plan.trees.
-MEAN, COST, RATE = range(3)
+MEAN, COST, RATE, REST = range(4)
 ORDER, PARENT, PARENT_EDGE = range(3)
 
 #: Rows of Work.arms: log-effort y, effort w, load sum_e z_e p_ea, matrix diagonal, pivots, direction, right-hand side.

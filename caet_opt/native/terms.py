@@ -21,6 +21,7 @@ from caet_opt.native.records import (
     MEAN,
     OTHER,
     RATE,
+    REST,
     SHARE,
     UPPER,
     WEIGHT,
@@ -46,10 +47,11 @@ def evaluate(data: Data, work: Work) -> bool:
         a, b = data.ends[0, e], data.ends[1, e]
         total = arms[EFFORT, a] + arms[EFFORT, b]
         ua, ub = arms[EFFORT, a] / total, arms[EFFORT, b] / total
-        gap = given[MEAN, b] - given[MEAN, a]
-        m = ua * given[MEAN, a] + ub * given[MEAN, b]
-        ia = arms[EFFORT, a] * mixture_divergence(data.family, given[MEAN, a], given[MEAN, b], ua, ub)
-        ib = arms[EFFORT, b] * mixture_divergence(data.family, given[MEAN, b], given[MEAN, a], ub, ua)
+        mean_a, mean_b, rest_a, rest_b = given[MEAN, a], given[MEAN, b], given[REST, a], given[REST, b]
+        gap = (mean_b - mean_a) + (rest_b - rest_a)
+        m = ua * mean_a + ub * mean_b
+        ia = arms[EFFORT, a] * mixture_divergence(data.family, mean_a, mean_b, ua, ub, rest_a, rest_b)
+        ib = arms[EFFORT, b] * mixture_divergence(data.family, mean_b, mean_a, ub, ua, rest_b, rest_a)
         f = ia + ib
         if not (f > 0.0 and isfinite(f)):
             return False

@@ -77,7 +77,7 @@ def h_inverse(x: float) -> float:
     excess = x - 1.0
     v = excess + log(1.0 + excess + sqrt(2.0 * excess))
     while v > 0.0:
-        lower = v - (kl_div(1.0, 1.0 + v, v) - excess) * (1.0 + v) / v
+        lower = v - (kl_div(1.0, 1.0 + v, v, v / (2.0 + v)) - excess) * (1.0 + v) / v
         if not lower < v:
             break
         v = lower

@@ -7,7 +7,7 @@ from caet_opt.families.numerics import Array
 from caet_opt.native.divergences import mixture_divergence
 from caet_opt.native.instance import Layout, make_room, solve_in_room
 from caet_opt.native.interior import CERTIFIED
-from caet_opt.native.records import Integers, Plan
+from caet_opt.native.records import Given, Integers, Plan
 from caet_opt.thresholds.kernels import threshold_value
 
 #: Why a stretch of rounds ended: the answer is settled, the pattern of pairs or of free arms changed within a round,
@@ -25,6 +25,10 @@ class Setting(NamedTuple):
     """What stays the same in a run: family, costs, the parameters of the sampling rule and of the threshold."""
 
     family: int
+    error: float
+    low: float
+    high: float
+    rests: Array
     dispersions: Array
     known_costs: Array
     cost_source: int
@@ -68,6 +72,16 @@ def track(
     """
     arms = tally.arms
     room = make_room(arms.shape[1], layout, plan)
+    given = Given(
+        setting.family,
+        setting.error,
+        setting.low,
+        setting.high,
+        arms[MEAN],
+        setting.rests,
+        arms[COST],
+        setting.dispersions,
+    )
     for done in range(rounds):
         arm = next_arm(setting, arms)
         if streams.cursor[arm] >= streams.rewards.shape[1]:
@@ -75,11 +89,8 @@ def track(
         absorb(streams, tally, arm)
         if not same_pattern(setting, layout, costly, arms):
             return CHANGED, done + 1
-        status, _, lower, upper = solve_in_room(
-            setting.family,
-            arms[MEAN],
-            arms[COST],
-            setting.dispersions,
+        status, _, _, lower, upper = solve_in_room(
+            given,
             layout,
             plan,
             tally.effort,
@@ -212,8 +223,8 @@ def settled(setting: Setting, pairs: Integers, arms: Array) -> bool:
         a, b = pairs[0, p], pairs[1, p]
         wa, wb = arms[COUNT, a] / setting.dispersions[a], arms[COUNT, b] / setting.dispersions[b]
         ua, ub = wa / (wa + wb), wb / (wa + wb)
-        evidence = wa * mixture_divergence(setting.family, arms[MEAN, a], arms[MEAN, b], ua, ub)
-        evidence += wb * mixture_divergence(setting.family, arms[MEAN, b], arms[MEAN, a], ub, ua)
+        evidence = wa * mixture_divergence(setting.family, arms[MEAN, a], arms[MEAN, b], ua, ub, 0.0, 0.0)
+        evidence += wb * mixture_divergence(setting.family, arms[MEAN, b], arms[MEAN, a], ub, ua, 0.0, 0.0)
         pulls_a, pulls_b = int(arms[COUNT, a]), int(arms[COUNT, b])
         need = threshold_value(setting.threshold, int(now), pulls_a, pulls_b, setting.level, setting.slope)
         if not evidence > need:

@@ -89,6 +89,10 @@ def loop_setting(caet: Caet) -> kernel.Setting:
     known = caet.known_costs if caet.known_costs is not None else np.zeros(caet.arms)
     return kernel.Setting(
         family=FAMILY_CODES[type(caet.family)],
+        error=float(caet.family.divergence_error),
+        low=float(caet.family.mean_space.low),
+        high=float(caet.family.mean_space.high),
+        rests=np.zeros(caet.arms),
         dispersions=caet.family.dispersions(caet.arms),
         known_costs=known,
         cost_source=COST_SOURCES.index(parameters.costs),
