@@ -13,6 +13,7 @@ from math import log
 import numpy as np
 import pytest
 from inverse_gaussian import InverseGaussian
+from study_files import children, wait_until
 
 from caet_opt import BanditModel, BestArm, InputError, TieError, parse_family, parse_task
 from caet_opt import simulation as sim
@@ -370,14 +371,15 @@ def test_interruption_before_anything_is_finished(capsys, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to a process group")
 def test_control_c_ends_the_workers(tmp_path):
-    begun = tmp_path / "runs.csv"  # there as soon as everything is compiled
+    rows = tmp_path / "runs.csv"
+    rows.write_text("old")
     command = [sys.executable, "-m", "caet_opt", "simulate", *EASY, "--runs", "1000000", "--workers", "2"]
-    command += ["--csv", str(begun)]
+    command += ["--csv", str(rows)]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    while not begun.exists() and process.poll() is None:
-        time.sleep(0.1)
+    wait_until(lambda: len(children(process.pid)) == 2, seconds=120)
+    assert rows.read_text() == "old"
     time.sleep(1.5)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=20)
@@ -387,6 +389,8 @@ def test_control_c_ends_the_workers(tmp_path):
     assert "Traceback" not in err
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+    assert rows.read_text().startswith("index,stopped,correct")
+    assert list(tmp_path.iterdir()) == [rows]
 
 
 def test_the_bar_is_for_terminals(capsys, monkeypatch):
