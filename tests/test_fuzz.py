@@ -22,8 +22,8 @@ from caet_opt.cli import main
 pytestmark = pytest.mark.filterwarnings("error", "ignore::DeprecationWarning")
 
 #: Cases of each kind; CAET_OPT_FUZZ=10 has ten times as many.
-WORDS, MODELS, PROFILES, STUDIES, CERTIFICATES, RESULTS = (
-    int(os.environ.get("CAET_OPT_FUZZ", "1")) * cases for cases in (160, 90, 60, 60, 60, 40)
+WORDS, NUMBERS, MODELS, PROFILES, STUDIES, CERTIFICATES, RESULTS = (
+    int(os.environ.get("CAET_OPT_FUZZ", "1")) * cases for cases in (160, 150, 90, 60, 60, 60, 40)
 )
 
 #: What takes the place of a number or a word on the command line.
@@ -90,7 +90,7 @@ COMMANDS = [
     ("table {model} --format latex --output {out} --digits 12", "--workers 1"),
     ("curve {model} --sweep mean:2 --from 0 --to 2.5 --json --log", "--points 3"),
     (f"curve {THREE} --sweep cost:0 --from 1 --to 2 --output {{out}} --solver native", "--points 3 --no-figure"),
-    ("verify --list --json", ""),
+    ("verify --list --json", "--instances 1 --slow 0 --proven 0 --workers 1 --solvers native"),
     ("verify two-arms --slow 1 --seed 3 --digits 12 --proven 1", "--instances 2 --workers 1 --solvers native"),
     ("verify --formula {formula} --digits 12", "--workers 1 --solvers native"),
     (
@@ -140,17 +140,17 @@ def check_end(argv, capsys):
     status = main(argv)
     out, err = capsys.readouterr()
     lines = err.splitlines()
-    assert status in (0, 1, 2, 130), (argv, err)
+    assert status in (0, 1, 2, 130), f"{argv}\n{err}"
     assert "Traceback" not in out + err
-    assert all(line.startswith("caet-opt: ") for line in lines), (argv, err)
+    assert all(line.startswith("caet-opt: ") for line in lines), f"{argv}\n{err}"
     reasons = [line for line in lines if not line.startswith("caet-opt: given up: ")]
     if status == 0:
         assert lines == [], argv
     elif status == 1:  # a table may have said what failed
         assert reasons != [] or out, argv
-        assert len(reasons) <= 1, (argv, err)
+        assert len(reasons) <= 1, f"{argv}\n{err}"
     else:  # likewise, and what a table says may be in a file
-        assert len(reasons) == 1 or (not reasons and argv[0] == "table" and out), (argv, err)
+        assert len(reasons) == 1 or (not reasons and argv[0] == "table" and out), f"{argv}\n{err}"
 
 
 def spoil_words(argv, dice):
@@ -234,6 +234,33 @@ def test_spoilt_words(number, files, capsys):
     for _ in range(dice.choice([1, 1, 2, 3])):
         words = spoil_words(words, dice)
     check_end([*words, *filled(behind, files)], capsys)
+
+
+#: Sizes from the least to the largest doubles, for numbers that are valid and hard.
+EXTREMES = ("0", "4e-324", "1e-300", "1e-155", "1e-90", "1e-12", "0.5", "1", "2", "1e10", "1e90", "1e154", "1e300")
+NEAR = ("1", "1.0000000000000002", "0.9999999999999999", "0.99999999999999999999", "1e-17", "0.5000000000000001")
+EXTREME_COMMANDS = (
+    *("solve {} --delta 0.1", "solve {} --json", "solve {} --solver clarabel", "solve {} --solver ipopt"),
+    *("solve {} --digits 12", "solve {} --cross-check", "curve {} --sweep mean:0 --from 0 --to 1 --points 3 --json"),
+    *("solve {} --solver pyomo", "simulate {} --delta 0.1 --runs 1 --max-rounds 40 --workers 1"),
+    "simulate {} --log-inv-delta 1e5 --runs 1 --max-rounds 40 --workers 1 --loop reference --cost-source observed",
+    "curve {} --sweep cost:0 --from 1e-300 --to 1e300 --log --points 3 --json",
+)
+
+
+@pytest.mark.parametrize("number", range(NUMBERS))
+def test_extreme_numbers(number, capsys):
+    dice = random.Random(f"number {number}")
+    arms = dice.choice([2, 3, 4])
+    family = dice.choice(
+        ["gaussian", "bernoulli", "poisson", "exponential", "geometric", "gaussian:1e300", "gamma:1e-300"]
+        + ["gamma:1e300", "gaussian:4e-324", f"gaussian:{','.join(dice.choices(EXTREMES[1:], k=arms))}"]
+    )
+    means = dice.choices(dice.choice([EXTREMES, NEAR, [*EXTREMES, *NEAR]]), k=arms)
+    costs = dice.choices(EXTREMES, k=arms) if dice.randrange(3) else ["gaps"]
+    task = dice.choice(["best-arm", "ranking", "top-arms:1", "control:0", "comparisons:0-1"])
+    flags = FLAGS.format(family, ",".join(means), ",".join(costs), task)
+    check_end(EXTREME_COMMANDS[number % len(EXTREME_COMMANDS)].format(flags).split(), capsys)
 
 
 MODEL_COMMANDS = (

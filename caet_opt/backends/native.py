@@ -28,30 +28,24 @@ class Native(Backend):
     takes_options = False
 
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
-        with np.errstate(all="ignore"):  # as compiled code has it; what left double precision is not certified
-            return solve_with_kernel(problem, profile, start)
-
-
-def solve_with_kernel(problem: Problem, profile: Profile, start: Point | None) -> Answer:
-    """Minimise from the start, or from a first guess."""
-    plan = cached_program(Native.name, problem.shape, build_plan)
-    edges = len(problem.shape.edges)
-    kernel = kernel_for(problem.shape.family, len(problem.pairs))
-    data = instance_data(problem)
-    y, z = np.zeros(problem.shape.arms), np.zeros(edges + problem.shape.arms)
-    kernel["first_guess"](data, y)
-    if start is not None:
-        y, z[:edges] = np.log(start.effort), start.weights[:edges]
-        z[edges + problem.anchored] = start.weights[edges:]
-    work = kernel["make_work"](y.size, edges, plan.cores.size, plan.parts)
-    tolerance = profile.tolerance
-    status, steps, _, upper = kernel["minimise"](
-        data, plan, y, z, start is not None, tolerance, min(TARGET, tolerance), profile.max_iterations, work
-    )
-    if not np.isfinite(upper):
-        raise SolverError("a pair term left double precision")
-    weights = np.concatenate([z[:edges], z[edges + problem.anchored]])
-    return Answer(Point(np.exp(y), weights), int(steps), STATUS[int(status)])
+        plan = cached_program(self.name, problem.shape, build_plan)
+        edges = len(problem.shape.edges)
+        kernel = kernel_for(problem.shape.family, len(problem.pairs))
+        data = instance_data(problem)
+        y, z = np.zeros(problem.shape.arms), np.zeros(edges + problem.shape.arms)
+        kernel["first_guess"](data, y)
+        if start is not None:
+            y, z[:edges] = np.log(start.effort), start.weights[:edges]
+            z[edges + problem.anchored] = start.weights[edges:]
+        work = kernel["make_work"](y.size, edges, plan.cores.size, plan.parts)
+        tolerance = profile.tolerance
+        status, steps, _, upper = kernel["minimise"](
+            data, plan, y, z, start is not None, tolerance, min(TARGET, tolerance), profile.max_iterations, work
+        )
+        if not np.isfinite(upper):
+            raise SolverError("a pair term left double precision")
+        weights = np.concatenate([z[:edges], z[edges + problem.anchored]])
+        return Answer(Point(np.exp(y), weights), int(steps), STATUS[int(status)])
 
 
 def instance_data(problem: Problem) -> Data:

@@ -18,7 +18,6 @@ from caet_opt.errors import InputError
 from caet_opt.simulation import RunRecord
 from caet_opt.studies.blocks import Block
 from caet_opt.studies.cells import Cell
-from caet_opt.studies.manifest import damage
 from caet_opt.studies.parquet import FORMAT, DamagedError, block_bytes, read_block
 from caet_opt.studies.study import Study
 
@@ -55,13 +54,10 @@ class Store:
             ) from None
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise InputError(f"{path}: damaged ({error}); move it away, and the sweep writes it anew") from error
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise InputError(f"{path}: not a manifest of format {FORMAT}; name another folder")
-        wrong = damage(found)
-        if wrong is not None:
-            raise InputError(f"{path}: damaged ({wrong}); move it away, and the sweep writes it anew")
         return found
 
     def begin(self, study: Study, cells: Sequence[Cell]) -> Record:

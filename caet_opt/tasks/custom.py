@@ -35,6 +35,8 @@ class Custom(Task):
         if not self.answers:
             raise InputError("a custom task needs its answers, each a list of pairs such as [[0, 1], [0, 2]]")
         self.compared = tuple(sorted({arm for answer in self.answers for pair in answer for arm in pair}))
+        if not self.compared:
+            raise InputError("the answers of the custom task compare no arms; give pairs such as [[0, 1]]")
         self._check_answers_hold()
         if len(self.compared) <= ENUMERATION_LIMIT:
             self._check_every_order()
