@@ -63,10 +63,10 @@ class Rejected(Exception):  # noqa: N818
 
 
 class Work:
-    """Steps of about 0.1 us that may still be spent: ten million, and fifty for each character of the document."""
+    """Steps of about 0.1 us that may still be spent: ten million, and thirty for each character of the document."""
 
     def __init__(self, characters: int) -> None:
-        self.left = 10**7 + 50 * characters
+        self.left = 10**7 + 30 * characters
 
     def spend(self, steps: int) -> None:
         self.left -= steps
@@ -202,6 +202,8 @@ def check_inputs(claim: Claim) -> None:
         raise Rejected("costs, effort and weights must be zero or more, and dispersions positive")
     if family not in ("gaussian", "gamma") and set(dispersions) != {1}:
         raise Rejected(f"the {family} family has dispersion 1")
+    if family == "gamma" and len(set(dispersions)) > 1:
+        raise Rejected("the gamma family has one dispersion for all arms")
     if any(w > 0 and c == 0 for w, c in zip(effort, costs, strict=True)):
         raise Rejected("a free arm has an effort")
     if not makes_sense(task, len(means)):
@@ -232,8 +234,8 @@ def check_answers(answers: Answers, work: Work) -> None:
     and settles the pairs in which it wins. The rest of the order must satisfy one of what is left of the answers; where
     the same is left again, it was followed before. An answer of which nothing is left holds, and must be the only one.
     """
-    if any(len(set(answer)) < len(answer) for answer in answers):
-        raise Rejected("an answer of its custom task repeats a pair")
+    if not all(len(set(answer)) == len(answer) and possible(answer, work) for answer in answers):
+        raise Rejected("an answer of its custom task repeats a pair or contradicts itself")
     waiting, seen = [list(map(frozenset, answers))], set()
     while waiting:
         left = waiting.pop()
@@ -241,12 +243,24 @@ def check_answers(answers: Answers, work: Work) -> None:
         if not state:
             raise Rejected("some order of the arms satisfies no answer of its custom task")
         if len(state) < len(left) or (frozenset() in state and len(state) > 1):
-            raise Rejected("some order of the arms satisfies two answers of its custom task, or one contradicts itself")
+            raise Rejected("some order of the arms satisfies two answers of its custom task")
         for arm in first_arms(left, work) if state not in seen else ():
             kept = [answer for answer in left if all(b != arm for _, b in answer)]
             work.spend(sum(2 + len(answer) for answer in left) + sum(50 + 20 * len(answer) for answer in kept))
             waiting.append([frozenset(pair for pair in answer if pair[0] != arm) for answer in kept])
         seen.add(state)
+
+
+def possible(pairs: tuple[Pair, ...], work: Work) -> bool:
+    """Whether some order satisfies all pairs: arms that no other beats come first, again and again."""
+    while pairs:
+        work.spend(5 * len(pairs))
+        beaten = {b for _, b in pairs}
+        rest = tuple(pair for pair in pairs if pair[0] in beaten)
+        if len(rest) == len(pairs):
+            return False
+        pairs = rest
+    return True
 
 
 def first_arms(answers: list[frozenset[Pair]], work: Work) -> set[int]:
