@@ -246,7 +246,7 @@ def check_answers(answers: Answers, work: Work) -> None:
             raise Rejected("some order of the arms satisfies two answers of its custom task")
         for arm in first_arms(left, work) if state not in seen else ():
             kept = [answer for answer in left if all(b != arm for _, b in answer)]
-            work.spend(sum(2 + len(answer) for answer in left) + sum(50 + 20 * len(answer) for answer in kept))
+            work.spend(sum(2 + len(answer) for answer in left) + sum(20 + 8 * len(answer) for answer in kept))
             waiting.append([frozenset(pair for pair in answer if pair[0] != arm) for answer in kept])
         seen.add(state)
 
