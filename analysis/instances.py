@@ -1,5 +1,8 @@
 """Random instances of every family and task: ordinary ones, and hostile ones for the stress test."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 
 from caet_opt.families import parse_family
@@ -51,6 +54,24 @@ def hostile_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
     if family == "gaussian:per-arm":
         family = with_variances(10.0 ** rng.uniform(-3, 3, arms))
     return BanditModel(parse_family(family), means.tolist(), costs.tolist()), random_task(rng, task, arms)
+
+
+def adversarial_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
+    """2 to 4 arms whose numbers are exact, as fractions of doubles or as short decimals: proven digits are about the
+    same numbers as certified intervals. Ratios of means and costs are such as make rounding show."""
+    family = ("gaussian", "bernoulli", "poisson", "exponential", "gamma:2.5", "gamma:0.3", "geometric")[rng.integers(7)]
+    arms = int(rng.integers(2, 5))
+    scale = 0.9 if family == "bernoulli" else 10.0 ** rng.uniform(-3, 3)
+    logs = rng.permutation(np.cumsum(rng.exponential(rng.choice([1e-6, 0.01, 0.3, 2.0]), arms)))
+    means, costs = scale * np.exp(-logs), 2.0 ** rng.integers(-16, 17, arms)
+    if family == "bernoulli" and rng.random() < 0.5:
+        means = 1.0 - means
+    costs[rng.random(arms) < 0.15] = 0.0
+    given: list[Fraction | Decimal] = [Fraction(mean) for mean in means.tolist()]
+    if rng.random() < 0.5:
+        given = [Decimal(f"{mean:.{rng.integers(8, 22)}g}") for mean in means.tolist()]
+    task = ("best-arm", "ranking", f"top-arms:{rng.integers(1, arms)}")[rng.integers(3)]
+    return BanditModel(parse_family(family), given, [Fraction(cost) for cost in costs.tolist()]), parse_task(task)
 
 
 def hostile_means(rng: np.random.Generator, family: str, arms: int) -> Array:

@@ -1,7 +1,9 @@
-"""The stress test: python analysis/stress.py [INSTANCES] [--seed S] [--workers N] [--solver NAME]
+"""The stress test: python analysis/stress.py [INSTANCES] [--seed S] [--workers N] [--solver NAME] [--adversarial]
 
 Hostile random instances of every family and task, each either certified to 1e-9 or refused with a `SolverError`.
-Prints the counts; every refusal with its seed, so that `hostile_instance(default_rng([S, i]))` brings it back.
+With --adversarial the instances are small, their numbers are such as make rounding show, and each certified interval
+is held against the digits that ball arithmetic proves. Prints the counts; every refusal with its seed, so that
+`hostile_instance(default_rng([S, i]))`, or `adversarial_instance`, brings it back.
 """
 
 import argparse
@@ -9,20 +11,27 @@ import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
 from functools import partial
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from instances import hostile_instance
+from instances import adversarial_instance, hostile_instance
 
 from caet_opt.certificate import certify
 from caet_opt.characteristic import characteristic_time
-from caet_opt.errors import SolverError
+from caet_opt.errors import SolverError, TieError
 from caet_opt.native.compiled import compiled_kernel
+from caet_opt.proofs.prove import proven_time
+from caet_opt.result import CharacteristicTime
 
 TOLERANCE = 1e-9
 BLOCK = 500
+
+
+#: Digits that are proven in the adversarial mode.
+DIGITS = 25
 
 
 class Outcome(NamedTuple):
@@ -34,33 +43,42 @@ class Outcome(NamedTuple):
     iterations: int
     seconds: float
     refused: bool
+    outside: bool = False
 
 
-def attempt(seed: int, index: int, solver: str) -> Outcome:
-    """Solve one instance and certify its answer again."""
-    model, task = hostile_instance(np.random.default_rng([seed, index]))
+def attempt(seed: int, index: int, solver: str, adversarial: bool) -> Outcome:
+    """Solve one instance, certify its answer again, and in the adversarial mode prove its digits."""
+    make_instance = adversarial_instance if adversarial else hostile_instance
+    model, task = make_instance(np.random.default_rng([seed, index]))
     kind = f"{model.family.name} {task.name}"
     started = perf_counter()
     try:
         result = characteristic_time(model, task, solver=solver, tolerance=TOLERANCE)
-    except SolverError as error:
-        return Outcome(index, kind, error.gap, 0, perf_counter() - started, True)
+    except (SolverError, TieError) as error:
+        return Outcome(index, kind, getattr(error, "gap", 1.0), 0, perf_counter() - started, True)
     seconds = perf_counter() - started
     again = certify(model, result.pairs, result.effort, result.multipliers)
-    return Outcome(index, kind, again.gap, result.iterations, seconds, False)
+    outside = adversarial and not holds(result)
+    return Outcome(index, kind, again.gap, result.iterations, seconds, False, outside)
 
 
-def block(seed: int, solver: str, first: int, last: int) -> list[Outcome]:
+def holds(result: CharacteristicTime) -> bool:
+    """Whether the certified interval contains the T* that is proven."""
+    proven = proven_time(result.model, result.task, DIGITS, start=result)
+    return Fraction(result.lower) <= proven.upper and proven.lower <= Fraction(result.upper)
+
+
+def block(seed: int, solver: str, adversarial: bool, first: int, last: int) -> list[Outcome]:
     """A block of instances, in a worker."""
-    return [attempt(seed, index, solver) for index in range(first, last)]
+    return [attempt(seed, index, solver, adversarial) for index in range(first, last)]
 
 
-def outcomes(instances: int, seed: int, workers: int, solver: str) -> Iterator[Outcome]:
+def outcomes(instances: int, seed: int, workers: int, solver: str, adversarial: bool) -> Iterator[Outcome]:
     """All outcomes in order, with a counter on stderr when that is a terminal."""
     starts = range(0, instances, BLOCK)
     ends = [min(start + BLOCK, instances) for start in starts]
     with ProcessPoolExecutor(workers) as pool:
-        for part in pool.map(partial(block, seed, solver), starts, ends):
+        for part in pool.map(partial(block, seed, solver, adversarial), starts, ends):
             yield from part
             if sys.stderr.isatty():
                 print(f"\r{part[-1].number + 1}/{instances}", end="", file=sys.stderr, flush=True)
@@ -75,13 +93,25 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--solver", default="native")
+    parser.add_argument("--adversarial", action="store_true", help="small instances, held against proven digits")
     arguments = parser.parse_args()
     if arguments.solver == "native":
         compiled_kernel()
     started = perf_counter()
-    found = list(outcomes(arguments.instances, arguments.seed, arguments.workers, arguments.solver))
+    how = (arguments.seed, arguments.workers, arguments.solver, arguments.adversarial)
+    found = list(outcomes(arguments.instances, *how))
     report(found, arguments.seed, perf_counter() - started)
-    return 1 if any(outcome.gap > TOLERANCE for outcome in found if not outcome.refused) else 0
+    if arguments.adversarial:
+        report_outside(found, arguments.seed)
+    return int(any(outcome.outside or outcome.gap > TOLERANCE for outcome in found if not outcome.refused))
+
+
+def report_outside(found: list[Outcome], seed: int) -> None:
+    """How many certified intervals exclude the T* that is proven."""
+    outside = [outcome for outcome in found if outcome.outside]
+    print(f"intervals without T*       {len(outside)} of {sum(not outcome.refused for outcome in found)}")
+    for outcome in outside[:20]:
+        print(f"outside: [{seed}, {outcome.number}] {outcome.kind}, gap {outcome.gap:.1e}")
 
 
 def report(found: list[Outcome], seed: int, elapsed: float) -> None:

@@ -125,6 +125,7 @@ def starts(previous: CharacteristicTime, pairs: tuple[Pair, ...], costs: Sequenc
     return all(effort[arm] > 0 or costs[arm] == 0 for pair in pairs for arm in pair)
 
 
+@np.errstate(all="ignore")
 def generally(
     model: BanditModel,
     task: Task,
@@ -132,7 +133,11 @@ def generally(
     profile: Profile,
     previous: CharacteristicTime | None,
 ) -> Found:
-    """By the backend's program, polished."""
+    """By the backend's program, polished.
+
+    Solvers may leave double precision on their way, as compiled code does without a word: what came of it is certified
+    or refused.
+    """
     backend = BACKENDS[profile.backend]
     backend.require()
     problem = pose(model, task)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import isfinite
 from numbers import Rational
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,15 @@ from caet_opt.families.numerics import Array
 GAPS = "gaps"
 
 Real = TypeVar("Real", float, Fraction)
+
+
+class Arrays(NamedTuple):
+    """A model's numbers by arm; the means are ``means + rests``, a rest being what rounding to a double took away."""
+
+    means: Array
+    rests: Array
+    costs: Array
+    dispersions: Array
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,7 @@ class BanditModel:
         if rule not in (None, GAPS):
             raise InputError(f"costs must be a list of numbers or {GAPS!r}, got {rule!r}")
         if rule == GAPS:
-            object.__setattr__(self, "costs", tuple(map(float, gaps(self.exact_means))) if self.typed else gaps(means))
+            object.__setattr__(self, "costs", tuple(map(float, gaps(self._meant))))
         check_ends(family, means, self.mean_rests)
         check_costs(self.costs, len(means))
 
@@ -87,9 +96,16 @@ class BanditModel:
         return self.family.dispersions(len(self.means))
 
     @property
-    def typed(self) -> bool:
-        """Whether some mean is another number than the double that solvers see."""
-        return bool(np.any(self.mean_rests))
+    def _meant(self) -> Sequence[Any]:
+        """The means that an interval is about: floats where all are doubles, else fractions."""
+        if not self.mean_rests.any():
+            return self.means
+        return [Fraction(m) if isinstance(m, float) else exact(m) for m in self.given_means]
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """The numbers that solvers see, made once; they are not to be written to."""
+        return Arrays(np.array(self.means), self.mean_rests, np.array(self.costs), self.dispersions)
 
     @cached_property
     def mean_rests(self) -> Array:

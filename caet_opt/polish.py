@@ -24,18 +24,15 @@ def polish(problem: Problem, point: Point) -> Iterator[Point]:
     p_ea being arm a's share of f_e. Each step solves the linearised system, then drops pairs whose multiplier
     became negative and adds pairs that became violated.
     """
-    with np.errstate(all="ignore"):
-        y, z = scale_to_feasible(problem, point)
-        logs, _, _ = logarithmic(problem, np.exp(y))
-        binding = z / np.sum(problem.costs * np.exp(y)) > logs
+    y, z = scale_to_feasible(problem, point)
+    logs, _, _ = logarithmic(problem, np.exp(y))
+    binding = z / np.sum(problem.costs * np.exp(y)) > logs
     for _ in range(MAX_STEPS):
-        with np.errstate(all="ignore"):  # what leaves double precision ends the iteration below
-            y, z = stepped(problem, y, z, binding)
+        y, z = stepped(problem, y, z, binding)
         if not (np.all(np.isfinite(y)) and np.all(np.abs(y) < 600)):
             return
         yield Point(np.exp(y), np.maximum(z, 0.0))
-        with np.errstate(all="ignore"):
-            logs, _, _ = logarithmic(problem, np.exp(y))
+        logs, _, _ = logarithmic(problem, np.exp(y))
         binding = (binding & (z > 0)) | (logs < -1e-12)
 
 

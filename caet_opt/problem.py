@@ -140,6 +140,7 @@ def arrange(pairs: tuple[Pair, ...], costly: tuple[bool, ...]) -> Arrangement:
     )
 
 
+@np.errstate(all="ignore")  # what leaves double precision is refused at the end
 def pose(model: BanditModel, task: Task) -> Problem:
     """The problem of a model and a task; `TieError` when two arms of a needed pair have equal means."""
     task.check(len(model.means))

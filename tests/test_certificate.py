@@ -1,15 +1,32 @@
 """The bounds bracket T* whatever the effort and the weights, and a wrong answer is not certified."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import FAMILIES, REFERENCES, TASKS, random_instance
 
-from caet_opt import BanditModel, Bernoulli, SolverError, certify, characteristic_time
+from caet_opt import (
+    BanditModel,
+    Bernoulli,
+    Certificate,
+    Gaussian,
+    InputError,
+    SolverError,
+    TieError,
+    certify,
+    characteristic_time,
+    parse_family,
+    proven_time,
+)
 from caet_opt.backends import Answer, Point
 from caet_opt.backends.clarabel import Clarabel
 from caet_opt.certificate import pair_terms
+from caet_opt.native.compiled import compiled_kernel
+from caet_opt.native.quick import solve_quickly
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(REFERENCES), st.floats(-12, 12))
@@ -85,6 +102,75 @@ def test_numbers_that_are_negative_or_not_finite_prove_nothing(bad):
     for effort, weights in (([1.0, 1.0, bad], [1.0, 1.0]), ([1.0, 1.0, 1.0], [1.0, bad])):
         found = certify(model, pairs, np.array(effort), np.array(weights))
         assert (found.lower, found.upper, found.gap) == (0.0, np.inf, 1.0)
+
+
+@pytest.mark.parametrize("solver", ["native", "clarabel"])
+@pytest.mark.parametrize(
+    ("family", "means", "costs", "time"),
+    [
+        ("exponential", [34.6171875, 22.9375], [1, 24576], "335007.76328150172"),
+        ("exponential", [10.5, 6.75], [1, 128], None),
+        ("gaussian", [Decimal("1.1"), Decimal("1.1000001")], [1, 1], "8e14"),
+        ("bernoulli", [Decimal("0.9999999999999"), Decimal("0.9999999999998")], [1, 3], None),
+        ("poisson", [Decimal("0.1"), Decimal("0.10000003")], [Decimal("0.7"), Decimal("0.1")], None),
+        ("gamma:0.3", [Decimal("0.1"), Decimal("0.7"), Decimal("0.10003")], "gaps", None),
+        ("gaussian:0.1,0.3", [Decimal("0.1"), Decimal("0.7")], [Decimal("0.1"), 3], None),
+    ],
+)
+def test_intervals_hold_for_the_numbers_that_were_given(family, means, costs, time, solver):
+    model = BanditModel(parse_family(family), [Fraction(m) if isinstance(m, float) else m for m in means], costs)
+    result = characteristic_time(model, "best-arm", solver=solver)
+    proven = proven_time(model, "best-arm", digits=30)
+    assert Fraction(result.lower) <= proven.upper
+    assert proven.lower <= Fraction(result.upper)
+    assert result.gap < 1e-13
+    assert time is None or abs(proven.upper / Fraction(time) - 1) < Fraction(1, 10**15)
+
+
+def test_decimals_that_doubles_hardly_tell_apart_are_refused():
+    near = [
+        Decimal("0.3"),
+        Decimal("0.3000000000000000001"),
+        Decimal("0.3000000000000000166"),
+        Decimal("0.3000000000000000167"),
+    ]
+    for pair in ((0, 1), (2, 3)):
+        model = BanditModel(Bernoulli(), [near[arm] for arm in pair], [1, 1])
+        with pytest.raises(TieError, match="but not in double precision, or hardly"):
+            characteristic_time(model, "best-arm")
+
+
+def test_a_mean_that_rounding_moves_to_the_end_of_the_family_is_refused():
+    with pytest.raises(InputError, match="is 1 in double precision, an end of the bernoulli family"):
+        BanditModel(Bernoulli(), [Decimal("0.99999999999999999999"), Decimal("0.5")], [1, 1])
+    assert BanditModel(Bernoulli(), [Decimal("1.0"), Decimal("0.5")], [1, 1]).means == (1.0, 0.5)
+
+
+def test_an_overflow_is_not_taken_for_an_infinite_divergence():
+    model = BanditModel(Gaussian(), [1e170, 0.0, 1.0], [1.0, 1.0, 1.0])
+    found = certify(model, [(0, 1), (2, 1)], np.array([1e-300, 1.0, 1.0]), np.ones(2))
+    assert (found.lower, found.upper, found.gap) == (0.0, np.inf, 1.0)
+
+
+def test_an_upper_bound_that_is_not_positive_proves_nothing():
+    assert Certificate(-7.2e233, -7.2e233, -7.2e233).gap == 1.0
+    assert Certificate(0.0, -1.0, 0.0).gap == 1.0
+    assert Certificate(0.0, 0.0, 0.0).gap == 0.0
+
+
+def test_a_start_for_other_numbers_of_arms_or_pairs_is_no_start():
+    family = Bernoulli()
+    small = characteristic_time(BanditModel(family, [0.5, 0.4, 0.3], [1, 1, 1]), "comparisons:0-1")
+    model = BanditModel(family, [0.5, 0.4, 0.3, 0.2, 0.1], [1, 1, 1, 1, 1])
+    cold = characteristic_time(model, "comparisons:0-1")
+    compiled_kernel()
+    for solver in ("native", "clarabel"):
+        warm = characteristic_time(model, "comparisons:0-1", solver=solver, warm_start=small)
+        assert warm.lower <= cold.upper
+        assert cold.lower <= warm.upper
+        assert len(warm.effort) == 5
+    with pytest.raises(ValueError, match="for another problem"):
+        solve_quickly(model, cold.pairs, 1e-9, 1e-9, 50, (small.effort, small.multipliers))
 
 
 def test_no_effort_is_no_upper_bound():

@@ -1,5 +1,8 @@
 """Divergences against 60-digit arithmetic, boundaries, moments of samples, and a family that is not shipped."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
@@ -17,8 +20,7 @@ from caet_opt import (
     Poisson,
     parse_family,
 )
-from caet_opt.certificate import ROUNDING_ULPS
-from caet_opt.families.numerics import kl_div
+from caet_opt.families.numerics import EVEN, ODD, UNIT, horner, kl_div, slope
 from caet_opt.native.compiled import FAMILY_CODES
 from caet_opt.native.divergences import mixture_divergence
 
@@ -47,15 +49,62 @@ def test_divergence_keeps_twelve_digits(family, relative_gap, sign, x):
     assert float(abs(family.divergence(x, y) - expected) / expected) < 1e-12
 
 
-@pytest.mark.parametrize("family", [Bernoulli(), Poisson(), Exponential(), Geometric()], ids=str)
-def test_divergence_is_right_to_the_certificates_allowance(family):
+SHIPPED = [Gaussian(), Bernoulli(), Poisson(), Exponential(), Gamma(2.5), Geometric()]
+
+
+@pytest.mark.parametrize("family", SHIPPED, ids=str)
+def test_mixture_divergence_is_within_its_proven_error_in_both_versions(family):
     rng = np.random.default_rng(5)
-    for exponent in rng.uniform(-12, -0.4, 300):
-        x, y = np.minimum(10.0**exponent * np.exp(rng.uniform(-1.5, 1.5, 2)), 0.97)
-        expected = textbook(family.name, x, y)
-        compiled = mixture_divergence(FAMILY_CODES[type(family)], x, y, 0.0, 1.0)
-        for value in (family.divergence(x, y), family.mixture_divergence(x, y, 0.0, 1.0), compiled):
-            assert float(abs(value - expected) / expected) < ROUNDING_ULPS * np.finfo(float).eps
+    for _ in range(600):
+        x, other, small = random_mixture(rng, family)
+        for share, other_share in ((small, 1.0 - small), (1.0 - small, small), (0.0, 1.0)):
+            exact_share = (
+                mpmath.mpf(small) if other_share == small else 1 - mpmath.mpf(small) if share else mpmath.mpf(1)
+            )
+            m = mpmath.mpf(x) + exact_share * (mpmath.mpf(other) - mpmath.mpf(x))
+            expected = textbook(family.name.replace("gamma", "exponential"), mpmath.mpf(x), m)
+            compiled = mixture_divergence(FAMILY_CODES[type(family)], x, other, share, other_share, 0.0, 0.0)
+            for value in (family.mixture_divergence(x, other, share, other_share), compiled):
+                assert float(abs(value - expected) / expected) <= family.divergence_error * UNIT
+
+
+def random_mixture(rng, family):
+    """Two means from nearly equal to far apart, and the smaller share."""
+    x = 10.0 ** rng.uniform(-9, 0) if family.name == "bernoulli" else 10.0 ** rng.uniform(-9, 9)
+    other = x * np.exp(rng.choice([-1, 1]) * 10.0 ** rng.uniform(-9, 1.2))
+    if family.name == "bernoulli":
+        x, other = (min(mean, 1.0 - 1e-12) for mean in (x, other))
+        x, other = (1.0 - x, 1.0 - other) if rng.random() < 0.5 else (x, other)
+    return (x, other if other != x else x * (1 - 1e-9), 10.0 ** rng.uniform(-9, np.log10(0.5)))
+
+
+@pytest.mark.parametrize("family", SHIPPED, ids=str)
+def test_decimals_are_taken_as_they_were_typed(family):
+    x, other = Decimal("0.3000000000000001"), Decimal("0.3000000000007")
+    rests = [float(Fraction(mean) - Fraction(float(mean))) for mean in (x, other)]
+    expected = textbook(family.name.replace("gamma", "exponential"), mpmath.mpf(str(x)), mpmath.mpf(str(other)))
+    code = FAMILY_CODES[type(family)]
+    for value in (
+        family.mixture_divergence(float(x), float(other), 0.0, 1.0, *rests),
+        mixture_divergence(code, float(x), float(other), 0.0, 1.0, *rests),
+    ):
+        assert float(abs(value - expected) / expected) <= family.divergence_error * UNIT
+
+
+def test_the_polynomial_is_within_what_the_proofs_take_it_for():
+    for q in np.linspace(1e-9, 0.36, 4000):
+        s = mpmath.sqrt(mpmath.mpf(q))
+        exactly = (mpmath.atanh(s) / s - 1) / q
+        assert (
+            abs(
+                horner([*map(mpmath.mpf, EVEN)], mpmath.mpf(q) ** 2)
+                + q * horner([*map(mpmath.mpf, ODD)], mpmath.mpf(q) ** 2)
+                - exactly
+            )
+            <= 1.1 * UNIT * exactly
+        )
+        rounded = horner(EVEN, q * q) + q * horner(ODD, q * q)
+        assert abs(rounded - exactly) <= 4 * UNIT * exactly
 
 
 @pytest.mark.parametrize("family", [Gaussian(), Poisson(), Exponential(), Geometric()], ids=str)
@@ -82,7 +131,7 @@ def test_divergence_at_the_boundary():
 
 @given(st.floats(1e-300, 1e300), st.floats(1e-300, 1e300))
 def test_kl_div_is_positive_away_from_equality(x, y):
-    value = kl_div(x, y, y - x)
+    value = kl_div(x, y, y - x, slope(y - x, x + y))
     assert value >= 0
     assert (value > 0) == (x != y) or abs(y / x - 1) < 1e-100 or (value == 0.0 and min(x, y) < 1e-290)
 

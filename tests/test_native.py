@@ -221,6 +221,6 @@ def test_the_backend_reads_its_problem():
     problem = REFERENCES[0]
     posed = pose(problem.model, problem.task)
     data = instance_data(posed)
-    assert data.arms.shape == (3, 4)
+    assert data.arms.shape == (4, 4)
     answer = Native().solve(posed, Profile("native"))
     assert answer.status == "certified"

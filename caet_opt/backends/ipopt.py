@@ -1,5 +1,10 @@
 """Ipopt, an interior-point solver for nonlinear programs, through cyipopt."""
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import CDLL
 from typing import Any
 
 import numpy as np
@@ -75,11 +80,12 @@ def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, st
     options = {**OPTIONS, **(WARM_OPTIONS if start else {}), "max_iter": profile.max_iterations, **profile.options}
     if profile.time_limit is not None:
         options["max_wall_time"] = profile.time_limit
-    for key, value in options.items():
-        try:
-            solver.add_option(key, value)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"Ipopt does not take the option {key} = {value!r}") from error
+    with silenced():
+        for key, value in options.items():
+            try:
+                solver.add_option(key, value)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise InputError(f"Ipopt does not take the option {key} = {value!r}") from error
     z, multipliers = initial_point(problem, scale, start)
     program.iterations = 0
     z, info = solver.solve(z, lagrange=multipliers) if start else solver.solve(z)
@@ -89,6 +95,24 @@ def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, st
     effort = scale.effort * np.maximum(z[:-1], 0.0)
     weights = np.maximum(-np.asarray(info["mult_g"])[:-1], 0.0)
     return Answer(Point(effort, weights), program.iterations, WITH_POINT[status])
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Without what a library written in C prints on standard output, as Ipopt does about an option that it refuses."""
+    if os.name != "posix":
+        yield
+        return
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def initial_point(problem: Problem, scale: Units, start: Point | None) -> tuple[Array, Array]:

@@ -4,7 +4,6 @@ import argparse
 import json
 import sys
 import textwrap
-from pathlib import Path
 from typing import Any
 
 from caet_opt.errors import InputError
@@ -56,10 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_certificate(path: str) -> dict[str, Any]:
     """The certificate in a file; `InputError` when it cannot be read or holds none."""
-    from caet_opt.proofs.check import parse
+    from caet_opt.proofs.check import read
 
     try:
-        return parse(Path(path).read_bytes().decode("utf-8"))
+        return read(path)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:

@@ -18,15 +18,25 @@ def settled(compute: Callable[[], Sequence[Any]], digits: int) -> list[Any]:
     """Numbers to so many significant digits: computed again at twice the precision until they agree."""
     precision = digits + 10
     with mp.workdps(precision):
-        values = list(compute())
+        values = tried(compute)
     for _ in range(DOUBLINGS):
         precision *= 2
         with mp.workdps(precision):
-            before, values = values, list(compute())
+            before, values = values, tried(compute)
             unit = mpf(10) ** -(digits + 2)
-            if all(abs(old - new) <= unit * abs(new) for old, new in zip(before, values, strict=True)):
+            if len(before) == len(values) > 0 and all(
+                abs(old - new) <= unit * abs(new) for old, new in zip(before, values, strict=True)
+            ):
                 return values
     raise SolverError(f"the closed form does not settle at {precision} digits; its inputs are too extreme")
+
+
+def tried(compute: Callable[[], Sequence[Any]]) -> list[Any]:
+    """The numbers, or none where the working precision is too low to tell two inputs apart."""
+    try:
+        return list(compute())
+    except ZeroDivisionError:
+        return []
 
 
 def as_mpf(value: Any) -> Any:

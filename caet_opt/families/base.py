@@ -105,8 +105,8 @@ class Family(ABC):
         does not say how far from the boundary m is.
 
         In units of 2^-53 (see `caet_opt.families.numerics`) one share is exact and the other within 1, and x and other
-        are within 1 of the means. Then ``other - x`` with its rests is within 2, ``m - x`` within 4, and m, a sum
-        of products of positive numbers, within 4.
+        are within 1 of the means. Then ``other - x`` with its rests is within 3 (`caet_opt.native.bounds.separated`),
+        ``m - x`` within 5, and m, a sum of products of positive numbers, within 4.
         """
         difference = other_share * ((other - x) + (other_rest - rest))
         return cls.unit_divergence(x, share * x + other_share * other, difference)

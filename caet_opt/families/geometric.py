@@ -17,15 +17,15 @@ class Geometric(Family):
     mean_space = MeanSpace(0.0, np.inf, low_included=True)
     counts = True
 
-    divergence_error = 41.0
+    divergence_error = 42.0
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
-        """``kl_div(1, (1 + x) / (1 + y)) + kl_div(x, y (1 + x) / (1 + y))``, which is 1 + x times the Bernoulli divergence
-        of the success probabilities: a sum without cancellation. In a mixture it is within 41.
+        """``kl_div(1, (1 + x) / (1 + y)) + kl_div(x, y (1 + x) / (1 + y))``: 1 + x times the Bernoulli divergence of
+        the success probabilities, a sum without cancellation. In a mixture it is within 42.
 
-        1 + x is within 2 and 1 + y within 5. First: X = 0, Y = 8, H = 10, S = 11: 31.3 and 31.1 in the series, 34 and
-        28.9 elsewhere. Second: X = 1, Y = 9 (y / (1 + y) is within 5), H = 10, S = 13: 34.5, 35, 39.4 and 31.1. The sum
+        1 + x is within 2 and 1 + y within 5. First: X = 0, Y = 8, H = 11, S = 12: 34 and 33.6 in the series, 35.2 and
+        30.8 elsewhere. Second: X = 1, Y = 9 (y / (1 + y) is within 5), H = 11, S = 14: 37.2, 37.5, 40.6 and 33. The sum
         adds 1.
         """
         trials_x, trials_y = 1.0 + x, 1.0 + y

@@ -17,12 +17,12 @@ class Poisson(Family):
     mean_space = MeanSpace(0.0, np.inf, low_included=True)
     counts = True
 
-    divergence_error = 25.0
+    divergence_error = 26.0
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
-        """``kl_div(x, y)``. In a mixture it is within 25: X = 1, Y = 4, H = 4, and s is within S = 9.4 (s > 0) or 7.6,
-        so that the series is within 22.3 and 21.1, the direct form within 24.2 and 16.2."""
+        """``kl_div(x, y)``. In a mixture it is within 26: X = 1, Y = 4, H = 5, and s is within S = 10.4 (s > 0) or 8.6,
+        so that the series is within 24.9 and 23.5, the direct form within 25.4 and 18.1."""
         return kl_div(x, y, difference, slope(difference, x + y))
 
     @staticmethod

@@ -33,16 +33,16 @@ def certify_pairs(
     constrains nothing. Numbers that are negative, not finite or near the ends of double precision prove nothing.
 
     **Rounding.** Means, costs and dispersions are within 1 of what they stand for, and so is the larger share
-    ``1 - s`` of a pair; the smaller one, s, is exact by definition: it defines m_e, which may be any point for the lower
-    bound. For the upper bound, m_e belongs to an effort whose ratio w_b / w_a differs from the given one by r: 2 in s,
-    hence 4 in s / (1 - s). As f is increasing and homogeneous, ``f(w) >= (w_a d_a + w_b d_b) / (1 + r)``. So
+    ``1 - s`` of a pair; the smaller one, s, is exact by definition: it defines m_e, which may be any point for the
+    lower bound. For the upper bound, m_e belongs to an effort whose ratio w_b / w_a differs from the given one by r: 2
+    in s, hence 4 in s / (1 - s). As f is increasing and homogeneous, ``f(w) >= (w_a d_a + w_b d_b) / (1 + r)``. So
 
-        upper    c.w: 1 for c, 1 for the product, 2 for the compensated sum; f: D, 1 for the product, 1 for the sum, r = 4;
-                 the quotient, the widening, and all higher orders: 1 each: D + 13
+        upper    c.w: 1 for c, 1 for the product, 2 for the compensated sum; f: D, 1 for the product, 1 for the sum,
+                 r = 4; the quotient, the widening, and all higher orders: 1 each: D + 13
         lower    sum(q): 2; loads: D, 1 for the product, and one less than the pairs at an arm for the sum; 1 for c;
-                 three quotients and products, the widening and higher orders: 1 each: D + 7 + pairs at an arm.
+                 two quotients, the widening, and all higher orders: 1 each: D + 7 + pairs at an arm.
 
-    A dispersion is divided by, and is within 1: this adds 2 to each divergence, and 4 to r, as the ratio has two of them.
+    A dispersion is divided by, and is within 1: this adds 2 to each divergence, and 4 to r, a ratio of two of them.
 
     ``load`` has two rows of length K to work in.
     """
@@ -110,8 +110,12 @@ def certify_pairs(
 
 
 def separated(x: float, y: float, rest_x: float, rest_y: float) -> bool:
-    """Whether two means differ by more than four times what rounding took away, so that their difference is within 2."""
-    return abs(y - x) > 4.0 * (abs(rest_x) + abs(rest_y))
+    """Whether two doubles differ, and two means by more than rounding took away: then their difference is within 3.
+
+    Far apart, ``y - x`` and the sum are within 1 each. Within a factor of two, ``y - x`` is exact, the rests and
+    their difference are within 1, which is at most 2 in the sum, itself within 1.
+    """
+    return x != y and abs((y - x) + (rest_y - rest_x)) > abs(rest_x) + abs(rest_y)
 
 
 def usable(given: Given, pairs: Integers, effort: Array, weights: Array) -> bool:

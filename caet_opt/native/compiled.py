@@ -1,6 +1,7 @@
 """The kernel compiled by numba, or interpreted where compiling is not worth the wait."""
 
 import marshal
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -178,8 +179,9 @@ def compile_functions(sources: Sources, known: Kernel) -> Kernel:
 
 def fingerprint(sources: Sources) -> str:
     """A name for this version of all the functions together with the kernel, of their constants and of how they are
-    compiled: numba's cache would notice a change in a function, not in its callees."""
-    digest = sha256(" ".join(sorted(INLINED)).encode())
+    compiled: numba's cache would notice a change in a function, not in its callees, nor in whether indices are checked.
+    """
+    digest = sha256(" ".join([*sorted(INLINED), os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
     for function in (*KERNEL, *sources):
         assert isinstance(function, FunctionType)
         used = [function.__globals__.get(name) for name in function.__code__.co_names]
@@ -192,7 +194,7 @@ def exercise(solve_instance: Callable[..., Any]) -> None:
     """Solve two arms, so that everything is compiled."""
     pair = integers([[0], [1]])
     layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
-    given = records.Given(0, 9.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
+    given = records.Given(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
     solve_instance(given, layout, plan_elimination(2, ((0, 1),)), np.ones(2), np.ones(1), False, 1e-9, 1e-9, 50)
 
 
@@ -204,10 +206,7 @@ def given_model(model: BanditModel) -> records.Given:
         float(family.divergence_error),
         float(family.mean_space.low),
         float(family.mean_space.high),
-        np.array(model.means),
-        model.mean_rests,
-        np.array(model.costs),
-        model.dispersions,
+        *model.arrays,
     )
 
 

@@ -43,8 +43,8 @@ def solve_instance(
     target: float,
     limit: int,
 ) -> tuple[int, int, float, float, float]:
-    """Solve for effort per arm and weight per pair, both in place; returns status, iterations, and T* as `certify_pairs`
-    has it: at this effort, from below and from above. The effort costs T* and the weights sum to it.
+    """Solve for effort per arm and weight per pair, both in place; returns status, iterations, and T* as
+    `certify_pairs` has it: at this effort, from below and from above. The effort costs T* and the weights sum to it.
     """
     room = make_room(given.means.size, layout, plan)
     return solve_in_room(given, layout, plan, effort, weights, warm, tolerance, target, limit, room)

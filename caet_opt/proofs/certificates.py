@@ -7,7 +7,19 @@ from typing import Any
 
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.model import BanditModel
-from caet_opt.proofs.check import DIVERGENCES, FORMAT, VERSION, Rejected, check, digest, statement, text
+from caet_opt.proofs.check import (
+    DIVERGENCES,
+    FORMAT,
+    VERSION,
+    Rejected,
+    Work,
+    canonical,
+    check,
+    check_answers,
+    digest,
+    statement,
+    text,
+)
 from caet_opt.proofs.result import ProvenTime
 from caet_opt.tasks import TASKS, Custom, Task
 
@@ -18,6 +30,11 @@ def check_certifiable(model: BanditModel, task: Task) -> None:
         raise InputError(f"a certificate cannot be written: {unknown_name('family', model.family.name, DIVERGENCES)}")
     if TASKS.get(task.name) is not type(task):
         raise InputError(f"a certificate cannot be written: {unknown_name('task', task.name, TASKS)}")
+    if isinstance(task, Custom):
+        try:  # a certificate has its answers twice, in the statement too
+            check_answers(task.answers, Work(2 * len(canonical(task.answers))))
+        except Rejected as reason:
+            raise InputError(f"a certificate cannot be written: {reason}") from reason
 
 
 def certificate(proven: ProvenTime) -> dict[str, Any]:
@@ -37,9 +54,8 @@ def certificate(proven: ProvenTime) -> dict[str, Any]:
         "effort": texts(proven.effort),
         "weights": texts(proven.weights),
         "pairs": proven.pairs,
-        "midpoints": [None if m is None else text(m) for m in proven.midpoints],
-        "lower": text(proven.lower),
-        "upper": text(proven.upper),
+        "midpoints": texts(proven.midpoints),
+        **dict(zip(("lower", "upper"), texts([proven.lower, proven.upper]), strict=True)),
     }
     plain: dict[str, Any] = json.loads(json.dumps(content))
     plain["statement"] = statement(plain)
@@ -51,6 +67,9 @@ def certificate(proven: ProvenTime) -> dict[str, Any]:
     return document
 
 
-def texts(values: Iterable[Fraction]) -> list[str]:
-    """Rational numbers in full."""
-    return [text(value) for value in values]
+def texts(values: Iterable[Fraction | None]) -> list[str | None]:
+    """Rational numbers in full; `InputError` for one that is too long."""
+    try:
+        return [None if value is None else text(value) for value in values]
+    except ValueError as error:
+        raise InputError(f"a certificate cannot be written: a number has too many digits ({error})") from error

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import NamedTuple
 
-from caet_opt.errors import InputError, TieError
+from caet_opt.errors import TieError
 from caet_opt.exact import decimal_text
 from caet_opt.families import Family
 from caet_opt.model import BanditModel
@@ -54,11 +54,5 @@ def pose_exactly(model: BanditModel, task: Task) -> ExactProblem:
                 f"arms {describe(model, a)} and {describe(model, b)} differ ({decimal_text(means[a])} and "
                 f"{decimal_text(means[b])}), but not in double precision, where the search for T* starts; "
                 "subtract what the means have in common, or rescale them"
-            )
-    for arm, (cost, double) in enumerate(zip(model.exact_costs, model.costs, strict=True)):
-        if (cost > 0) != (double > 0):
-            raise InputError(
-                f"the cost {decimal_text(cost)} of arm {describe(model, arm)} is {double:g} in double precision, where "
-                "the search for T* starts; give the costs as a list, or rescale them"
             )
     return ExactProblem(model.family, means, model.exact_costs, model.exact_dispersions, pairs)

@@ -35,6 +35,8 @@ class Custom(Task):
         if not self.answers:
             raise InputError("a custom task needs its answers, each a list of pairs such as [[0, 1], [0, 2]]")
         self.compared = tuple(sorted({arm for answer in self.answers for pair in answer for arm in pair}))
+        if not self.compared:
+            raise InputError("the answers of the custom task compare no arms; give pairs such as [[0, 1]]")
         self._check_answers_hold()
         if len(self.compared) <= ENUMERATION_LIMIT:
             self._check_every_order()
@@ -145,7 +147,7 @@ def check_listed(pairs: int) -> None:
     """Raise `InputError` for answers that are too long to be compared with each other."""
     if pairs > MOST_PAIRS:
         raise InputError(
-            f"the answers of the custom task list {pairs} pairs in all; up to {MOST_PAIRS} are checked in reasonable time"
+            f"the answers of the custom task list {pairs} pairs; up to {MOST_PAIRS} are checked in reasonable time"
         )
 
 

@@ -119,7 +119,7 @@ def by_cost(model: BanditModel, result: CharacteristicTime, shares: Array, value
     """What the formula's proportions cost, ``c . u / min_e f_e(u)``, against T*."""
     with np.errstate(divide="ignore", invalid="ignore"):
         cost = certify(model, result.pairs, shares, np.zeros(len(result.pairs))).value
-    excess = max(0.0, -1.0 + cost / float(value.number)) if value.number else cost
+    excess = max(0.0, -1.0 + cost / as_float(value.number)) if value.number else cost
     return Verdict(PROPORTIONS, excess, excess <= LARGEST_EXCESS, finding=f"{show(value)}, u* costs {cost!r}")
 
 
@@ -135,7 +135,7 @@ def by_proof(formula: Formula, model: BanditModel, task: Task, plan: Plan) -> li
     except SolverError as error:
         return [Verdict(plan.proof, 0.0, True, refusal=str(error))]
     deviation = max(deviation_from(value, proven.lower), deviation_from(value, proven.upper))
-    finding = f"{show(value, plan.digits)}, proven to within {float(proven.upper - proven.lower):.1e}"
+    finding = f"{show(value, plan.digits)}, proven to within {as_float(proven.upper - proven.lower):.1e}"
     return [Verdict(plan.proof, deviation, inside(value, proven.lower, proven.upper), finding=finding, proof=True)]
 
 
@@ -151,7 +151,15 @@ def deviation_from(value: Value, time: Fraction) -> float:
     """``|formula - T*| / T*``; infinite for a formula that is not finite, or not zero where T* is."""
     if value.number is None or (time == 0 and value.number != 0):
         return float("inf")
-    return float(abs(value.number - time) / time) if time else 0.0
+    return as_float(abs(value.number - time) / time) if time else 0.0
+
+
+def as_float(number: Fraction) -> float:
+    """The nearest double; infinite beyond the largest."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else -float("inf")
 
 
 def show(value: Value, digits: int = 17) -> str:

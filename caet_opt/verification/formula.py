@@ -109,7 +109,7 @@ def called(function: Callable[..., Any] | None, *arguments: Any) -> Any:
         return function(*arguments)
     except CaetError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         name = getattr(function, "__name__", "the function")
         raise InputError(f"{name} failed: {type(error).__name__}: {error}") from error
 
