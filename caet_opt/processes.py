@@ -14,10 +14,12 @@ from typing import Any
 from caet_opt.errors import InputError, SolverError
 
 
-def check_count(value: int, what: str) -> None:
-    """Raise `InputError` unless the value is a positive whole number."""
+def check_count(value: int, what: str, most: int | None = None) -> None:
+    """Raise `InputError` unless the value is a positive whole number, of at most ``most``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InputError(f"{what} must be a positive whole number, got {value!r}")
+    if most is not None and value > most:
+        raise InputError(f"{what} must be at most {most}, got {value if value < 10**30 else 'a number beyond 10^30'}")
 
 
 #: More processes than this on a core are slower to start than what they are for takes.

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import islice
-from math import e, sqrt
+from math import e, isfinite, sqrt
 from signal import SIG_IGN, SIGINT, signal
 from typing import Literal, NamedTuple
 
@@ -18,7 +18,7 @@ from caet_opt.characteristic import characteristic_time
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.families import Gaussian
 from caet_opt.model import BanditModel, gaps
-from caet_opt.native.compiled import FAMILY_CODES
+from caet_opt.native.compiled import FAMILY_CODES, compiled_kernel
 from caet_opt.processes import check_count, quiet_fork, worker_pool
 from caet_opt.profiles import Profile, find_profile
 from caet_opt.result import CharacteristicTime
@@ -30,6 +30,12 @@ from caet_opt.tracking.parameters import Parameters
 from caet_opt.tracking.streams import COST_DISTRIBUTIONS, ArmStreams
 
 LOOPS = ("compiled", "reference")
+
+#: The most rounds of a run, whose counts are exact as doubles, and the most runs that are kept in memory.
+MOST_ROUNDS, MOST_RUNS = 10**15, 10**8
+
+#: The largest cost of a pull: sums of so many, and their squares, stay in double precision.
+LARGEST_COST = 1e100
 
 #: The largest theta for which the paper's upper bound is proven.
 LARGEST_THETA = e / 2
@@ -67,11 +73,12 @@ class Experiment:
 
     def __post_init__(self) -> None:
         self.task.check(len(self.model.means))
-        check_count(self.max_rounds, "max_rounds")
+        check_count(self.max_rounds, "max_rounds", MOST_ROUNDS)
         if self.loop not in LOOPS:
             raise InputError(unknown_name("loop", str(self.loop), LOOPS))
         self._check_theta(self.rule)
         self._check_costs()
+        self.model.family.check_drawing(self.model.means)
         BACKENDS[self.profile.backend].require()
 
     def _check_theta(self, rule: Threshold) -> None:
@@ -90,6 +97,10 @@ class Experiment:
             raise InputError(f"bernoulli costs are 0 or 1, with mean at most 1, got {max(self.model.costs):g}")
         if source == "gaps" and self.model.costs != gaps(self.model.means):
             raise InputError("gaps as the source of costs need a model whose costs are 'gaps'")
+        if max(self.model.costs) > LARGEST_COST:
+            raise InputError(
+                f"costs up to {LARGEST_COST:g} can be added up, got {max(self.model.costs):g}; rescale the costs"
+            )
 
     @cached_property
     def rule(self) -> Threshold:
@@ -107,13 +118,28 @@ class Experiment:
     @property
     def compiled(self) -> bool:
         """Whether runs use the compiled loop."""
-        native = self.profile.backend == "native" and type(self.model.family) in FAMILY_CODES
-        return self.loop == "compiled" and native
+        return self.loop == "compiled" and self.native
+
+    @property
+    def native(self) -> bool:
+        """Whether the compiled native solver finds every round's target, in whichever loop."""
+        return self.profile.backend == "native" and type(self.model.family) in FAMILY_CODES
 
     @cached_property
     def optimum(self) -> CharacteristicTime:
-        """T* of the model; `TieError` where it is infinite."""
-        return characteristic_time(self.model, self.task)
+        """T* of the model; `TieError` where it is infinite, `InputError` where the upper bound is no double."""
+        found = characteristic_time(self.model, self.task)
+        if not isfinite(self.theta_of_bound * found.value * self.parameters.log_inv_delta):
+            raise InputError(
+                f"T* = {found.value:g} times log(1/delta) = {self.parameters.log_inv_delta:g} is outside double "
+                f"precision; rescale the costs"
+            )
+        return found
+
+    @property
+    def theta_of_bound(self) -> float:
+        """theta of the asymptotic upper bound: one unless the threshold is deviational."""
+        return float(self.rule.theta) if isinstance(self.rule, Deviational) else 1.0
 
     @property
     def lower_bound(self) -> float:
@@ -123,8 +149,7 @@ class Experiment:
     @property
     def upper_bound(self) -> float:
         """``theta T* log(1/delta)``, the asymptotic upper bound; theta is one unless the threshold is deviational."""
-        theta = self.rule.theta if isinstance(self.rule, Deviational) else 1.0
-        return float(theta * self.optimum.value * self.parameters.log_inv_delta)
+        return self.theta_of_bound * self.optimum.value * self.parameters.log_inv_delta
 
 
 class RunRecord(NamedTuple):
@@ -164,7 +189,7 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
     try:
         stopped = (run_compiled if experiment.compiled else run_reference)(caet, streams, experiment.max_rounds)
     except SolverError as error:
-        raise SolverError(f"run {index}, round {caet.state.round}: {error}", error.gap) from error
+        raise SolverError(f"run {index}, round {caet.state.round + 1}: {error}", error.gap) from error
     explored = min(caet.state.counts) > 0
     return RunRecord(
         index=index,
@@ -189,7 +214,7 @@ def run_many(
     The result does not depend on the number of worker processes. ``progress`` is told of every run as it finishes.
     Ctrl-C raises `Interrupted` with the finished runs.
     """
-    check_count(runs, "runs")
+    check_count(runs, "runs", MOST_RUNS)
     check_count(workers, "workers")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed must be a whole number, zero or more, got {seed!r}")
@@ -207,9 +232,11 @@ def run_many(
 
 
 def prepare(experiment: Experiment) -> None:
-    """Have the loop compiled, so that workers find it so and no run is timed with it."""
+    """Have the loop and the solver compiled, so that workers find them so and no run is timed with it."""
     if experiment.compiled:
         compile_loop()
+    elif experiment.native:
+        compiled_kernel()
 
 
 @cache

@@ -5,6 +5,7 @@ import json
 from study_files import write_study
 
 from caet_opt.cli import main
+from caet_opt.studies.store import Store
 
 EVIL = "<b>bold</b> &amp; </script><script>alert(1)</script> \"quotes\" 'q' <img src=x onerror=alert(1)> ${x} %{y}"
 
@@ -37,6 +38,6 @@ def give_up_a_block(results):
             break
     path.unlink()
     block = {name: label[name] for name in ("cell", "seed", "first", "runs")}
-    manifest = json.loads((results / "manifest.json").read_text())
+    manifest = Store(results).read_manifest()
     manifest["failures"] = [{**block, "error": f"ValueError: {EVIL}"}]
-    (results / "manifest.json").write_text(json.dumps(manifest))
+    Store(results).write_manifest(manifest)

@@ -91,6 +91,25 @@ def test_a_scheduler_that_is_not_there(capsys, tmp_path, monkeypatch):
     assert "--scheduler must be an address such as tcp://localhost:8786, got 'localhost'" in err
 
 
+NO_ADDRESSES = (
+    *("", "tcp://", "tcp://:", "tcp://:8786", "tcp://localhost", "tcp://localhost:", "tcp://localhost:0", "tcp:// :1"),
+    *("tcp://localhost:65536", "tcp://localhost:x", "tcp://[::1:9", "tcp://user@host:1", "ucx://host:1"),
+    "tcp://host:\u0663",
+)
+
+
+@pytest.mark.parametrize("address", NO_ADDRESSES)
+def test_what_is_no_address_of_a_scheduler(capsys, tmp_path, address):
+    err = refused(capsys, tmp_path, "--scheduler", address)
+    assert f"--scheduler must be an address such as tcp://localhost:8786, got {address!r}" in err
+
+
+def test_an_address_that_nothing_can_be_behind(capsys, tmp_path):
+    assert "there is no host a..b" in refused(capsys, tmp_path, "--scheduler", "tcp://a..b:1")
+    assert "there is no host " in refused(capsys, tmp_path, "--scheduler", f"tcp://{'a' * 300}:1")
+    assert "tls needs certificates" in refused(capsys, tmp_path, "--scheduler", "tls://127.0.0.1:9")
+
+
 def test_a_missing_extra_is_named(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "find_spec", lambda name: None)
     assert "pip install 'caet-opt[cluster]'" in refused(capsys, tmp_path, "--scheduler", "tcp://127.0.0.1:9")

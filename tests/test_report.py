@@ -179,7 +179,7 @@ def no_manifest(folder):
 
 
 def torn_manifest(folder):
-    (folder / "manifest.json").write_text('{"format": 1, "cells": [')
+    (folder / "manifest.json").write_text('{"format": 2, "cells": [')
 
 
 def other_format(folder):
@@ -201,7 +201,7 @@ def no_blocks(folder):
     [
         (no_manifest, "no results here"),
         (torn_manifest, "damaged"),
-        (other_format, "not a manifest of format 1"),
+        (other_format, "not a manifest of format 2"),
         (torn_block, "computes it again"),
         (no_blocks, "no run is stored yet"),
     ],

@@ -188,6 +188,9 @@ def test_the_t_interval():
         ({"theta": 1.5, "threshold": "deviational"}, "outside_theory"),
         ({"theta": 1.0, "threshold": "deviational"}, "above 1"),
         ({"max_rounds": 0}, "max_rounds"),
+        ({"max_rounds": 10**20}, "max_rounds must be at most 1000000000000000"),
+        ({"max_rounds": 10**5000}, "got a number beyond"),
+        ({"max_rounds": 2.5}, "whole number"),
         ({"cost_distribution": "normal"}, "unknown cost distribution"),
         ({"cost_distribution": "uniform"}, "must be observed"),
         ({"parameters": Parameters(3, costs="observed"), "cost_distribution": "bernoulli"}, "at most 1"),
@@ -324,6 +327,14 @@ def test_options_reach_the_algorithm(capsys):
         (["--means", "1,1"], "equal means"),
         (["--csv", "/nowhere/at/all.csv"], "cannot be written"),
         (["--trackin", "c"], "did you mean '--tracking'"),
+        (["--max-rounds", "99999999999999999999"], "must be at most"),
+        (["--family", "poisson", "--means", "1e20,1"], "can be done up to 1e+18"),
+        (["--family", "geometric", "--means", "1e17,1"], "can be done up to 1e+16"),
+        (["--family", "exponential", "--means", "1e101,1"], "can be done up to 1e+100"),
+        (["--family", "exponential", "--means", "1e-300,1e-299"], "can be done down to 1e-290"),
+        (["--family", "gamma:0.001", "--means", "2,1"], "for shapes from 0.05"),
+        (["--costs", "1e101,1"], "costs up to 1e+100 can be added up"),
+        (["--r", "1e5", "--r-prime", "1e300", "--outside-theory", "--delta", "0.9"], "r_prime = 1e+300 is too large"),
     ],
 )
 def test_bad_input(capsys, monkeypatch, arguments, words):
@@ -340,6 +351,27 @@ def test_neither_delta_nor_its_logarithm(capsys):
     assert "--log-inv-delta" in capsys.readouterr().err
     assert main(["simulate", *EASY[:-2], "--log-inv-delta", "inf"]) == 2
     assert "positive and finite" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("level", ["1e-17", "1e-300", "1e-16", "1e101", "1e308"])
+def test_a_delta_that_is_no_double_below_one(capsys, level):
+    assert main(["simulate", *EASY[:-2], "--log-inv-delta", level]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "log(1/delta) must lie in [1e-15, 1e+100]" in err
+
+
+def test_the_extremes_of_what_is_allowed(capsys):
+    for words in (
+        ["--log-inv-delta", "1e-15"],
+        ["--log-inv-delta", "1e100", "--max-rounds", "20"],
+        ["--log-inv-delta", "0.5", "--r", "1e5", "--outside-theory"],
+        ["--delta", "0.1", "--family", "poisson", "--means", "1e18,1"],
+        ["--delta", "0.1", "--costs", "1e100,1"],
+        ["--delta", "0.1", "--max-rounds", str(10**9)],
+    ):
+        printed = json.loads(simulated(capsys, *EASY[:-2], *words, "--json", "--workers", 1, "--runs", 2))
+        assert printed["runs"] == 2
 
 
 def test_interruption_prints_what_is_finished(capsys, monkeypatch, tmp_path):
@@ -369,7 +401,7 @@ def test_interruption_before_anything_is_finished(capsys, monkeypatch):
     assert (out, err) == ("", "caet-opt: interrupted, 0 of 3 runs are finished\n")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals to a process group")
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 def test_control_c_ends_the_workers(tmp_path):
     rows = tmp_path / "runs.csv"
     rows.write_text("old")
@@ -378,7 +410,7 @@ def test_control_c_ends_the_workers(tmp_path):
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    wait_until(lambda: len(children(process.pid)) == 2, seconds=120)
+    wait_until(lambda: len(children(process.pid)) == 2, 300)  # as soon as everything is compiled
     assert rows.read_text() == "old"
     time.sleep(1.5)
     os.killpg(process.pid, signal.SIGINT)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from study_files import write_study
+from study_files import contents, write_study
 
-from caet_opt import InputError, load_results, run_many, summarise, summarise_results
+from caet_opt import InputError, __version__, load_results, run_many, summarise, summarise_results
 from caet_opt.cli import main
 from caet_opt.simulation import RunRecord
 from caet_opt.studies import parquet
@@ -22,6 +22,7 @@ from caet_opt.studies.blocks import Block, Outcome, gaps_between, is_stored, mis
 from caet_opt.studies.cells import make_cells
 from caet_opt.studies.estimate import expected_rounds, seconds_per_run
 from caet_opt.studies.local import run_locally
+from caet_opt.studies.manifest import sealed
 from caet_opt.studies.store import Store
 from caet_opt.studies.study import read_study
 from caet_opt.studies.sweep import Progress, sweep
@@ -182,30 +183,162 @@ BLOCK = Block("cell", 1, 5, 3)
 
 
 def test_a_block_comes_back_as_it_was(tmp_path):
-    path = tmp_path / f"{BLOCK.name}.parquet"
-    path.write_bytes(parquet.block_bytes(BLOCK, RECORDS))
-    block, table = parquet.read_block(path)
-    assert block == BLOCK
+    content = parquet.block_bytes(BLOCK, RECORDS)
+    path = tmp_path / parquet.file_name(BLOCK, content)
+    path.write_bytes(content)
+    block, version, table = parquet.read_block(path)
+    assert (block, version) == (BLOCK, __version__)
     assert [RunRecord(*row.values()) for row in table.to_pylist()] == [
         record._replace(counts=list(record.counts)) for record in RECORDS
     ]
 
 
 def test_no_damage_goes_unnoticed(tmp_path):
-    path, generator = tmp_path / f"{BLOCK.name}.parquet", random.Random(4)
-    whole = parquet.block_bytes(BLOCK, RECORDS)
-    path.write_bytes(whole)
-    expected = parquet.read_block(path)
-    noticed = 0
+    whole, generator = parquet.block_bytes(BLOCK, RECORDS), random.Random(4)
+    path = tmp_path / parquet.file_name(BLOCK, whole)
     for _ in range(300):
         harmed = bytearray(whole)
         harmed[generator.randrange(len(whole))] ^= 1 << generator.randrange(8)
         path.write_bytes(harmed[: generator.choice([len(whole), generator.randrange(len(whole))])])
-        try:
-            assert parquet.read_block(path) == expected  # a bit that says nothing of the runs
-        except parquet.DamagedError:
-            noticed += 1
-    assert noticed > 250
+        with pytest.raises(parquet.DamagedError):
+            parquet.read_block(path)
+    other = tmp_path / path.name.replace(BLOCK.name, BLOCK._replace(first=6).name)
+    other.write_bytes(whole)
+    with pytest.raises(parquet.DamagedError, match="does not hold what it says"):
+        parquet.read_block(other)
+
+
+def flipped(content, generator):
+    """Bytes with one bit changed."""
+    harmed = bytearray(content)
+    harmed[generator.randrange(len(content))] ^= 1 << generator.randrange(8)
+    return bytes(harmed)
+
+
+def test_every_flipped_bit_of_a_store_is_noticed(folder, capsys):
+    """Of 200 in the files of blocks and 200 in the manifest, each by itself; readers refuse, in one line."""
+    generator, store = random.Random(7), Store(folder)
+    files = sorted((folder / "blocks").iterdir())
+    for number in range(400):
+        path = generator.choice(files) if number < 200 else folder / "manifest.json"
+        whole = path.read_bytes()
+        path.write_bytes(flipped(whole, generator))
+        with pytest.raises(InputError) as caught:
+            (load_results, summarise_results)[number % 2](folder)
+        assert path.name in str(caught.value)
+        if path in files:
+            assert store.take_stock().damaged == [path]
+        if number % 100 == 0:
+            for argv in (["table", str(folder)], ["report", str(folder), "-o", str(folder / "page.html")]):
+                assert main(argv) == 2
+                assert len(capsys.readouterr().err.splitlines()) == 1
+        path.write_bytes(whole)
+    assert len(load_results(folder)) == 96
+
+
+def test_flipped_bits_are_computed_again(folder, tmp_path):
+    generator, before = random.Random(8), contents(folder)
+    for path in (folder / "blocks").iterdir():
+        path.write_bytes(flipped(path.read_bytes(), generator))
+    progress, study = Progress(), read_study(str(tmp_path / "study.toml"))
+    sweep(study, make_cells(study), Store(folder), lambda jobs: run_locally(jobs, 1), progress)
+    assert (progress.damaged, progress.blocks_stored) == (20, 20)
+    assert contents(folder) == before
+
+
+def rewritten(folder, version, cell, monkeypatch):
+    """Have a cell's blocks written by another version."""
+    store = Store(folder)
+    for path, found in list(store.read_blocks()):
+        if found.block.cell == cell:
+            path.unlink()
+            with monkeypatch.context() as patch:
+                patch.setattr(parquet, "__version__", version)
+                rows = [tuple(row.values()) for row in found.table.to_pylist()]
+                store.write_block(found.block, [RunRecord(*row) for row in rows])
+
+
+def test_blocks_of_another_version_are_told_and_computed_again(folder, tmp_path, capsys, monkeypatch):
+    before, study = contents(folder), read_study(str(tmp_path / "study.toml"))
+    cells = make_cells(study)
+    assert set(load_results(folder)["version"]) == {__version__}
+    rewritten(folder, "0.0.1", cells[0].id, monkeypatch)
+    assert load_results(folder).groupby("version", observed=True).size().to_dict() == {"0.0.1": 24, __version__: 72}
+    assert main(["table", str(folder)]) == 0
+    assert f"The runs are of caet-opt 0.0.1, {__version__}; this is caet-opt {__version__}." in capsys.readouterr().out
+    assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
+    assert "Runs of other versions: caet-opt 0.0.1" in (tmp_path / "page.html").read_text()
+    progress = Progress()
+    sweep(study, cells, Store(folder), lambda jobs: run_locally(jobs, 1), progress)
+    assert (progress.outdated, progress.damaged, progress.blocks_stored) == (5, 0, 5)
+    assert contents(folder) == before
+
+
+def test_versions_are_not_mixed_within_a_cell(folder, tmp_path, capsys, monkeypatch):
+    study = read_study(str(tmp_path / "study.toml"))
+    cells = make_cells(study)
+    whole = contents(folder)
+    rewritten(folder, "0.0.1", cells[0].id, monkeypatch)
+
+    def one_block(jobs):
+        yield next(run_locally(jobs, 1))
+
+    sweep(study, cells, Store(folder), one_block, Progress())
+    assert load_results(folder)["cell"].value_counts()[cells[0].id] in (4, 5)  # the old ones went with the first new
+    names = set(contents(folder))
+    rewritten(folder, "0.0.1", cells[0].id, monkeypatch)
+    for name in names:
+        (folder / "blocks" / name).write_bytes(whole[name])
+    message = f"are of caet-opt 0.0.1 and {__version__}; the same caet-opt sweep"
+    with pytest.raises(InputError, match=message):
+        load_results(folder)
+    assert main(["table", str(folder)]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+#: Values that are no such thing, whatever a key stands for.
+ODD = (None, True, -1, 0.5, "text", [], ["text"], [1, [2]], {}, {"a": []}, 10**400)
+
+
+def manifests_of_wrong_content(manifest):
+    """Manifests with a key missing or of another kind: of the manifest, of a cell, of a failure."""
+    failure = {"cell": "x", "seed": 0, "first": 0, "runs": 1, "error": "no"}
+    manifest = {**manifest, "failures": [failure]}
+    for key, value in manifest.items():
+        yield {name: one for name, one in manifest.items() if name != key}
+        yield from ({**manifest, key: odd} for odd in ODD if type(odd) is not type(value))
+    for part in ("cells", "failures"):
+        first, *others = manifest[part]
+        yield from ({**manifest, part: [odd, *others]} for odd in ODD)
+        for key, value in first.items():
+            yield {**manifest, part: [{name: one for name, one in first.items() if name != key}, *others]}
+            odds = [odd for odd in ODD if type(odd) is not type(value) and not (key == "title" and odd is None)]
+            yield from ({**manifest, part: [{**first, key: odd}, *others]} for odd in odds)
+    cell, *others = manifest["cells"]
+    for change in ({"means": [1.0]}, {"means": [1.0, 2.0]}, {"binding_pairs": [[0, 7]]}, {"log_inv_delta": 5.0}):
+        yield {**manifest, "cells": [{**cell, **change}, *others]}
+    yield {**manifest, "cells": [cell, cell]}
+    for name in ("name", "title"):
+        yield {**manifest, "study": {**manifest["study"], name: 3}}
+
+
+def test_a_manifest_of_wrong_content_is_one_line(folder, capsys):
+    """Valid JSON, sealed as a manifest is: nothing but its content can be told wrong."""
+    path, whole = folder / "manifest.json", Store(folder).read_manifest()
+    commands = (["table", str(folder)], ["report", str(folder), "-o", str(folder / "page.html")])
+    for number, wrong in enumerate(manifests_of_wrong_content(whole)):
+        path.write_bytes(sealed(wrong))
+        with pytest.raises(InputError) as caught:
+            load_results(folder)
+        message = str(caught.value)
+        assert message.startswith(f"{path}: ")
+        assert "\n" not in message
+        if number % 20 == 0:
+            for argv in commands:
+                assert main(argv) == 2
+                err = capsys.readouterr().err
+                assert message in err
+                assert len(err.splitlines()) == 1
 
 
 def test_a_missing_extra_is_named(capsys, monkeypatch, folder, tmp_path):
@@ -220,7 +353,7 @@ def test_a_missing_extra_is_named(capsys, monkeypatch, folder, tmp_path):
 
 def test_the_manifest_says_what_was_run(folder, tmp_path):
     manifest = Store(folder).read_manifest()
-    assert manifest["format"] == 1
+    assert manifest["format"] == 2
     assert manifest["study"]["log_inv_deltas"] == [1, 3]
     assert set(manifest["versions"]) == {"caet_opt", "python", "numpy", "numba", "pyarrow"}
     cells = make_cells(read_study(str(tmp_path / "study.toml")))
@@ -287,7 +420,7 @@ def test_blocks_that_overlap_count_once(folder):
 def test_cells_without_runs(folder, capsys):
     cell = summarise_results(folder)["cell"][0]
     for path in list((folder / "blocks").iterdir()):
-        if parquet.read_block(path)[0].cell == cell:
+        if parquet.read_block(path).block.cell == cell:
             path.unlink()
     first, *others = summarise_results(folder).to_dict("records")
     assert (first["runs"], first["asked"]) == (0, 24)

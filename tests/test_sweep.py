@@ -354,10 +354,21 @@ BAD = [
     ({"seed": -1}, "", "seed must be a whole number, zero or more, got -1"),
     ({"block": 2.5}, "", "block must be a positive whole number, got 2.5"),
     ({"outside_theory": "yes"}, "", "outside_theory must be true or false, got 'yes'"),
+    ({"log_inv_deltas": {"from": 1, "to": 9, "points": 10**11}}, "", "points of log_inv_deltas must be at most 100000"),
+    ({"log_inv_deltas": {"from": 1, "to": 9, "points": 10**5}}, "", "the grid has 200000 cells, and may have 100000"),
+    ({"runs": 10**12}, "", "make 800000000000 files, and may make 1000000; give a larger block, or fewer runs"),
+    ({"runs": 10**12, "block": 10**9}, "", "block must be at most 1000000, got 1000000000"),
+    ({"runs": 10**18, "block": 10**6}, "", "runs must be at most 1000000000000, got 1000000000000000000"),
+    ({"max_rounds": 10**18}, "", "max_rounds must be at most 1000000000000000, got 1000000000000000000"),
+    ({"log_inv_deltas": [1e-17]}, "", "log(1/delta) must lie in [1e-15, 1e+100]"),
+    ({"log_inv_deltas": {"from": 1e-17, "to": 3, "points": 2}}, "", "log(1/delta) must lie in [1e-15, 1e+100]"),
+    ({"log_inv_deltas": [1e300]}, "", "log(1/delta) must lie in [1e-15, 1e+100]"),
+    ({"log_inv_deltas": [float("inf")]}, "", "log_inv_deltas must be numbers, got inf"),
+    ({"models": ["large.toml"]}, "", "mean 1e+20 of arm 0 is too large to draw poisson rewards"),
     ({"title": 3}, "", "title must be a string, got 3"),
     ({}, "--out {folder}/study.toml", "cannot be written"),
     ({}, "--out /proc/none", "--out /proc/none: cannot be written"),
-    ({}, "--out {folder}/old", "not a manifest of format 1; name another folder"),
+    ({}, "--out {folder}/old", "not a manifest of format 2; name another folder"),
     ({}, "--out {folder}/damaged", "manifest.json: damaged"),
     ({}, "--workers 0", "--workers"),
     ({}, "--workers 2 --scheduler tcp://localhost:1", "give --workers, processes of this machine, or --scheduler"),
@@ -369,7 +380,8 @@ def test_a_bad_study_is_one_line_and_runs_nothing(tmp_path, capsys, changes, wor
     study = write_study(tmp_path, **changes)
     (tmp_path / "tie.toml").write_text('family = "gaussian"\nmeans = [1, 1]\ncosts = [1, 1]\ntask = "best-arm"\n')
     (tmp_path / "twin.toml").write_text((tmp_path / "easy-model.toml").read_text().replace("Easy", "Twin"))
-    for name, manifest in (("old", '{"format": 0}'), ("damaged", '{"format": 1')):
+    (tmp_path / "large.toml").write_text('family = "poisson"\nmeans = [1e20, 1]\ncosts = [1, 1]\ntask = "best-arm"\n')
+    for name, manifest in (("old", '{"format": 0}'), ("damaged", '{"format": 2')):
         (tmp_path / name).mkdir()
         (tmp_path / name / "manifest.json").write_text(manifest)
     out = [] if "--out" in words else ["--out", str(tmp_path / "out")]

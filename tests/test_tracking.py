@@ -1,5 +1,9 @@
 """CAET: its rules, its guarantees along trajectories, its state, and its two loops."""
 
+import json
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
 from math import sqrt
 
 import numpy as np
@@ -9,7 +13,16 @@ from hypothesis import strategies as st
 from problems import FAMILIES, TASKS, random_instance
 from scipy.optimize import brentq, linprog
 
-from caet_opt import BanditModel, Bernoulli, Gaussian, InputError, parse_task
+from caet_opt import (
+    BanditModel,
+    Bernoulli,
+    Exponential,
+    Gaussian,
+    InputError,
+    SolverError,
+    parse_family,
+    parse_task,
+)
 from caet_opt.thresholds import make_threshold
 from caet_opt.tracking import rules
 from caet_opt.tracking.caet import Caet
@@ -210,11 +223,45 @@ def test_a_restored_state_makes_the_same_decisions():
 @pytest.mark.parametrize(
     "text",
     ["", "{}", "[1]", '{"round": 1}', State(1, (0, 0), (0.0,) * 2, (0.0,) * 2, (0.5,) * 2, 0.0).to_json(),
-     State(0, (0, 0), (0.0,) * 3, (0.0,) * 2, (0.5,) * 2, 0.0).to_json()],
+     State(0, (0, 0), (0.0,) * 3, (0.0,) * 2, (0.5,) * 2, 0.0).to_json(), None, 3, b"\xff", "[" * 10**5, "9" * 5000],
 )  # fmt: skip
 def test_a_broken_state_is_refused(text):
     with pytest.raises(InputError):
         State.from_json(text)
+
+
+SAVED = State(3, (2, 1), (1.5, 0.0), (2.0, 1.0), (1.5, 2.5), 3.0)
+ODD = (None, True, "1", [], [1], {}, {"a": 1}, -1, 0.5, 1e400, 10**400, -(10**400), float("nan"))
+
+
+@pytest.mark.parametrize("name", json.loads(SAVED.to_json()))
+def test_a_state_of_wrong_types_is_refused(name):
+    assert State.from_json(SAVED.to_json()) == SAVED
+    given = json.loads(SAVED.to_json())
+    wrong = [{**given, name: value} for value in ODD]
+    if isinstance(given[name], list):
+        wrong += [{**given, name: [given[name][0], value]} for value in ODD]
+        wrong += [{**given, name: given[name][:1]}, {**given, name: [*given[name], 0]}]
+    refused = 0
+    for record in wrong:
+        with suppress(InputError):
+            State.from_json(json.dumps(record))
+            continue
+        refused += 1
+    assert len(wrong) - refused == {"reward_sums": 2}.get(name, 0)  # a sum of -1 or 0.5 may be
+
+
+def test_a_state_of_another_experiment_is_refused():
+    algorithm = caet_on(BanditModel(Bernoulli(), [0.5, 0.4], [1, 1]), "best-arm")
+    for state, words in (
+        (replace(SAVED, reward_sums=(5.0, 0.0)), "mean 2.5, outside the bernoulli family"),
+        (State(0, (0,) * 3, (0.0,) * 3, (0.0,) * 3, (1 / 3,) * 3, 0.0), "3 arms, not 2"),
+        (replace(SAVED, round=4), "counts that sum to it"),
+    ):
+        before = algorithm.state
+        with pytest.raises(InputError, match=words):
+            algorithm.continue_from(state)
+        assert algorithm.state is before
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -283,7 +330,94 @@ def test_observations_are_checked():
         with pytest.raises(InputError):
             algorithm.observe(arm, reward, cost)
     assert algorithm.state.round == 0
+    for arm in (True, 0.0, "0", None, np.nan):
+        with pytest.raises(InputError, match="does not exist"):
+            algorithm.observe(arm, 0.0, 1.0)
+    for odd in ("1", None, [1], {}, np.inf, 10**400, 1j):
+        for reward, cost in ((odd, 1.0), (0.0, odd)):
+            with pytest.raises(InputError):
+                algorithm.observe(0, reward, cost)
+    assert algorithm.state.round == 0
+    algorithm.observe(np.int64(0), np.float32(0.5), Fraction(1, 2))
+    assert algorithm.state.reward_sums == algorithm.state.cost_sums == (0.5, 0.0)
     with pytest.raises(InputError, match="exactly when they are known"):
         Caet(algorithm.task, Gaussian(), 2, Parameters(10.0), algorithm.threshold)
     with pytest.raises(InputError, match="observed once"):
         _ = algorithm.answer
+
+
+IMPOSSIBLE = {
+    "gaussian": (),
+    "bernoulli": (-1, 2, 0.5, 1.0000000001),
+    "poisson": (-1, 0.5, -1e-300),
+    "geometric": (-1, 2.5),
+    "exponential": (-1, -1e-300),
+    "gamma:2.5": (-1, -0.5),
+}
+
+
+def told(algorithm):
+    """Everything that an observation may change."""
+    shown = algorithm.diagnostics if min(algorithm.state.counts) > 0 else None
+    return algorithm.state, algorithm.next_arm(), repr(shown), id(algorithm._now.last)
+
+
+@pytest.mark.parametrize("family", IMPOSSIBLE)
+@pytest.mark.parametrize("tracking", ["c", "d"])
+def test_an_impossible_observation_changes_nothing(family, tracking):
+    means = [0.8, 0.5, 0.3]
+    model = BanditModel(parse_family(family), means, [1, 2, 1])
+    algorithm = caet_on(model, "ranking", tracking=tracking, costs="observed")
+    streams = streams_of(model)
+    for _ in range(12):
+        before = told(algorithm)
+        for reward in (*IMPOSSIBLE[family], np.nan, np.inf, "1"):
+            with pytest.raises(InputError):
+                algorithm.observe(1, reward, 1.0)
+        for cost in (-1, np.nan, np.inf, None, "1"):
+            with pytest.raises(InputError):
+                algorithm.observe(1, 1.0, cost)
+        assert told(algorithm) == before
+        arm = algorithm.next_arm()
+        algorithm.observe(arm, *streams.draw(arm))
+
+
+def test_an_observation_that_no_sum_holds_changes_nothing():
+    model = BanditModel(Gaussian(), [1.0, 0.0], [1, 1])
+    algorithm = caet_on(model, "best-arm", costs="observed")
+    algorithm.observe(0, 1e308, 1e308)
+    before = told(algorithm)
+    with pytest.raises(InputError, match="mean inf"):
+        algorithm.observe(0, 1e308, 1.0)
+    with pytest.raises(InputError, match="total cost out of double precision"):
+        algorithm.observe(0, 1.0, 1e308)
+    assert told(algorithm) == before
+
+
+def test_an_exponential_arm_cannot_begin_with_zero():
+    model = BanditModel(Exponential(), [1.0, 2.0], [1, 1])
+    algorithm = caet_on(model, "best-arm")
+    with pytest.raises(InputError, match="mean 0, outside the exponential family"):
+        algorithm.observe(0, 0.0)
+    algorithm.observe(0, 1.0)
+    algorithm.observe(0, 0.0)
+    assert algorithm.state.counts == (2, 0)
+
+
+@pytest.mark.parametrize("error", [SolverError("no"), KeyboardInterrupt(), ZeroDivisionError()], ids=repr)
+def test_an_observation_whose_target_fails_changes_nothing(monkeypatch, error):
+    model = BanditModel(Bernoulli(), [0.8, 0.5], [1, 1])
+    algorithm, streams = caet_on(model, "best-arm"), streams_of(model)
+    run_reference(algorithm, streams, 9)
+    before = told(algorithm)
+
+    def fail(*_, **__):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("caet_opt.tracking.caet.characteristic_time", fail)
+        with pytest.raises(type(error)):
+            algorithm.observe(0, 1.0)
+        assert told(algorithm) == before
+    algorithm.observe(0, 1.0)
+    assert algorithm.state.round == 10

@@ -131,7 +131,8 @@ def swept(
 
 def stored_line(store: "Store", progress: "Progress") -> str:
     """How many blocks the folder has: the end may have come between a block's file and its being counted."""
-    stored = sum(store.path(job.block).exists() for job in progress.jobs)
+    names = store.names()
+    stored = sum(job.block.name in names for job in progress.jobs)
     return f"{stored} of {progress.blocks} blocks are stored"
 
 
@@ -157,6 +158,7 @@ def show(
             "blocks": progress.blocks,
             "blocks_stored": progress.blocks_stored,
             "damaged": progress.damaged,
+            "outdated": progress.outdated,
             "failures": progress.failures,
             "seconds": seconds,
             "figures": figures,
@@ -165,6 +167,7 @@ def show(
         return
     print(f"{store.folder}: {progress.runs_stored} of {progress.runs} runs of {cells} cells are stored")
     damage = f", {progress.damaged} damaged files among them" if progress.damaged else ""
+    damage += f", {progress.outdated} files of another version among them" if progress.outdated else ""
     done = (
         f"{progress.blocks_stored} blocks computed in {duration(seconds)}" if progress.blocks else "nothing was missing"
     )

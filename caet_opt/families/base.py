@@ -45,6 +45,7 @@ class Family(ABC):
 
     name: ClassVar[str]
     mean_space: ClassVar[MeanSpace]
+    counts: ClassVar[bool] = False  # whether rewards are whole numbers
 
     #: Bound on the relative error of `mixture_divergence`, in units of 2^-53, by which certified intervals are widened.
     #: Shipped families prove theirs in its docstring; for a family of your own, state one, or 64 is taken on trust.
@@ -154,6 +155,27 @@ class Family(ABC):
 
     def __hash__(self) -> int:
         return hash((type(self), str(self)))
+
+    #: The largest mean, in size, with which rewards are drawn: sums of many, and their squares, are finite doubles.
+    largest_drawn: ClassVar[float] = 1e100
+
+    def check_drawing(self, means: Sequence[float]) -> None:
+        """Raise `InputError` unless rewards with these means can be drawn."""
+        for arm, mean in enumerate(means):
+            if abs(mean) > self.largest_drawn:
+                raise InputError(
+                    f"mean {mean:g} of arm {arm} is too large to draw {self.name} rewards, "
+                    f"which can be done up to {self.largest_drawn:g}; rescale the means"
+                )
+
+    def check_reward(self, reward: float) -> None:
+        """Raise `InputError` unless an arm can bring this: a number from the least to the largest mean, both included,
+        and a whole one where the family counts."""
+        low, high = self.mean_space.low, self.mean_space.high
+        if not low <= reward <= high or (self.counts and reward % 1.0 != 0.0):
+            kind = "whole numbers" if self.counts else "numbers"
+            span = MeanSpace(low, high, low_included=True, high_included=high < np.inf)
+            raise InputError(f"reward {reward:g} is none of the {self.name} family, whose rewards are {kind} in {span}")
 
 
 def read_decimals(text: str, what: str) -> list[Decimal]:

@@ -15,6 +15,7 @@ class Bernoulli(Family):
 
     name = "bernoulli"
     mean_space = MeanSpace(0.0, 1.0, low_included=True, high_included=True)
+    counts = True
 
     divergence_error = 32.0
 

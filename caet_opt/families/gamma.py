@@ -59,6 +59,20 @@ class Exponential(Family):
         shape = 1.0 / np.asarray(dispersion, dtype=float)
         return rng.gamma(shape, np.asarray(mean, dtype=float) / shape, size)
 
+    #: The least mean and shape whose rewards do not underflow to zero; of shape 0.05, one in 10^16 does.
+    smallest_drawn, smallest_shape = 1e-290, 0.05
+
+    def check_drawing(self, means: Sequence[float]) -> None:
+        super().check_drawing(means)
+        if min(means) < self.smallest_drawn:
+            raise InputError(
+                f"mean {min(means):g} is too small to draw {self.name} rewards, which can be done down to "
+                f"{self.smallest_drawn:g}; rescale the means"
+            )
+        shape = 1.0 / self.dispersions(1)[0]
+        if shape < self.smallest_shape:
+            raise InputError(f"{self.name} rewards can be drawn for shapes from {self.smallest_shape:g}, got {shape:g}")
+
 
 class Gamma(Exponential):
     """``d(x, y) = shape (x / y - 1 - log(x / y))``: the exponential with dispersion 1 / shape."""

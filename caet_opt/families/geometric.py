@@ -15,6 +15,7 @@ class Geometric(Family):
 
     name = "geometric"
     mean_space = MeanSpace(0.0, np.inf, low_included=True)
+    counts = True
 
     divergence_error = 42.0
 
@@ -65,3 +66,5 @@ class Geometric(Family):
         size: int | None = None,
     ) -> Any:
         return np.asarray(rng.geometric(1.0 / (1.0 + np.asarray(mean)), size) - 1.0, dtype=float)[()]
+
+    largest_drawn = 1e16  # numpy draws them as 64-bit integers, and cuts off what is larger

@@ -15,6 +15,7 @@ class Poisson(Family):
 
     name = "poisson"
     mean_space = MeanSpace(0.0, np.inf, low_included=True)
+    counts = True
 
     divergence_error = 26.0
 
@@ -55,3 +56,5 @@ class Poisson(Family):
         size: int | None = None,
     ) -> Any:
         return np.asarray(rng.poisson(mean, size), dtype=np.float64)[()]
+
+    largest_drawn = 1e18  # numpy draws them as 64-bit integers

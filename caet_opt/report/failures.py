@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from caet_opt import __version__
 from caet_opt.report.markup import Markup, joined, table, tag
 from caet_opt.report.results import MISSING, Results
 from caet_opt.report.sections import plural
-from caet_opt.studies.store import Record
+from caet_opt.studies.manifest import Record
 
 #: A longer list is folded until it is asked for.
 FEW = 8
@@ -33,6 +34,9 @@ def troubles(results: Results) -> Iterator[Markup]:
         yield warning(f"{stopless} had not stopped in the rounds allowed: costs and rounds there are lower estimates.")
         slow = [row for row in results.rows if row.get("unfinished")]
         yield cell_list(results, "Cells with unfinished runs", slow, {"unfinished": "unfinished", "runs": "runs"})
+    versions = sorted({row["version"] for row in results.rows} - {None, __version__})
+    if versions:
+        yield warning(f"Runs of other versions: caet-opt {', '.join(versions)}; this page is by {__version__}.")
     excessive = [row for row in results.rows if row.get("consistent") is False]
     if excessive:
         yield warning(f"Significantly more errors than δ allows: {plural(len(excessive), 'cell')}.")

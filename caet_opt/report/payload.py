@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from caet_opt.report.results import MISSING, Results
+from caet_opt.studies.manifest import Record
 from caet_opt.studies.results import QUANTILES
-from caet_opt.studies.store import Record
 
 #: Columns of the file of models.
 MODEL_COLUMNS = (

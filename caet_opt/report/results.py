@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.errors import InputError
+from caet_opt.studies.manifest import Record
 from caet_opt.studies.results import summarise_results
-from caet_opt.studies.store import Record, Store
+from caet_opt.studies.store import Store
 
 #: Settings that may differ between the cells of a model besides delta, with the words for them.
 SETTINGS = {

@@ -6,8 +6,8 @@ from caet_opt.cli.formatting import certified, proportion
 from caet_opt.report.markup import Markup, definitions, joined, table, tag
 from caet_opt.report.payload import detail
 from caet_opt.report.results import MISSING, SETTINGS, Results, as_word
+from caet_opt.studies.manifest import Record
 from caet_opt.studies.results import QUANTILES
-from caet_opt.studies.store import Record
 
 #: Most digits of T* on a card.
 MOST_DIGITS = 10

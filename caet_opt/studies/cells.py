@@ -24,10 +24,22 @@ DIGITS = 16
 #: Options of the deviational threshold, which the other thresholds of a grid do without.
 DEVIATIONAL = ("theta", "constant")
 
+#: The setting of a cell, in the order of the manifest.
+SETTING = (
+    *("log_inv_delta", "threshold", "theta", "constant", "r", "r_prime", "gamma0", "tracking", "costs"),
+    *("cost_distribution", "max_rounds", "seed"),
+)
+
 
 def digest(value: Any) -> str:
     """A hash of what JSON can hold."""
     return sha256(json.dumps(value, sort_keys=True, allow_nan=False).encode()).hexdigest()[:DIGITS]
+
+
+def identify(record: Mapping[str, Any]) -> str:
+    """The id of a cell, from its record in a manifest or what there is of it: a hash of its truth and its setting."""
+    truth = [record[name] for name in ("family", "means", "arm_costs", "task")]
+    return digest([[*truth, record["model_table"].get("answers")], {name: record[name] for name in SETTING}])
 
 
 @dataclass(frozen=True)
@@ -76,8 +88,8 @@ class Cell:
     def id(self) -> str:
         """A hash of what the runs depend on: model, task, setting and seed, but no name and no number of runs."""
         table, model = self.model_table, self.entry.model
-        truth = [table["family"], list(model.means), list(model.costs), table["task"], table.get("answers")]
-        return digest([truth, self.setting])
+        known = {"family": table["family"], "task": table["task"], "model_table": table}
+        return identify({**known, "means": list(model.means), "arm_costs": list(model.costs), **self.setting})
 
     def record(self) -> dict[str, Any]:
         """The cell in the manifest: names, setting, and what is known of the truth."""

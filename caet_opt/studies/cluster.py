@@ -1,9 +1,11 @@
 """The same blocks on a Dask cluster: https://distributed.dask.org."""
 
 import logging
+import re
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from importlib.util import find_spec
+from socket import getaddrinfo
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.errors import InputError, MissingExtraError
@@ -12,6 +14,9 @@ from caet_opt.studies.store import versions
 
 if TYPE_CHECKING:
     from distributed import Client
+
+#: What an address looks like; a host may be a name, or an address of either kind.
+ADDRESS = re.compile(r"(?P<kind>tcp|tls)://(?P<host>[^\s:/@\[\]]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5})")
 
 #: Seconds to wait for the scheduler, and for a first worker.
 PATIENCE = 5
@@ -31,8 +36,7 @@ def connect(address: str) -> "Client":
     """A client of the scheduler, all of whose cluster has the versions of this process; else an error that says why."""
     if find_spec("distributed") is None:
         raise MissingExtraError("--scheduler needs dask; install it with: pip install 'caet-opt[cluster]'")
-    if not address.startswith(("tcp://", "tls://")):
-        raise InputError(f"--scheduler must be an address such as tcp://localhost:8786, got {address!r}")
+    check_address(address)
     from distributed import Client
 
     silence()
@@ -51,6 +55,22 @@ def connect(address: str) -> "Client":
         client.close()
         raise
     return client
+
+
+def check_address(address: str) -> None:
+    """Raise `InputError` for an address that a client would choke on, half made."""
+    parts = ADDRESS.fullmatch(address)
+    if parts is None or not 0 < int(parts["port"]) < 65536:
+        raise InputError(f"--scheduler must be an address such as tcp://localhost:8786, got {address!r}")
+    try:
+        getaddrinfo(parts["host"].strip("[]"), int(parts["port"]))
+    except (OSError, UnicodeError):
+        raise InputError(f"--scheduler {address}: there is no host {parts['host']}") from None
+    if parts["kind"] == "tls":
+        from distributed.security import Security
+
+        if Security().get_connection_args("client").get("ssl_context") is None:
+            raise InputError(f"--scheduler {address}: tls needs certificates; name them in Dask's distributed.comm.tls")
 
 
 def silence() -> None:

@@ -1,13 +1,11 @@
-"""A block of runs as a Parquet file that knows what it is and notices damage."""
+"""A block of runs as a Parquet file that knows what it is, whose name has the hash of its bytes."""
 
 import json
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from caet_opt import __version__
 from caet_opt.errors import MissingExtraError
@@ -17,14 +15,23 @@ from caet_opt.studies.blocks import Block
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = 1
-
 #: The key of the file's metadata that says what the block is.
 METADATA = b"caet_opt"
+
+#: How a file's name ends, and the digits of the hash in it.
+SUFFIX, SEAL_DIGITS = ".parquet", 32
 
 
 class DamagedError(Exception):
     """A file that is not the whole block that its name says."""
+
+
+class StoredBlock(NamedTuple):
+    """A block that a file holds, the version of caet-opt that computed it, and its columns."""
+
+    block: Block
+    version: str
+    table: "pa.Table"
 
 
 def require_pyarrow() -> None:
@@ -59,7 +66,7 @@ def block_bytes(block: Block, records: Sequence[RunRecord]) -> bytes:
     table = pa.Table.from_arrays(
         [pa.array(column, kind) for column, kind in zip(columns, schema().types, strict=True)], schema=schema()
     )
-    label = {"format": FORMAT, **block._asdict(), "caet_opt": __version__, "sha256": fingerprint(table)}
+    label = {**block._asdict(), "caet_opt": __version__}
     sink = pa.BufferOutputStream()
     pq.write_table(
         table.replace_schema_metadata({METADATA: json.dumps(label)}),
@@ -71,41 +78,34 @@ def block_bytes(block: Block, records: Sequence[RunRecord]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def read_block(path: Path) -> "tuple[Block, pa.Table]":
-    """The block and its columns, or `DamagedError`."""
+def file_name(block: Block, content: bytes) -> str:
+    """The name of a block's file: what it computes, and the hash of its bytes.
+
+    So a file is whole and sealed from the moment that it has its name, whoever writes it, and stays plain Parquet.
+    """
+    return f"{block.name}-{seal(content)}{SUFFIX}"
+
+
+def seal(content: bytes) -> str:
+    """A hash of a file's bytes."""
+    return sha256(content).hexdigest()[:SEAL_DIGITS]
+
+
+def read_block(path: Path) -> StoredBlock:
+    """What a file holds, or `DamagedError`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    name, _, expected = path.stem.partition("-")
     try:
-        table = pq.ParquetFile(pa.BufferReader(path.read_bytes())).read(use_threads=False)
+        content = path.read_bytes()
+        if seal(content) != expected:
+            raise DamagedError(f"{path} is damaged: its bytes are not those that were written")
+        table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
         label = json.loads(table.schema.metadata[METADATA])
-        block = Block(*(label[name] for name in Block._fields))
-        whole = table.schema.equals(schema()) and table.num_rows == block.runs and block.name == path.stem
-        if not whole or label["sha256"] != fingerprint(table):
-            raise DamagedError(f"{path} does not hold what it says")
+        found = StoredBlock(Block(*(label[key] for key in Block._fields)), str(label["caet_opt"]), table)
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedError(f"{path} cannot be read ({error})") from error
-    return block, table
-
-
-def fingerprint(table: "pa.Table") -> str:
-    """A hash of every value of the columns, whatever chunks and encodings hold them."""
-    found = sha256()
-    for column in table.combine_chunks().columns:
-        found.update(raw_bytes(column))
-    return found.hexdigest()
-
-
-def raw_bytes(column: "pa.ChunkedArray") -> bytes:
-    """The values of a column one after the other; a missing truth value is a two, lists and texts have lengths."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_list(column.type):
-        return raw_bytes(pc.list_value_length(column)) + raw_bytes(pc.list_flatten(column))
-    if pa.types.is_string(column.type):
-        return raw_bytes(pc.binary_length(column)) + "".join(column.to_pylist()).encode()
-    if pa.types.is_boolean(column.type):
-        column = pc.fill_null(pc.cast(column, pa.uint8()), 2)
-    values: np.ndarray[Any, Any] = column.to_numpy()
-    return np.ascontiguousarray(values).tobytes()
+    if not table.schema.equals(schema()) or table.num_rows != found.block.runs or found.block.name != name:
+        raise DamagedError(f"{path} does not hold what it says")
+    return found

@@ -9,9 +9,9 @@ import numpy as np
 
 from caet_opt.errors import InputError
 from caet_opt.simulation import SIGNIFICANCE, at_least, error_interval, mean_interval
-from caet_opt.studies.blocks import Block
-from caet_opt.studies.parquet import require_pyarrow, schema
-from caet_opt.studies.store import Record, Store
+from caet_opt.studies.manifest import Record
+from caet_opt.studies.parquet import DamagedError, StoredBlock, require_pyarrow, schema
+from caet_opt.studies.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,14 +51,15 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     -------
     A row per run, by cell in the order of the manifest and then by run: ``cell`` and its attributes, words among them
     as categoricals, then ``run``, ``stopped``, ``correct`` (missing when the run did not stop), ``answer``, ``rounds``
-    and ``cost``. A damaged file is an `InputError`.
+    and ``cost``. ``version`` is that of caet-opt which computed the runs. A damaged file is an `InputError`, and
+    so is a cell with runs of several versions.
     """
     import pandas as pd
 
     records, tables = stored_runs(folder)
     lengths = [table.num_rows for table in tables]
     frame: dict[str, Any] = {"cell": repeated([record["id"] for record in records], lengths)}
-    for name in (*WORDS, "constant"):
+    for name in (*WORDS, "constant", "version"):
         frame[name] = repeated([record[name] for record in records], lengths)
     for name in NUMBERS:
         frame[name] = np.repeat(
@@ -114,7 +115,7 @@ def varied(summary: "pd.DataFrame") -> list[str]:
 
 def summary_row(record: Record, table: "pa.Table") -> dict[str, Any]:
     """What the runs of one cell say."""
-    row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, "constant", *NUMBERS)}}
+    row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, "constant", *NUMBERS, "version")}}
     row |= {"arms": record["arms"], "asked": record["runs"], "runs": table.num_rows}
     truth = {name: record[name] for name in TRUTH}
     return {**row, **(run_summary(record, table) if table.num_rows else {}), **truth}
@@ -158,25 +159,37 @@ def costly_shares(record: Record, table: "pa.Table") -> list[float]:
 
 
 def stored_runs(folder: str | Path) -> "tuple[list[Record], list[pa.Table]]":
-    """The cells of the manifest, and for each of them its runs in order."""
+    """The cells of the manifest with the version that computed their runs, and for each of them its runs in order."""
     require_pyarrow()
     store = Store(folder)
     records: list[Record] = store.read_manifest()["cells"]
-    parts: dict[str, list[tuple[Block, pa.Table]]] = {record["id"]: [] for record in records}
-    for _, found, table in store.read_blocks():
-        if table is None:
+    parts: dict[str, list[StoredBlock]] = {record["id"]: [] for record in records}
+    for _, found in store.read_blocks():
+        if isinstance(found, DamagedError):
             raise InputError(f"{found}; the same caet-opt sweep computes it again")
-        if isinstance(found, Block) and found.cell in parts:
-            parts[found.cell].append((found, table))
-    return records, [joined(parts[record["id"]]) for record in records]
+        if found.block.cell in parts:
+            parts[found.block.cell].append(found)
+    told = [{**record, "version": one_version(folder, record, parts[record["id"]])} for record in records]
+    return told, [joined(parts[record["id"]]) for record in records]
 
 
-def joined(parts: "Sequence[tuple[Block, pa.Table]]") -> "pa.Table":
+def one_version(folder: str | Path, record: Record, parts: Sequence[StoredBlock]) -> str | None:
+    """The version of caet-opt that computed all runs of a cell; `InputError` when there are several."""
+    found = sorted({part.version for part in parts})
+    if len(found) > 1:
+        raise InputError(
+            f"{folder}: the runs of cell {record['id']} ({record['model']}) are of caet-opt {' and '.join(found)}; "
+            f"the same caet-opt sweep computes them with one version"
+        )
+    return found[0] if found else None
+
+
+def joined(parts: "Sequence[StoredBlock]") -> "pa.Table":
     """The runs of a cell in their order, each once although blocks may overlap."""
     import pyarrow as pa
 
     reached, tables = 0, [schema().empty_table()]
-    for block, table in sorted(parts, key=lambda part: part[0]):
+    for block, _, table in sorted(parts, key=lambda part: part.block):
         end = block.first + block.runs
         if end > reached:
             tables.append(table.slice(max(0, reached - block.first)).replace_schema_metadata(None))

@@ -11,25 +11,34 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from caet_opt import __version__
 from caet_opt.errors import InputError
+from caet_opt.files import UNFINISHED, write_whole
 from caet_opt.simulation import RunRecord
 from caet_opt.studies.blocks import Block
 from caet_opt.studies.cells import Cell
-from caet_opt.studies.parquet import FORMAT, DamagedError, block_bytes, read_block
+from caet_opt.studies.manifest import FORMAT, Record, sealed, unsealed
+from caet_opt.studies.parquet import SUFFIX, DamagedError, StoredBlock, block_bytes, file_name, read_block
 from caet_opt.studies.study import Study
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MANIFEST, BLOCKS, LOCK = "manifest.json", "blocks", "sweep.lock"
 
-#: What a file is called until it is whole.
-UNFINISHED = ".part"
 
-Record = dict[str, Any]
+class Stock(NamedTuple):
+    """What a folder has.
+
+    Attributes
+    ----------
+    whole : the blocks of each cell that are whole, and of this version of caet-opt
+    outdated : the files of each cell that another version computed
+    damaged : the files that are not what was written
+    """
+
+    whole: dict[str, list[Block]]
+    outdated: dict[str, list[Path]]
+    damaged: list[Path]
 
 
 class StoreError(Exception):
@@ -47,18 +56,15 @@ class Store:
         """The manifest; `InputError` where there is none, or none that this version reads."""
         path = self.folder / MANIFEST
         try:
-            found = json.loads(path.read_bytes())
+            return unsealed(path.read_bytes())
         except FileNotFoundError:
             raise InputError(
                 f"{self.folder}: no results here ({MANIFEST} is missing); make them with caet-opt sweep"
             ) from None
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-        except ValueError as error:
-            raise InputError(f"{path}: damaged ({error}); move it away, and the sweep writes it anew") from error
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise InputError(f"{path}: not a manifest of format {FORMAT}; name another folder")
-        return found
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
 
     def begin(self, study: Study, cells: Sequence[Cell]) -> Record:
         """Write the manifest of a study: its cells, then those of earlier studies, and the failures known so far."""
@@ -79,48 +85,43 @@ class Store:
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest."""
-        self.write(self.folder / MANIFEST, json.dumps(manifest, indent=1, allow_nan=False).encode())
+        self.write(self.folder / MANIFEST, sealed(manifest))
 
     def write_block(self, block: Block, records: Sequence[RunRecord]) -> None:
         """Keep a block."""
-        self.write(self.path(block), block_bytes(block, records))
+        content = block_bytes(block, records)
+        self.write(self.blocks / file_name(block, content), content)
 
-    def path(self, block: Block) -> Path:
-        """Where a block is kept."""
-        return self.blocks / f"{block.name}.parquet"
+    def names(self) -> set[str]:
+        """The names of the blocks that have a file."""
+        return {path.stem.partition("-")[0] for path in self.blocks.glob(f"*{SUFFIX}")}
 
     def write(self, path: Path, content: bytes) -> None:
         """A file that is whole or not there, whenever the process or the machine stops, or `StoreError`."""
-        part = path.with_name(f"{path.name}{UNFINISHED}")
         try:
-            with part.open("wb") as sink:
-                sink.write(content)
-                sink.flush()
-                os.fsync(sink.fileno())
-            os.replace(part, path)
+            write_whole(path, content)
         except OSError as error:
             raise StoreError(f"{self.folder}: cannot be written ({error.strerror})") from error
-        finally:
-            part.unlink(missing_ok=True)
 
-    def read_blocks(self) -> "Iterator[tuple[Path, Block, pa.Table] | tuple[Path, DamagedError, None]]":
+    def read_blocks(self) -> Iterator[tuple[Path, StoredBlock | DamagedError]]:
         """Every file of a block with what it holds, or with the damage that it has."""
-        for path in sorted(self.blocks.glob("*.parquet")):
+        for path in sorted(self.blocks.glob(f"*{SUFFIX}")):
             try:
-                yield path, *read_block(path)
+                yield path, read_block(path)
             except DamagedError as damage:
-                yield path, damage, None
+                yield path, damage
 
-    def take_stock(self) -> tuple[dict[str, list[Block]], list[Path]]:
-        """The whole blocks of each cell, and the damaged files."""
-        whole: dict[str, list[Block]] = defaultdict(list)
-        damaged = []
-        for path, found, _ in self.read_blocks():
-            if isinstance(found, Block):
-                whole[found.cell].append(found)
+    def take_stock(self) -> Stock:
+        """What the files hold."""
+        stock = Stock(defaultdict(list), defaultdict(list), [])
+        for path, found in self.read_blocks():
+            if isinstance(found, DamagedError):
+                stock.damaged.append(path)
+            elif found.version != __version__:
+                stock.outdated[found.block.cell].append(path)
             else:
-                damaged.append(path)
-        return whole, damaged
+                stock.whole[found.block.cell].append(found.block)
+        return stock
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
-from math import isfinite, log
+from math import log, prod
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ import numpy as np
 from caet_opt.cli.compare import model_paths
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.processes import check_count
+from caet_opt.simulation import MOST_ROUNDS
 from caet_opt.toml import read_toml
+from caet_opt.tracking.state import is_finite
 
 #: Keys whose value may be a list; the grid is the product of these, of the models and of the deltas.
 GRID = ("threshold", "theta", "constant", "r", "r_prime", "gamma0", "tracking", "costs")
@@ -27,6 +29,12 @@ COUNTS = {"runs": 100, "seed": 0, "max_rounds": 10_000_000, "block": None}
 KEYS = ("title", "models", "task", "deltas", "log_inv_deltas", *GRID, "cost_distribution", *FLAGS, *COUNTS)
 
 RANGE_KEYS, SPACINGS = ("from", "to", "points", "spacing"), ("linear", "log")
+
+#: The most that a study may have: cells, each of which is solved before the first run, files, and runs of a block.
+MOST_CELLS, MOST_BLOCKS, MOST_IN_BLOCK = 100_000, 1_000_000, 1_000_000
+
+#: The most that a whole number of a study may be.
+MOST = {"max_rounds": MOST_ROUNDS, "runs": MOST_BLOCKS * MOST_IN_BLOCK, "block": MOST_IN_BLOCK}
 
 #: Blocks that a cell's runs make unless told otherwise, and the fewest and most runs of such a block.
 BLOCKS, SMALLEST_BLOCK, LARGEST_BLOCK = 40, 20, 1000
@@ -80,7 +88,7 @@ def from_table(table: Mapping[str, Any], path: Path) -> Study:
     check_words(table)
     counts = {name: read_count(table, name, usual) for name, usual in COUNTS.items()}
     runs = counts["runs"]
-    return Study(
+    study = Study(
         name=path.stem,
         title=table.get("title"),
         models=read_paths(table, path.parent),
@@ -95,6 +103,21 @@ def from_table(table: Mapping[str, Any], path: Path) -> Study:
         block=counts["block"] or min(LARGEST_BLOCK, max(SMALLEST_BLOCK, -(-runs // BLOCKS))),
         table=table,
     )
+    check_size(study)
+    return study
+
+
+def check_size(study: Study) -> None:
+    """Raise `InputError` when a study has more cells or blocks than can be kept."""
+    cells = len(study.models) * len(study.levels) * prod(map(len, study.grid.values()))
+    if cells > MOST_CELLS:
+        raise InputError(f"the grid has {cells} cells, and may have {MOST_CELLS}; make several studies of it")
+    blocks = cells * -(-study.runs // study.block)
+    if blocks > MOST_BLOCKS:
+        raise InputError(
+            f"{study.runs} runs of {cells} cells in blocks of {study.block} make {blocks} files, and may make "
+            f"{MOST_BLOCKS}; give a larger block, or fewer runs"
+        )
 
 
 def check_words(table: Mapping[str, Any]) -> None:
@@ -116,7 +139,7 @@ def read_count(table: Mapping[str, Any], name: str, usual: int | None) -> Any:
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise InputError(f"seed must be a whole number, zero or more, got {value!r}")
     elif value is not None:
-        check_count(value, name)
+        check_count(value, name, MOST[name])
     return value
 
 
@@ -166,7 +189,7 @@ def read_range(table: Mapping[str, Any]) -> list[float]:
     for key in RANGE_KEYS[:3]:
         if key not in table:
             raise InputError(f"log_inv_deltas needs {key!r}: write {{from = 2, to = 50, points = 5}}")
-    check_count(table["points"], "points of log_inv_deltas")
+    check_count(table["points"], "points of log_inv_deltas", MOST_CELLS)
     low, high = checked_level(table["from"]), checked_level(table["to"])
     if low > high or (low == high) != (table["points"] == 1):
         raise InputError(f"log_inv_deltas cannot go from {low:g} to {high:g} in {table['points']} points")
@@ -192,7 +215,7 @@ def read_values(key: str, value: Any) -> tuple[Any, ...]:
 
 def check_number(key: str, value: Any) -> None:
     """Raise `InputError` unless the value is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    if not is_finite(value):
         raise InputError(f"{key} must be numbers, got {value!r}")
 
 

@@ -26,7 +26,7 @@ class Progress:
     tell : called once before the first block, and then with every block that is stored or given up
     runs, runs_stored : that the study asks for, and those of them that are stored
     blocks, blocks_stored : that this sweep computes, and those of them that are stored
-    damaged : files that were found damaged, whose runs are computed again
+    damaged, outdated : files that were found damaged, or of another version, whose runs are computed again
     failures : blocks given up by this sweep, as in the manifest
     rounds : expected of a run of each cell
     """
@@ -37,6 +37,7 @@ class Progress:
     blocks: int = 0
     blocks_stored: int = 0
     damaged: int = 0
+    outdated: int = 0
     jobs: Sequence[Job] = ()
     failures: list[Failure] = field(default_factory=list)
     rounds: Mapping[str, float] = field(default_factory=dict)
@@ -46,13 +47,17 @@ def sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine, pro
     """Compute and keep what is missing; the progress says what became of it, whatever ends the sweep."""
     with store.locked():
         manifest = store.begin(study, cells)
-        stored, damaged = store.take_stock()
-        remove(damaged)
+        stock = store.take_stock()
+        stored = stock.whole
+        remove(stock.damaged)
         plan(progress, study, cells, stored)
-        progress.damaged = len(damaged)
+        progress.damaged = len(stock.damaged)
+        progress.outdated = sum(len(stock.outdated[cell.id]) for cell in cells)
         progress.tell(None)
         with closing(engine(progress.jobs)) as outcomes:
             for outcome in outcomes:
+                if outcome.records is not None:
+                    remove(stock.outdated.pop(outcome.block.cell, ()))  # a cell has runs of one version
                 keep(store, outcome, stored, progress)
                 if outcome.records is None:
                     store.write_manifest(manifest | {"failures": failures_left(manifest, progress, stored)})

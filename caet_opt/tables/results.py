@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from caet_opt import __version__
 from caet_opt.cli.formatting import MOST_DIGITS, proportion, significant
 from caet_opt.studies.results import varied
 from caet_opt.tables.columns import (
@@ -166,6 +167,7 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
             partial(shares, "sampling_proportions"),
             r"$u^\star$",
         ),
+        text_column("version", "version", "of caet-opt that computed the runs"),
         text_column(ERROR, "error", "why there is no answer"),
     )
 
@@ -202,7 +204,10 @@ def usual_names(summary: "pd.DataFrame") -> list[str]:
 def notes(summary: "pd.DataFrame") -> tuple[str, ...]:
     """What a reader must know of results that are not complete."""
     missing = int((summary["asked"] - summary["runs"]).clip(lower=0).sum())
-    return (f"{missing} runs are missing; the same sweep computes them.",) if missing else ()
+    first = (f"{missing} runs are missing; the same sweep computes them.",) if missing else ()
+    found = sorted(set(summary["version"].dropna()))
+    unlike = f"The runs are of caet-opt {', '.join(found)}; this is caet-opt {__version__}."
+    return first if found in ([], [__version__]) else (*first, unlike)
 
 
 def conventions(names: Sequence[str]) -> dict[str, Statement]:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -84,4 +84,8 @@ class Threshold(ABC):
 
 def is_number_above(bound: float, value: Any) -> bool:
     """Whether the value is a finite real number above the bound, and not a truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value) and float(value) > bound
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
+    except OverflowError:  # a whole number of more digits than a double holds
+        return False
+    return isfinite(number) and number > bound

@@ -1,6 +1,6 @@
 """Rounds of CAET while its answer does not change, in the subset of Python that numba compiles."""
 
-from math import sqrt
+from math import inf, sqrt
 from typing import NamedTuple
 
 from caet_opt.families.numerics import Array
@@ -10,15 +10,12 @@ from caet_opt.native.interior import CERTIFIED
 from caet_opt.native.records import Given, Integers, Plan
 from caet_opt.thresholds.kernels import threshold_value
 
-#: Why a stretch of rounds ended: the answer is settled, the pattern of pairs or of free arms changed within a round,
-#: an arm's stream is used up, or the given number of rounds is over.
+#: Why a stretch of rounds ended: the answer is settled, the pattern of pairs or of free arms would change in the next
+#: round, an arm's stream is used up, or the given number of rounds is over.
 STOPPED, CHANGED, REFILL, LIMIT = range(4)
 
 #: Where costs come from.
 KNOWN, OBSERVED, GAPS = range(3)
-
-#: Iterations that a round's solve may take.
-SOLVE_LIMIT = 200
 
 
 class Setting(NamedTuple):
@@ -40,6 +37,7 @@ class Setting(NamedTuple):
     slope: float
     tolerance: float
     target: float
+    limit: int
 
 
 class Streams(NamedTuple):
@@ -66,12 +64,13 @@ COUNT, REWARD, SPENT, CUMULATED, TARGET, PROJECTED, MEAN, COST = range(8)
 def track(
     setting: Setting, layout: Layout, plan: Plan, costly: Array, streams: Streams, tally: Tally, warm: bool, rounds: int
 ) -> tuple[int, int]:
-    """Pull, observe, solve and project for up to ``rounds`` rounds; returns why it ended and how many were begun.
+    """Pull, observe, solve and project for up to ``rounds`` rounds; returns why it ended and how many it did.
 
-    When the pattern changes within a round, its observation is in the tally and its target is not.
+    A round in which the pattern changes, or which is not solved, is undone; whoever takes over does it again.
     """
     arms = tally.arms
     room = make_room(arms.shape[1], layout, plan)
+    effort, weights = tally.effort.copy(), tally.weights.copy()
     given = Given(
         setting.family,
         setting.error,
@@ -86,24 +85,28 @@ def track(
         arm = next_arm(setting, arms)
         if streams.cursor[arm] >= streams.rewards.shape[1]:
             return REFILL, done
+        spent, reward, total = arms[SPENT, arm], arms[REWARD, arm], tally.total[0]
         absorb(streams, tally, arm)
         if not same_pattern(setting, layout, costly, arms):
-            return CHANGED, done + 1
+            give_back(streams, tally, arm, spent, reward, total)
+            return CHANGED, done
         status, _, _, lower, upper = solve_in_room(
             given,
             layout,
             plan,
-            tally.effort,
-            tally.weights,
+            effort,
+            weights,
             warm,
             setting.tolerance,
             setting.target,
-            SOLVE_LIMIT,
+            setting.limit,
             room,
         )
-        if status != CERTIFIED or upper - lower > setting.tolerance * upper:
-            return CHANGED, done + 1
+        if status != CERTIFIED or upper - lower > setting.tolerance * upper or not 0.0 < total_effort(effort) < inf:
+            give_back(streams, tally, arm, spent, reward, total)
+            return CHANGED, done
         warm = True
+        tally.effort[:], tally.weights[:] = effort, weights
         retarget(setting, layout, tally)
         if settled(setting, layout.pairs, arms):
             return STOPPED, done + 1
@@ -115,6 +118,14 @@ def total_count(arms: Array) -> float:
     total = 0.0
     for a in range(arms.shape[1]):
         total += arms[COUNT, a]
+    return total
+
+
+def total_effort(effort: Array) -> float:
+    """The effort on all arms; what is not a positive number is nothing to take shares of."""
+    total = 0.0
+    for a in range(effort.size):
+        total += effort[a]
     return total
 
 
@@ -148,6 +159,13 @@ def absorb(streams: Streams, tally: Tally, arm: int) -> None:
     arms[SPENT, arm] += paid
     tally.total[0] += paid
     arms[MEAN, arm] = arms[REWARD, arm] / arms[COUNT, arm]
+
+
+def give_back(streams: Streams, tally: Tally, arm: int, spent: float, reward: float, total: float) -> None:
+    """Undo `absorb`, given the sums before it."""
+    streams.cursor[arm] -= 1
+    tally.arms[COUNT, arm] -= 1.0
+    tally.arms[SPENT, arm], tally.arms[REWARD, arm], tally.total[0] = spent, reward, total
 
 
 def same_pattern(setting: Setting, layout: Layout, costly: Array, arms: Array) -> bool:
@@ -217,14 +235,18 @@ def project_into(target: Array, floor: float, projected: Array) -> None:
 
 
 def settled(setting: Setting, pairs: Integers, arms: Array) -> bool:
-    """Whether ``Z_ab = N_a d(mu_a, m) + N_b d(mu_b, m)`` exceeds its threshold for every pair."""
+    """Whether ``Z_ab = N_a d(mu_a, m) + N_b d(mu_b, m)`` exceeds its threshold for every pair.
+
+    Rounds as `caet_opt.tracking.caet.Caet` does, operation by operation, so that both stop in the same round.
+    """
     now = total_count(arms)
     for p in range(pairs.shape[1]):
         a, b = pairs[0, p], pairs[1, p]
         wa, wb = arms[COUNT, a] / setting.dispersions[a], arms[COUNT, b] / setting.dispersions[b]
         ua, ub = wa / (wa + wb), wb / (wa + wb)
-        evidence = wa * mixture_divergence(setting.family, arms[MEAN, a], arms[MEAN, b], ua, ub, 0.0, 0.0)
-        evidence += wb * mixture_divergence(setting.family, arms[MEAN, b], arms[MEAN, a], ub, ua, 0.0, 0.0)
+        da = mixture_divergence(setting.family, arms[MEAN, a], arms[MEAN, b], ua, ub, 0.0, 0.0)
+        db = mixture_divergence(setting.family, arms[MEAN, b], arms[MEAN, a], ub, ua, 0.0, 0.0)
+        evidence = wa * da + wb * db
         pulls_a, pulls_b = int(arms[COUNT, a]), int(arms[COUNT, b])
         need = threshold_value(setting.threshold, int(now), pulls_a, pulls_b, setting.level, setting.slope)
         if not evidence > need:

@@ -21,8 +21,10 @@ from caet_opt.tracking.streams import ArmStreams
 LOOP: Sources = (
     threshold_value,
     kernel.total_count,
+    kernel.total_effort,
     kernel.next_arm,
     kernel.absorb,
+    kernel.give_back,
     kernel.same_pattern,
     kernel.project_into,
     kernel.retarget,
@@ -37,8 +39,16 @@ def compiled_loop() -> Kernel:
     return compile_functions(LOOP, compiled_kernel())
 
 
+def ready(caet: Caet) -> None:
+    """Have the native solver compiled before the first solve: interpreted, it takes another way to the same optimum and
+    ends some ulps away, so that a run would depend on what its process did before."""
+    if caet.profile.backend == "native" and type(caet.family) in FAMILY_CODES:
+        compiled_kernel()
+
+
 def run_reference(caet: Caet, streams: ArmStreams, rounds: int) -> bool:
     """Up to ``rounds`` rounds in Python, the target by the solver that the object was given; True when it stopped."""
+    ready(caet)
     for _ in range(rounds):
         if caet.stopped:
             return True
@@ -49,6 +59,7 @@ def run_reference(caet: Caet, streams: ArmStreams, rounds: int) -> bool:
 
 def run_compiled(caet: Caet, streams: ArmStreams, rounds: int) -> bool:
     """Up to ``rounds`` rounds, compiled as long as the answer and the free arms stay the same; True when it stopped."""
+    ready(caet)
     setting = loop_setting(caet)
     end = caet.state.round + rounds
     while caet.state.round < end and not caet.stopped:
@@ -59,7 +70,7 @@ def run_compiled(caet: Caet, streams: ArmStreams, rounds: int) -> bool:
 
 
 def stretch(caet: Caet, streams: ArmStreams, setting: kernel.Setting, rounds: int) -> bool:
-    """Compiled rounds from the present state; False when its pattern has none."""
+    """Compiled rounds from the present state; False when the next round is for the object to do."""
     pattern = caet.pattern()
     shape = None if pattern is None else cached_program("native layout", pattern, lay_out)
     if pattern is None or shape is None:
@@ -72,11 +83,12 @@ def stretch(caet: Caet, streams: ArmStreams, setting: kernel.Setting, rounds: in
     if not track.signatures:
         with announced("the simulation"):
             track(*arguments, 0)
-    reason, begun = track(*arguments, rounds)
-    store(caet, tally, begun, complete=reason != kernel.CHANGED)
+    reason, done = track(*arguments, rounds)
+    if done > 0:
+        store(caet, tally, done)
     if reason == kernel.REFILL:
         streams.refill_used()
-    return bool(begun > 0 or reason == kernel.REFILL)
+    return bool(reason != kernel.CHANGED)
 
 
 def loop_setting(caet: Caet) -> kernel.Setting:
@@ -104,6 +116,7 @@ def loop_setting(caet: Caet) -> kernel.Setting:
         slope=threshold.slope,
         tolerance=TARGET_TOLERANCE,
         target=SOLVE_TARGET,
+        limit=caet.profile.max_iterations,
     )
 
 
@@ -119,15 +132,15 @@ def load(caet: Caet, pairs: int) -> tuple[kernel.Tally, bool]:
     return kernel.Tally(arms, effort, weights, np.array([state.total_cost])), start is not None
 
 
-def store(caet: Caet, tally: kernel.Tally, begun: int, complete: bool) -> None:
-    """Put the compiled loop's tally back; a round that it left without a target gets it from the object."""
+def store(caet: Caet, tally: kernel.Tally, done: int) -> None:
+    """Put the compiled loop's tally back, after so many rounds."""
     rows = tally.arms
     state = State(
-        caet.state.round + begun,
+        caet.state.round + done,
         tuple(int(count) for count in rows[kernel.COUNT]),
         tuple(rows[kernel.REWARD].tolist()),
         tuple(rows[kernel.SPENT].tolist()),
         tuple(rows[kernel.CUMULATED].tolist()),
         float(tally.total[0]),
     )
-    caet.continue_from(state, complete)
+    caet.go_on(state, rows[kernel.TARGET].copy(), tally.effort, tally.weights)

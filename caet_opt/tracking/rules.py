@@ -33,6 +33,16 @@ def tied_target(pairs: Sequence[Pair], means: Array, costs: Array) -> Array:
     return target
 
 
+def proportions(effort: Array, costs: Array) -> Array:
+    """u*: the shares of the costly arms in their effort; zeros where there is none.
+
+    The sum is taken from the first arm to the last, as the compiled loop takes it, where numpy sums in pairs.
+    """
+    spent = np.where(costs > 0, effort, 0.0)
+    total = float(np.add.accumulate(spent)[-1])
+    return spent / total if total > 0 else spent
+
+
 def shared_target(proportions: Array, costs: Array, support: Sequence[int], alpha: float) -> Array:
     """``u_alpha``: alpha spread over the free arms of the support, (1 - alpha) u* on the costly ones (rule 4)."""
     free = [arm for arm in support if costs[arm] == 0]

@@ -2,13 +2,23 @@
 
 import json
 from dataclasses import asdict, dataclass, fields
-from math import isfinite
+from math import fsum, isclose
+from sys import float_info
 from typing import Any
 
 import numpy as np
 
 from caet_opt.errors import InputError
 from caet_opt.families.numerics import Array
+
+#: Parts that have an entry for every arm.
+VECTORS = ("counts", "reward_sums", "cost_sums", "cumulated_target")
+
+#: Counts are exact as doubles up to here.
+LARGEST_COUNT = 2**53
+
+#: What the sums of a long run may be off by, relatively.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -48,25 +58,49 @@ class State:
         """The state back from JSON; `InputError` when it is not one."""
         try:
             record = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, TypeError, RecursionError) as error:  # no JSON, no text, or brackets without end
             raise InputError(f"not a saved state: {error}") from error
         names = {entry.name for entry in fields(cls)}
         if not isinstance(record, dict) or set(record) != names:
             raise InputError(f"a saved state has the keys {', '.join(sorted(names))}")
-        parts: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in record.items()}
-        state = cls(**parts)
-        state.check()
-        return state
+        for name in VECTORS:
+            if not isinstance(record[name], list):
+                raise InputError(f"{name} of a saved state must be a list with a number for every arm")
+        parts: dict[str, Any] = {name: tuple(part) if name in VECTORS else part for name, part in record.items()}
+        cls(**parts).check()
+        for name in ("reward_sums", "cost_sums", "cumulated_target"):
+            parts[name] = tuple(map(float, parts[name]))
+        return cls(**{**parts, "total_cost": float(parts["total_cost"])})
 
     def check(self) -> None:
-        """Raise `InputError` unless the parts fit together."""
-        parts: list[tuple[Any, ...]] = [self.counts, self.reward_sums, self.cost_sums, self.cumulated_target]
-        if len({len(part) for part in parts}) != 1:
+        """Raise `InputError` unless every part is of its kind and the parts fit together."""
+        lengths = {len(getattr(self, name)) for name in VECTORS}
+        if len(lengths) != 1 or lengths == {0}:
             raise InputError("a saved state needs one count, reward sum, cost sum and target for every arm")
-        if sum(self.counts) != self.round or min(self.counts) < 0:
+        if not all(map(is_count, (self.round, *self.counts))):
+            raise InputError("round and counts of a saved state must be whole numbers, zero or more")
+        if sum(self.counts) != self.round:
             raise InputError(f"a saved state at round {self.round} needs counts that sum to it, got {self.counts}")
-        if not all(isinstance(value, int | float) and isfinite(value) for part in parts for value in part):
+        if not all(map(is_finite, (*self.reward_sums, *self.cost_sums, *self.cumulated_target, self.total_cost))):
             raise InputError("a saved state holds finite numbers only")
+        if min((*self.cost_sums, *self.cumulated_target)) < 0:
+            raise InputError("costs and targets of a saved state must be zero or more")
+        for name, found, sum_ in (
+            ("total_cost", self.total_cost, fsum(self.cost_sums)),
+            ("the sum of cumulated_target", fsum(self.cumulated_target), self.round + 1.0),
+        ):
+            if not isclose(found, sum_, rel_tol=ROUNDING, abs_tol=0.0):
+                raise InputError(f"{name} of a saved state at round {self.round} must be {sum_:g}, got {found:g}")
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number, zero or more, that a double holds."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a value is a number that a double holds."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max
 
 
 def averages(sums: tuple[float, ...], counts: tuple[int, ...]) -> Array:

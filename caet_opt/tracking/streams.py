@@ -27,30 +27,36 @@ COST_DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, float, int], Array]
 class ArmStreams:
     """Rewards and costs of every arm of a model, from one seed."""
 
-    def __init__(self, model: BanditModel, seed: np.random.SeedSequence, cost_distribution: str = "constant") -> None:
+    def __init__(
+        self,
+        model: BanditModel,
+        seed: np.random.SeedSequence,
+        cost_distribution: str = "constant",
+        block: int = BLOCK,
+    ) -> None:
         arms = len(model.means)
-        self.model = model
+        self.model, self.block = model, block
         self._generators = [np.random.default_rng(child) for child in seed.spawn(arms)]
         self._cost_generators = [np.random.default_rng(child) for child in seed.spawn(arms)]
         self._draw_costs = COST_DISTRIBUTIONS[cost_distribution]
-        self.buffers = Streams(np.zeros((arms, BLOCK)), np.zeros((arms, BLOCK)), np.zeros(arms, dtype=np.int64))
+        self.buffers = Streams(np.zeros((arms, block)), np.zeros((arms, block)), np.zeros(arms, dtype=np.int64))
         for arm in range(arms):
             self.refill(arm)
 
     def refill(self, arm: int) -> None:
         """Draw the arm's next block."""
-        self.buffers.rewards[arm] = self.model.sample(self._generators[arm], arm, BLOCK)
-        self.buffers.spending[arm] = self._draw_costs(self._cost_generators[arm], self.model.costs[arm], BLOCK)
+        self.buffers.rewards[arm] = self.model.sample(self._generators[arm], arm, self.block)
+        self.buffers.spending[arm] = self._draw_costs(self._cost_generators[arm], self.model.costs[arm], self.block)
         self.buffers.cursor[arm] = 0
 
     def refill_used(self) -> None:
         """Draw a new block for every arm whose last one is used up."""
-        for arm in np.flatnonzero(self.buffers.cursor >= BLOCK):
+        for arm in np.flatnonzero(self.buffers.cursor >= self.block):
             self.refill(int(arm))
 
     def draw(self, arm: int) -> tuple[float, float]:
         """The arm's next reward and cost."""
-        if self.buffers.cursor[arm] >= BLOCK:
+        if self.buffers.cursor[arm] >= self.block:
             self.refill(arm)
         position = self.buffers.cursor[arm]
         self.buffers.cursor[arm] += 1

@@ -1,0 +1,123 @@
+"""The compiled loop against the reference loop: python analysis/two_loops.py [--runs N] [--first N] [--discrete]
+
+Short random runs over families, tasks, sources of costs, tracking rules, thresholds and deltas, each by both loops.
+Whole states are compared, bit for bit: counts, sums, the cumulated target and the cost. Prints every run that differs,
+which is status 1.
+"""
+
+import argparse
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from instances import FAMILIES, TASKS, ordinary_instance
+
+from caet_opt.model import BanditModel
+from caet_opt.tasks import Task
+from caet_opt.thresholds import THRESHOLDS, make_threshold
+from caet_opt.tracking.caet import Caet
+from caet_opt.tracking.loops import run_compiled, run_reference
+from caet_opt.tracking.parameters import Parameters
+from caet_opt.tracking.state import State
+from caet_opt.tracking.streams import BLOCK, ArmStreams
+
+#: Families whose empirical means tie, so that answers change often and arms tie in their lag.
+DISCRETE = ("bernoulli", "poisson", "geometric")
+
+#: Fields of a state, in the order in which a difference is told.
+FIELDS = ("round", "counts", "reward_sums", "cost_sums", "total_cost", "cumulated_target")
+
+
+class Case(NamedTuple):
+    """A run: what is simulated, with which parameters, and in stretches of how many rounds."""
+
+    number: int
+    model: BanditModel
+    task: Task
+    parameters: Parameters
+    threshold: str
+    cost_distribution: str
+    block: int
+    stretches: tuple[int, ...]
+
+    def __str__(self) -> str:
+        given = self.parameters
+        return (
+            f"run {self.number}: {self.model.family}, {self.task}, {given.tracking}-tracking, {given.costs} costs, "
+            f"{self.threshold}, log(1/delta) = {given.log_inv_delta:g}, {sum(self.stretches)} rounds"
+        )
+
+
+def draw_case(number: int, discrete: bool = False) -> Case:
+    """Run ``number``, drawn from this number alone; with ``discrete`` of families whose means tie, by D-tracking."""
+    rng = np.random.default_rng([9, number])
+
+    def pick(*values: object) -> str:
+        return str(values[rng.integers(len(values))])
+
+    family, task, source = pick(*(DISCRETE if discrete else FAMILIES)), pick(*TASKS), pick("known", "observed", "gaps")
+    model, posed = ordinary_instance(rng, family, task, int(pick(3, 3, 4, 5, 9)))
+    if source == "gaps":
+        model = BanditModel(model.family, model.means, "gaps")
+    level, tracking = float(pick(1, 3, 10, 30)), "d" if discrete else pick("c", "d")
+    return Case(
+        number,
+        model,
+        posed,
+        Parameters(level, tracking=tracking, costs=source),  # type: ignore[arg-type]
+        pick(*THRESHOLDS),
+        pick("constant", "exponential", "uniform") if source == "observed" else "constant",
+        int(pick(BLOCK, 8)),
+        tuple(rng.integers(1, 100, 2).tolist()),
+    )
+
+
+def follow(case: Case, compiled: bool) -> tuple[State, bool]:
+    """The state at the end of a run, and whether it stopped."""
+    model, level, arms = case.model, case.parameters.log_inv_delta, len(case.model.means)
+    threshold = make_threshold(case.threshold, model.family, arms, level)
+    costs = model.costs if case.parameters.costs == "known" else None
+    caet = Caet(case.task, model.family, arms, case.parameters, threshold, costs=costs)
+    streams = ArmStreams(model, np.random.SeedSequence(case.number), case.cost_distribution, case.block)
+    loop, stopped = run_compiled if compiled else run_reference, False
+    for rounds in case.stretches:
+        stopped = loop(caet, streams, rounds)
+    return caet.state, stopped
+
+
+def difference(case: Case) -> str | None:
+    """What differs first between the two loops; None when nothing does."""
+    (one, one_stopped), (two, two_stopped) = follow(case, compiled=True), follow(case, compiled=False)
+    for name in FIELDS:
+        found, expected = getattr(one, name), getattr(two, name)
+        if found != expected:
+            return f"{name} {found!r}, not {expected!r}"
+    return None if one_stopped == two_stopped else f"stopped {one_stopped}, not {two_stopped}"
+
+
+def differences(numbers: range, discrete: bool = False) -> Iterator[str]:
+    """The runs of these numbers in which the loops differ, with what differs."""
+    for number in numbers:
+        case = draw_case(number, discrete)
+        found = difference(case)
+        if found is not None:
+            yield f"{case}: {found}"
+
+
+def main() -> int:
+    """Compare, print what differs."""
+    parser = argparse.ArgumentParser(description="The compiled loop against the reference loop.")
+    parser.add_argument("--runs", type=int, default=10_000, metavar="N")
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first run (0)")
+    parser.add_argument("--discrete", action="store_true", help="families whose means tie, by D-tracking")
+    arguments = parser.parse_args()
+    unlike = 0
+    for line in differences(range(arguments.first, arguments.first + arguments.runs), arguments.discrete):
+        print(line, flush=True)
+        unlike += 1
+    print(f"{arguments.runs} runs, {unlike} differ")
+    return 1 if unlike else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
