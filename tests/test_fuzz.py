@@ -239,6 +239,10 @@ def test_spoilt_words(number, files, capsys):
 #: Sizes from the least to the largest doubles, for numbers that are valid and hard.
 EXTREMES = ("0", "4e-324", "1e-300", "1e-155", "1e-90", "1e-12", "0.5", "1", "2", "1e10", "1e90", "1e154", "1e300")
 NEAR = ("1", "1.0000000000000002", "0.9999999999999999", "0.99999999999999999999", "1e-17", "0.5000000000000001")
+EXTREME_FAMILIES = (
+    *("gaussian", "bernoulli", "poisson", "exponential", "geometric"),
+    *("gaussian:1e300", "gaussian:4e-324", "gamma:1e300", "gamma:1e-300"),
+)
 EXTREME_COMMANDS = (
     *("solve {} --delta 0.1", "solve {} --json", "solve {} --solver clarabel", "solve {} --solver ipopt"),
     *("solve {} --digits 12", "solve {} --cross-check", "curve {} --sweep mean:0 --from 0 --to 1 --points 3 --json"),
@@ -252,10 +256,8 @@ EXTREME_COMMANDS = (
 def test_extreme_numbers(number, capsys):
     dice = random.Random(f"number {number}")
     arms = dice.choice([2, 3, 4])
-    family = dice.choice(
-        ["gaussian", "bernoulli", "poisson", "exponential", "geometric", "gaussian:1e300", "gamma:1e-300"]
-        + ["gamma:1e300", "gaussian:4e-324", f"gaussian:{','.join(dice.choices(EXTREMES[1:], k=arms))}"]
-    )
+    variances = f"gaussian:{','.join(dice.choices(EXTREMES[1:], k=arms))}"
+    family = dice.choice([*EXTREME_FAMILIES, variances])
     means = dice.choices(dice.choice([EXTREMES, NEAR, [*EXTREMES, *NEAR]]), k=arms)
     costs = dice.choices(EXTREMES, k=arms) if dice.randrange(3) else ["gaps"]
     task = dice.choice(["best-arm", "ranking", "top-arms:1", "control:0", "comparisons:0-1"])
