@@ -95,7 +95,8 @@ class Experiment:
             raise InputError(f"{distribution} costs must be observed; costs from {source!r} are constant")
         if distribution == "bernoulli" and max(self.model.costs) > 1:
             raise InputError(f"bernoulli costs are 0 or 1, with mean at most 1, got {max(self.model.costs):g}")
-        if source == "gaps" and self.model.costs != gaps(self.model.means):
+        rule, given = self.model.cost_rule, self.model.costs
+        if source == "gaps" and rule != "gaps" and given != gaps(self.model.means):
             raise InputError("gaps as the source of costs need a model whose costs are 'gaps'")
         if max(self.model.costs) > LARGEST_COST:
             raise InputError(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from decimal import Decimal
 from math import log
 
 import numpy as np
@@ -35,6 +36,7 @@ def experiment(family, means, costs, task, log_inv_delta, source="known", thresh
     return Experiment(model, parse_task(task), Parameters(log_inv_delta, costs=source), threshold, **options)
 
 
+GAPS = BanditModel(parse_family("gaussian"), [Decimal("1.4"), Decimal("0.8")], "gaps")
 PAPER = experiment("gaussian", [3, 4, 2], "gaps", "ranking", 10, "gaps", "deviational", theta=1.2, constant=1.0)
 BERNOULLI = experiment("bernoulli", [0.8, 0.5, 0.3], [1, 2, 1], "best-arm", 3, threshold="informational")
 FREE = experiment("gaussian", [3, 2, 1, 0], [0, 1, 0, 2], "ranking", 5)
@@ -202,6 +204,11 @@ def test_the_t_interval():
 def test_an_impossible_experiment_is_refused(change, words):
     with pytest.raises(InputError, match=words):
         replace(BERNOULLI, **change)
+
+
+def test_gaps_of_decimals_are_gaps():
+    assert GAPS.costs == (0.0, 0.6)
+    assert Experiment(GAPS, BestArm(), Parameters(3, costs="gaps")).parameters.costs == "gaps"
 
 
 def test_theta_beyond_the_theory_can_be_asked_for():
@@ -410,7 +417,7 @@ def test_control_c_ends_the_workers(tmp_path):
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    wait_until(lambda: len(children(process.pid)) == 2, 300)  # as soon as everything is compiled
+    wait_until(lambda: len(children(process.pid)) == 2, seconds=300)
     assert rows.read_text() == "old"
     time.sleep(1.5)
     os.killpg(process.pid, signal.SIGINT)

@@ -134,6 +134,15 @@ def test_a_damaged_file_is_noticed_and_computed_again(study, undisturbed, capsys
     assert contents(undisturbed) == before
 
 
+def test_a_folder_in_place_of_a_file_is_told(study, undisturbed, capsys):
+    path = next((undisturbed / "blocks").iterdir())
+    path.unlink()
+    path.mkdir()
+    _, err = swept(capsys, study, undisturbed, status=1)
+    assert f"{path}: cannot be removed" in err
+    assert len(err.splitlines()) == 1
+
+
 # what goes wrong
 
 

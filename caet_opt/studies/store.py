@@ -169,9 +169,12 @@ def holder(text: str) -> str:
 
 
 def remove(paths: Iterable[Path]) -> None:
-    """Delete files."""
+    """Delete files, or `StoreError`."""
     for path in paths:
-        path.unlink(missing_ok=True)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be removed ({error.strerror})") from error
 
 
 def versions() -> dict[str, str]:
