@@ -41,6 +41,17 @@ FILES = {
     "profile-none.toml": b"tolerance = 1e-9\n",
     "profile-limit.toml": b'backend = "clarabel"\nmax_iterations = 0\n',
     "profile-option.toml": b'backend = "clarabel"\n[options]\ntol_gapp = 1e-9\n',
+    "profile-range.toml": b'backend = "clarabel"\n[options]\nmax_iter = -1\n',
+    "profile-word.toml": b'backend = "clarabel"\n[options]\ndirect_solve_method = "x"\n',
+    "profile-cvxpy.toml": b'backend = "clarabel"\n[options]\nrequires_grad = true\n',
+    "profile-ipopt.toml": b'backend = "ipopt"\n[options]\ntol = -1.0\n',
+    "profile-native.toml": b'backend = "native"\n[options]\ntol = 1e-9\n',
+    "profile-fallback.toml": b'backend = "clarabel"\nfallback = []\n',
+    "profile-huge.toml": b'backend = "clarabel"\nmax_iterations = 99999999999\n',
+    "profile-time.toml": b'backend = "clarabel"\ntime_limit = 1' + 400 * b"0" + b"\n",
+    "nothing.toml": b'family = "gaussian"\nmeans = [3, 4]\ncosts = [1, 1]\nanswers = [[]]\n',
+    "wide.toml": f'family = "gaussian"\nmeans = {list(range(2000))}\ncosts = {[1] * 2000}\n'.encode()
+    + b'task = "top-arms:1000"\n',
 }
 
 
@@ -80,6 +91,9 @@ ROWS = [
     (flags(family="gaussian:1,2"), "2 variances for 3 arms; give one, or one per arm"),
     (flags(family="gaussian:0"), "variances must be positive and finite, got 0"),
     (flags(family="gaussian:x"), "variances must be numbers separated by commas, got 'x'"),
+    (flags(family="gaussian:sNaN"), "variances must be numbers"),
+    (flags(family="gamma:sNaN"), "the shape of a gamma family must be numbers"),
+    (flags(family="gamma:1e-320"), "the inverse of the shape of a gamma family must be positive and finite"),
     # tasks
     (flags(task="rankng"), "unknown task 'rankng'; did you mean 'ranking'?"),
     (flags(task="ranking:2"), "task 'ranking' takes no parameter"),
@@ -138,6 +152,25 @@ ROWS = [
     (flags(more="--solver {profile-none.toml}"), "a solver profile needs the key 'backend'"),
     (flags(more="--solver {profile-limit.toml}"), "max_iterations must be a positive whole number, got 0"),
     (flags(more="--solver {profile-option.toml}"), "tol_gapp"),
+    (flags(more="--solver {profile-range.toml}"), "Clarabel does not take the option max_iter = -1"),
+    (flags(more="--solver {profile-word.toml}"), 'Bad value for field "direct_solve_method"'),
+    (flags(more="--solver {profile-cvxpy.toml}"), "Clarabel: unknown option 'requires_grad'"),
+    (flags(more="--solver {profile-native.toml}"), "solver 'native' has no options of its own, got 'tol'"),
+    (flags(more="--solver {profile-fallback.toml}"), "unknown solver '[]'"),
+    (flags(more="--solver {profile-huge.toml}"), "max_iterations must be at most 1000000000, got 99999999999"),
+    (flags(more="--solver {profile-time.toml}"), "time_limit must be a positive number"),
+    # sizes
+    ("solve {wide.toml}", "the task has 1000000 pairs of arms to compare; up to 250000 are solved in reasonable time"),
+    ("solve {nothing.toml}", "the answers of the custom task compare no arms"),
+    ("simulate {good.toml} --delta 0.1 --workers 99999", "--workers: must be at most"),
+    ("table {good.toml} --workers 99999", "one per core is enough"),
+    ("verify --workers 99999", "one per core is enough"),
+    ("sweep {good.toml} --workers 99999", "one per core is enough"),
+    ("reproduce regret --workers 99999", "one per core is enough"),
+    ("simulate {good.toml} --delta 0.1 --runs 9999999999", "--runs: must be at most 1000000000, got 9999999999"),
+    # output files
+    ("simulate {good.toml} --delta 0.1 --csv {folder}", "--csv"),
+    ("compare {good.toml} --solvers native --csv nowhere/rows.csv", "cannot be written (No such file or directory)"),
     # proven digits and certificates
     (flags(more="--digits 0"), "--digits: must be a positive whole number, got '0'"),
     (flags(more="--digits many"), "--digits: must be a positive whole number, got 'many'"),
@@ -230,6 +263,31 @@ def test_bad_input_of_the_real_program(line, fragment, folder):
         [sys.executable, "-m", "caet_opt", *words(line, folder)], capture_output=True, text=True, check=False
     )
     check_refusal(done.returncode, done.stdout, done.stderr, fragment)
+
+
+def test_the_options_of_ipopt(folder, capfd):
+    status = main(words(flags(more="--solver {profile-ipopt.toml}"), folder))
+    check_refusal(status, *capfd.readouterr(), "Ipopt does not take the option tol = -1.0")
+
+
+@pytest.mark.parametrize("solver", ["native", "clarabel"])
+@pytest.mark.parametrize(
+    ("family", "means", "costs"),
+    [
+        ("bernoulli", "1,0.5", "1e-10,1e10"),
+        ("gaussian", "1e90,2e90,3e90", "1,1,1"),
+        ("gaussian", "1e-85,2e-85,3e-85", "1,1,1"),
+        ("gaussian:1e300", "1,2", "1e300,1"),
+    ],
+)
+def test_numbers_that_leave_double_precision_are_one_line(family, means, costs, solver, folder):
+    line = f"solve --family {family} --means {means} --costs {costs} --task best-arm --solver {solver}"
+    done = subprocess.run(
+        [sys.executable, "-m", "caet_opt", *line.split()], capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 1, 2)
+    assert done.stderr.count("\n") == (done.returncode != 0)
+    assert all(text.startswith("caet-opt: error: ") for text in done.stderr.splitlines())
 
 
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch, capsys):

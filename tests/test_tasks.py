@@ -1,10 +1,11 @@
 """Answers, pairs and supports of every task, and the check of custom tasks against Definition 1."""
 
-from itertools import permutations
+from itertools import combinations, pairwise, permutations
+from time import perf_counter
 
 import pytest
 
-from caet_opt import Custom, InputError, parse_task
+from caet_opt import BestArm, Custom, InputError, Ranking, TopArms, parse_task
 
 MEANS = (0.2, 0.9, 0.5, 0.7)
 
@@ -76,3 +77,52 @@ def test_ties_are_broken_by_the_lower_number():
     assert parse_task("best-arm").answer([0.5, 0.5, 0.1]) == 0
     assert parse_task("ranking").answer([0.1, 0.5, 0.5]) == (1, 2, 0)
     assert parse_task("comparisons:1-0").answer([0.5, 0.5]) == ((1, 0),)
+
+
+def test_hundreds_of_answers_are_checked_in_a_moment():
+    best = [[(arm, other) for other in range(400) if other != arm] for arm in range(400)]
+    start = perf_counter()
+    assert len(Custom(best).answers) == 400
+    assert len(Custom([list(pairwise(order)) for order in permutations(range(6))]).answers) == 720
+    assert perf_counter() - start < 20
+
+
+def test_an_overlap_among_many_answers_is_found():
+    best = [[(arm, other) for other in range(40) if other != arm] for arm in range(40)]
+    with pytest.raises(InputError, match="is covered by answers 39 and 40"):
+        Custom([*best, [(39, other) for other in range(39)]])
+    orders = [list(pairwise(order)) for order in permutations(range(5))]
+    with pytest.raises(InputError, match="the order 4 > 3 > 2 > 1 > 0 is covered by answers 119 and 120"):
+        Custom([*orders, [(4, 3), (3, 2), (2, 1), (1, 0), (4, 0)]])
+    with pytest.raises(InputError, match="no answer covers the order 4 > 3 > 2 > 1 > 0"):
+        Custom(orders[:-1])
+
+
+def roundabout(count):
+    """Answers without a pair and its reverse: each two of them hold together only if u > a > v > b > u."""
+    answers = [[] for _ in range(count)]
+    for number, (i, j) in enumerate(combinations(range(count), 2)):
+        u, a, v, b = range(4 * number, 4 * number + 4)
+        answers[i] += [(u, a), (a, v)]
+        answers[j] += [(v, b), (b, u)]
+    return answers
+
+
+def test_answers_that_contradict_each_other_in_a_roundabout_way():
+    assert len(Custom(roundabout(20)).answers) == 20
+    start = perf_counter()
+    with pytest.raises(InputError, match="too large to be checked"):
+        Custom(roundabout(70))
+    assert perf_counter() - start < 20
+
+
+def test_answers_that_are_too_long_together_are_refused_at_once():
+    with pytest.raises(InputError, match="list 320000 pairs; up to 250000 are checked"):
+        Custom([[(0, arm) for arm in range(1, 9)]] * 40000)
+
+
+def test_more_pairs_than_can_be_solved_are_refused_at_once():
+    TopArms(500).check(1000)
+    for task, arms in ((TopArms(1000), 2000), (TopArms(501), 1001), (BestArm(), 250_002), (Ranking(), 10**9)):
+        with pytest.raises(InputError, match="up to 250000 are solved in reasonable time"):
+            task.check(arms)

@@ -317,7 +317,7 @@ def test_mistakes_in_a_users_file(user, capsys, text, message):
         (["--instances", "0"], "--instances must be 1 or more, got 0"),
         (["--slow", "-1"], "--slow must be 0 or more, got -1"),
         (["--digits", "0"], "--digits must be 1 or more, got 0"),
-        (["--seed", "x"], "must be a whole number, got 'x'"),
+        (["--seed", "x"], "must be a whole number, zero or more, got 'x'"),
         (["--solvers", "mosek"], "unknown solver 'mosek'"),
     ],
 )

@@ -16,7 +16,7 @@ from caet_opt.tasks.base import MOST_PAIRS, Pair, Task, check_arms_exist, descen
 ENUMERATION_LIMIT = 8
 
 #: Largest number of pairs in the unions of answers that are searched for a cycle (about a second).
-MOST_SEARCHED = 500_000
+MOST_SEARCHED = 200_000
 
 
 class Custom(Task):

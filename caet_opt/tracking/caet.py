@@ -308,7 +308,8 @@ class Caet:
         Scalar by scalar, by the divergence that the compiled loop has, so that both stop in the same round.
         """
         code, divergence = scalar_divergence(type(self.family))
-        weight, found = (np.array(state.counts) / self.family.dispersions(self.arms)).tolist(), []
+        with np.errstate(over="ignore"):  # as in compiled code: evidence that is not a number stops no run
+            weight, found = (np.array(state.counts) / self.family.dispersions(self.arms)).tolist(), []
         for a, b in pairs:
             wa, wb, x, y = weight[a], weight[b], float(means[a]), float(means[b])
             ua, ub = wa / (wa + wb), wb / (wa + wb)
