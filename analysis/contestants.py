@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from caet_opt import BanditModel, Profile, SolverError, Task, characteristic_time, parse_family, parse_task
-from caet_opt.backends import BACKENDS, Point
-from caet_opt.backends.native import instance_data
-from caet_opt.families.numerics import Array
-from caet_opt.native.compiled import Kernel, compiled_kernel
-from caet_opt.native.elimination import plan_elimination
-from caet_opt.native.interior import CERTIFIED
-from caet_opt.native.records import Data, Plan, Work, make_work
-from caet_opt.problem import Problem, pose
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.solving.backends import BACKENDS, Point
+from caet_opt.solving.backends.native import instance_data
+from caet_opt.solving.native.compiled import Kernel, compiled_kernel
+from caet_opt.solving.native.elimination import plan_elimination
+from caet_opt.solving.native.interior import CERTIFIED
+from caet_opt.solving.native.records import Data, Plan, Work, make_work
+from caet_opt.solving.problem import Problem, pose
 
 #: Relative size (standard deviation) of the change after which a warm start is tried.
 PERTURBATION = 1e-3
@@ -176,7 +176,7 @@ def clarabel_api(instance: Instance) -> Entry:
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
     from scipy.sparse import csc_matrix
 
-    from caet_opt.programs.conic import ConicProgram
+    from caet_opt.solving.programs.conic import ConicProgram
 
     program = ConicProgram(instance.problem.shape)
     scale = program.update(instance.problem)
@@ -226,7 +226,7 @@ def solve_conic(program: Any, problem: Problem, **options: Any) -> Point:
 
 def cvxpy_dpp(instance: Instance) -> Entry:
     """The parametrised problem is kept, its parameters updated."""
-    from caet_opt.programs.conic import ConicProgram
+    from caet_opt.solving.programs.conic import ConicProgram
 
     program = ConicProgram(instance.problem.shape)
     return Entry(instance, lambda: solve_conic(program, instance.problem), lambda point: point)
@@ -234,7 +234,7 @@ def cvxpy_dpp(instance: Instance) -> Entry:
 
 def cvxpy_rebuilt(instance: Instance) -> Entry:
     """What most scripts do: the problem is written down anew for every solve, its numbers constants."""
-    from caet_opt.programs.conic import ConicProgram
+    from caet_opt.solving.programs.conic import ConicProgram
 
     problem = instance.problem
 
@@ -268,7 +268,7 @@ def slsqp_scaled(instance: Instance) -> Entry:
     """scipy's SLSQP on the epigraph program in scaled variables ``(x, t)``, with analytic derivatives."""
     from scipy import optimize
 
-    from caet_opt.programs.nonlinear import NonlinearProgram
+    from caet_opt.solving.programs.nonlinear import NonlinearProgram
 
     problem = instance.problem
     program, terms = NonlinearProgram(problem.shape), len(problem.pairs)

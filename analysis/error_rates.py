@@ -10,14 +10,14 @@ import sys
 from collections.abc import Iterator
 from math import log
 
-from caet_opt.cli.formatting import table
+from caet_opt.bandits.families import parse_family
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Custom, Task, parse_task
 from caet_opt.errors import SolverError
-from caet_opt.families import parse_family
-from caet_opt.model import BanditModel
-from caet_opt.simulation import Experiment, run_many, summarise
-from caet_opt.tasks import Custom, Task, parse_task
-from caet_opt.thresholds import THRESHOLDS
-from caet_opt.tracking.parameters import Parameters
+from caet_opt.exploring.parameters import Parameters
+from caet_opt.exploring.stopping import THRESHOLDS
+from caet_opt.presenting.numbers import table
+from caet_opt.simulating.runs import Experiment, run_many, summarise
 
 DELTA = 0.1
 

@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from caet_opt.families import parse_family
-from caet_opt.families.numerics import Array
-from caet_opt.model import BanditModel
-from caet_opt.tasks import Custom, Task, parse_task
+from caet_opt.bandits.families import parse_family
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Custom, Task, parse_task
 
 FAMILIES = ("gaussian", "gaussian:per-arm", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
 TASKS = ("best-arm", "ranking", "top-arms", "groups", "control", "comparisons", "custom")

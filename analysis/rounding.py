@@ -1,7 +1,7 @@
 """How much of the allowance for rounding is ever used: python analysis/rounding.py [POINTS] [--seed S] [--workers N]
 
-Certified intervals are widened by proven bounds on rounding (`caet_opt.families`, `caet_opt.native.bounds`). This
-searches for the worst case: random means, ratios, shares, costs and dispersions over the whole range, with what
+Certified intervals are widened by proven bounds on rounding (`caet_opt.bandits.families`, `native.bounds` of solving).
+This searches for the worst case: random means, ratios, shares, costs and dispersions over the whole range, with what
 rounding took from typed decimals, and hill climbing from the worst points found. Every point is compared with ball
 arithmetic. Prints, for each family and branch, the largest fraction of the allowance that was ever used; the
 status is 1 when it reaches 1. A tenth of the points judge whole certificates, the others single divergences.
@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import arb, ctx
 
-from caet_opt.families import Family, parse_family
-from caet_opt.families.numerics import SERIES_END, UNIT
-from caet_opt.native import bounds
-from caet_opt.native.compiled import FAMILY_CODES, compiled_kernel
-from caet_opt.native.elimination import columns
-from caet_opt.native.records import Given
-from caet_opt.proofs.balls import divergence
+from caet_opt.bandits.families import Family, parse_family
+from caet_opt.bandits.families.numerics import SERIES_END, UNIT
+from caet_opt.proving.balls import divergence
+from caet_opt.solving.native import bounds
+from caet_opt.solving.native.compiled import FAMILY_CODES, compiled_kernel
+from caet_opt.solving.native.elimination import columns
+from caet_opt.solving.native.records import Given
 
 FAMILIES = ("gaussian", "bernoulli", "poisson", "exponential", "geometric")
 CERTIFICATES = (*FAMILIES, "gaussian:1,2", "gamma:2.5")

@@ -16,13 +16,13 @@ from time import perf_counter
 
 import numpy as np
 
-from caet_opt.cli.formatting import table
-from caet_opt.simulation import RunRecord
-from caet_opt.studies.blocks import Block, missing_blocks
-from caet_opt.studies.cells import Cell, make_cells
-from caet_opt.studies.estimate import expected_rounds
-from caet_opt.studies.store import Store
-from caet_opt.studies.study import BLOCKS, LARGEST_BLOCK, Study, read_study
+from caet_opt.presenting.numbers import table
+from caet_opt.simulating.runs import RunRecord
+from caet_opt.simulating.studies.blocks import Block, missing_blocks
+from caet_opt.simulating.studies.cells import Cell, make_cells
+from caet_opt.simulating.studies.estimate import expected_rounds
+from caet_opt.simulating.studies.store import Store
+from caet_opt.simulating.studies.study import BLOCKS, LARGEST_BLOCK, Study, read_study
 
 STUDY = Path(__file__).parent / "studies" / "paper.toml"
 
@@ -37,7 +37,7 @@ STEPS = {
 SETUP = """
 import sys, time, pandas, pyarrow.parquet
 from caet_opt import load_results, summarise_results
-from caet_opt.studies.store import Store
+from caet_opt.simulating.studies.store import Store
 folder, start = sys.argv[1], time.perf_counter()
 found = {step}
 seconds = time.perf_counter() - start

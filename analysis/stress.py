@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from instances import adversarial_instance, hostile_instance
 
-from caet_opt.certificate import certify
-from caet_opt.characteristic import characteristic_time
 from caet_opt.errors import SolverError, TieError
-from caet_opt.native.compiled import compiled_kernel
-from caet_opt.proofs.prove import proven_time
-from caet_opt.result import CharacteristicTime
+from caet_opt.proving.prove import proven_time
+from caet_opt.solving.certificate import certify
+from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.native.compiled import compiled_kernel
+from caet_opt.solving.result import CharacteristicTime
 
 TOLERANCE = 1e-9
 BLOCK = 500

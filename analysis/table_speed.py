@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from instances import FAMILIES, TASKS, ordinary_instance
 
-from caet_opt.cli.formatting import table
-from caet_opt.modelfile import ModelFile, write_model
-from caet_opt.tables.api import column_names, make_request, sources
-from caet_opt.tables.work import compute
+from caet_opt.bandits.modelfile import ModelFile, write_model
+from caet_opt.presenting.numbers import table
+from caet_opt.presenting.tables.api import column_names, make_request, sources
+from caet_opt.presenting.tables.work import compute
 
 #: Entries of a row that are a time.
 TIMED = ("seconds",)

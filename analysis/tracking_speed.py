@@ -10,15 +10,15 @@ from time import perf_counter
 
 import numpy as np
 
-from caet_opt.cli.formatting import table
-from caet_opt.families import Gaussian
-from caet_opt.model import BanditModel
-from caet_opt.tasks import Ranking
-from caet_opt.thresholds import make_threshold
-from caet_opt.tracking.caet import Caet
-from caet_opt.tracking.loops import run_compiled, run_reference
-from caet_opt.tracking.parameters import Parameters
-from caet_opt.tracking.streams import ArmStreams
+from caet_opt.bandits.families import Gaussian
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Ranking
+from caet_opt.exploring.parameters import Parameters
+from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.stopping import make_threshold
+from caet_opt.presenting.numbers import table
+from caet_opt.simulating.loops import run_compiled, run_reference
+from caet_opt.simulating.streams import ArmStreams
 
 #: So large that no run stops: every round is timed in the thick of the experiment.
 LOG_INV_DELTA = 1e6

@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from instances import FAMILIES, TASKS, ordinary_instance
 
-from caet_opt.model import BanditModel
-from caet_opt.tasks import Task
-from caet_opt.thresholds import THRESHOLDS, make_threshold
-from caet_opt.tracking.caet import Caet
-from caet_opt.tracking.loops import run_compiled, run_reference
-from caet_opt.tracking.parameters import Parameters
-from caet_opt.tracking.state import State
-from caet_opt.tracking.streams import BLOCK, ArmStreams
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Task
+from caet_opt.exploring.parameters import Parameters
+from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.state import State
+from caet_opt.exploring.stopping import THRESHOLDS, make_threshold
+from caet_opt.simulating.loops import run_compiled, run_reference
+from caet_opt.simulating.streams import BLOCK, ArmStreams
 
 #: Families whose empirical means tie, so that answers change often and arms tie in their lag.
 DISCRETE = ("bernoulli", "poisson", "geometric")

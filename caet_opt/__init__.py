@@ -8,14 +8,10 @@ Public names are imported on first use, so that ``import caet_opt`` stays quick.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from caet_opt.version import __version__
+
 if TYPE_CHECKING:
-    from caet_opt import closed_forms
-    from caet_opt.backends import installed_backends
-    from caet_opt.certificate import Certificate, certify
-    from caet_opt.characteristic import characteristic_time
-    from caet_opt.curves import trace_curve
-    from caet_opt.errors import CaetError, InputError, MissingExtraError, SolverError, TieError
-    from caet_opt.families import (
+    from caet_opt.bandits.families import (
         FAMILIES,
         Bernoulli,
         Exponential,
@@ -27,18 +23,9 @@ if TYPE_CHECKING:
         Poisson,
         parse_family,
     )
-    from caet_opt.model import BanditModel
-    from caet_opt.modelfile import ModelFile, read_model, write_model
-    from caet_opt.profiles import Profile, read_profile
-    from caet_opt.programs.cache import ProgramCounts, clear_programs, program_counts
-    from caet_opt.proofs.prove import proven_time
-    from caet_opt.proofs.result import ProvenTime
-    from caet_opt.regret import explore_then_commit
-    from caet_opt.result import CharacteristicTime
-    from caet_opt.simulation import Experiment, run_many, summarise
-    from caet_opt.studies.results import load_results, summarise_results
-    from caet_opt.tables.api import characteristic_table
-    from caet_opt.tasks import (
+    from caet_opt.bandits.model import BanditModel
+    from caet_opt.bandits.modelfile import ModelFile, read_model, write_model
+    from caet_opt.bandits.tasks import (
         BestArm,
         Comparisons,
         Control,
@@ -49,67 +36,81 @@ if TYPE_CHECKING:
         TopArms,
         parse_task,
     )
-    from caet_opt.thresholds import make_threshold
-    from caet_opt.tracking.caet import Caet
-    from caet_opt.tracking.parameters import Parameters
-    from caet_opt.verification import verify_formula
+    from caet_opt.errors import CaetError, InputError, MissingExtraError, SolverError, TieError
+    from caet_opt.exploring.parameters import Parameters
+    from caet_opt.exploring.policies.caet import Caet
+    from caet_opt.exploring.stopping import make_threshold
+    from caet_opt.presenting.curves import trace_curve
+    from caet_opt.presenting.tables.api import characteristic_table
+    from caet_opt.proving import closed_forms
+    from caet_opt.proving.prove import proven_time
+    from caet_opt.proving.result import ProvenTime
+    from caet_opt.proving.verification import verify_formula
+    from caet_opt.simulating.regret import explore_then_commit
+    from caet_opt.simulating.runs import Experiment, run_many, summarise
+    from caet_opt.simulating.studies.results import load_results, summarise_results
+    from caet_opt.solving.backends import installed_backends
+    from caet_opt.solving.certificate import Certificate, certify
+    from caet_opt.solving.characteristic import characteristic_time
+    from caet_opt.solving.profiles import Profile, read_profile
+    from caet_opt.solving.programs.cache import ProgramCounts, clear_programs, program_counts
+    from caet_opt.solving.result import CharacteristicTime
 
-__version__ = "0.1.0"
 
 #: The module that each public name comes from.
 _HOME = {
-    "FAMILIES": "families",
-    "BanditModel": "model",
-    "Bernoulli": "families",
-    "BestArm": "tasks",
-    "Caet": "tracking.caet",
+    "FAMILIES": "bandits.families",
+    "BanditModel": "bandits.model",
+    "Bernoulli": "bandits.families",
+    "BestArm": "bandits.tasks",
+    "Caet": "exploring.policies.caet",
     "CaetError": "errors",
-    "Certificate": "certificate",
-    "CharacteristicTime": "result",
-    "Comparisons": "tasks",
-    "Control": "tasks",
-    "Custom": "tasks",
-    "Experiment": "simulation",
-    "Exponential": "families",
-    "Family": "families",
-    "Gamma": "families",
-    "Gaussian": "families",
-    "Geometric": "families",
-    "Groups": "tasks",
+    "Certificate": "solving.certificate",
+    "CharacteristicTime": "solving.result",
+    "Comparisons": "bandits.tasks",
+    "Control": "bandits.tasks",
+    "Custom": "bandits.tasks",
+    "Experiment": "simulating.runs",
+    "Exponential": "bandits.families",
+    "Family": "bandits.families",
+    "Gamma": "bandits.families",
+    "Gaussian": "bandits.families",
+    "Geometric": "bandits.families",
+    "Groups": "bandits.tasks",
     "InputError": "errors",
-    "MeanSpace": "families",
+    "MeanSpace": "bandits.families",
     "MissingExtraError": "errors",
-    "ModelFile": "modelfile",
-    "Parameters": "tracking.parameters",
-    "Poisson": "families",
-    "Profile": "profiles",
-    "ProgramCounts": "programs.cache",
-    "ProvenTime": "proofs.result",
-    "Ranking": "tasks",
+    "ModelFile": "bandits.modelfile",
+    "Parameters": "exploring.parameters",
+    "Poisson": "bandits.families",
+    "Profile": "solving.profiles",
+    "ProgramCounts": "solving.programs.cache",
+    "ProvenTime": "proving.result",
+    "Ranking": "bandits.tasks",
     "SolverError": "errors",
-    "Task": "tasks",
+    "Task": "bandits.tasks",
     "TieError": "errors",
-    "TopArms": "tasks",
-    "certify": "certificate",
-    "characteristic_table": "tables.api",
-    "characteristic_time": "characteristic",
-    "clear_programs": "programs.cache",
-    "explore_then_commit": "regret",
-    "installed_backends": "backends",
-    "load_results": "studies.results",
-    "make_threshold": "thresholds",
-    "parse_family": "families",
-    "parse_task": "tasks",
-    "program_counts": "programs.cache",
-    "proven_time": "proofs.prove",
-    "read_model": "modelfile",
-    "read_profile": "profiles",
-    "run_many": "simulation",
-    "summarise": "simulation",
-    "summarise_results": "studies.results",
-    "trace_curve": "curves",
-    "verify_formula": "verification",
-    "write_model": "modelfile",
+    "TopArms": "bandits.tasks",
+    "certify": "solving.certificate",
+    "characteristic_table": "presenting.tables.api",
+    "characteristic_time": "solving.characteristic",
+    "clear_programs": "solving.programs.cache",
+    "explore_then_commit": "simulating.regret",
+    "installed_backends": "solving.backends",
+    "load_results": "simulating.studies.results",
+    "make_threshold": "exploring.stopping",
+    "parse_family": "bandits.families",
+    "parse_task": "bandits.tasks",
+    "program_counts": "solving.programs.cache",
+    "proven_time": "proving.prove",
+    "read_model": "bandits.modelfile",
+    "read_profile": "solving.profiles",
+    "run_many": "simulating.runs",
+    "summarise": "simulating.runs",
+    "summarise_results": "simulating.studies.results",
+    "trace_curve": "presenting.curves",
+    "verify_formula": "proving.verification",
+    "write_model": "bandits.modelfile",
 }
 
 #: Packages that are part of the public interface themselves.
@@ -118,7 +119,7 @@ _PACKAGES = ("closed_forms",)
 
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
-        return import_module(f"caet_opt.{name}")
+        return import_module(f"caet_opt.proving.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'caet_opt' has no attribute {name!r}")
     value = getattr(import_module(f"caet_opt.{_HOME[name]}"), name)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import settings
 
 from caet_opt import BanditModel, Experiment, Gaussian, Parameters, parse_task, run_many
-from caet_opt.backends import BACKENDS
+from caet_opt.solving.backends import BACKENDS
 
 settings.register_profile("caet-opt", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("caet-opt")

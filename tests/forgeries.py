@@ -14,8 +14,8 @@ from fractions import Fraction
 from itertools import islice, pairwise, permutations
 
 from caet_opt import BanditModel, Bernoulli, Custom, Gamma, Gaussian, Poisson, proven_time
-from caet_opt.proofs import check as checker
-from caet_opt.proofs.certificates import certificate
+from caet_opt.proving import check as checker
+from caet_opt.proving.certificates import certificate
 
 #: What is put behind, before or in place of a text, besides numbers written in other ways.
 INJECTIONS = (

@@ -5,7 +5,7 @@ import json
 from study_files import write_study
 
 from caet_opt.cli import main
-from caet_opt.studies.store import Store
+from caet_opt.simulating.studies.store import Store
 
 EVIL = "<b>bold</b> &amp; </script><script>alert(1)</script> \"quotes\" 'q' <img src=x onerror=alert(1)> ${x} %{y}"
 

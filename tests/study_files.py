@@ -71,7 +71,7 @@ def wait_until(condition, seconds=20):
 
 def doomed(job, expected):
     """A block on a worker of a cluster; one block raises, and one kills the worker."""
-    from caet_opt.studies.cluster import run_there
+    from caet_opt.simulating.studies.cluster import run_there
 
     if len(job.experiment.model.means) == 2 and job.experiment.parameters.log_inv_delta == 1:
         if job.block.first == 5:

@@ -14,10 +14,10 @@ from contextlib import suppress
 from types import ModuleType
 from typing import NoReturn
 
-from caet_opt import __version__
 from caet_opt.cli import check, compare, curve, report, reproduce, simulate, solve, sweep, table, verify
 from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.errors import CaetError, InputError, SolverError, unknown_name
+from caet_opt.version import __version__
 
 #: Commands by name, in the order of the help.
 COMMANDS: dict[str, ModuleType] = {

@@ -3,7 +3,7 @@
 import argparse
 
 from caet_opt.errors import InputError
-from caet_opt.processes import check_workers
+from caet_opt.simulating.pool import check_workers
 
 #: More of anything that is counted is a slip of the keyboard: it would neither end nor fit in memory.
 MOST = 10**9

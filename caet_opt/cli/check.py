@@ -14,7 +14,7 @@ DESCRIPTION = """\
 Check a certificate that solve --certificate wrote: derive the needed pairs from the
 task and the exact means, verify both bounds in ball arithmetic, and compare every
 other entry with what follows from them. The checker is one short file that shares
-no code with the solver: caet_opt/proofs/check.py."""
+no code with the solver: caet_opt/proving/check.py."""
 
 EXAMPLES = """\
 examples:
@@ -34,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, say what is proven, and return 0, or 1 with the reason of the rejection."""
-    from caet_opt.proofs import missing_flint
+    from caet_opt.proving import missing_flint
 
     try:
-        from caet_opt.proofs.check import Rejected, check
+        from caet_opt.proving.check import Rejected, check
     except ModuleNotFoundError as error:
         raise missing_flint() from error
     path = arguments.certificate
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_certificate(path: str) -> dict[str, Any]:
     """The certificate in a file; `InputError` when it cannot be read or holds none."""
-    from caet_opt.proofs.check import read
+    from caet_opt.proving.check import read
 
     try:
         return read(path)
@@ -71,7 +71,7 @@ def describe(path: str, document: dict[str, Any], theorem: str) -> str:
     """The theorem as people read it."""
     from fractions import Fraction
 
-    from caet_opt.proofs.result import outward
+    from caet_opt.proving.result import outward
 
     low, high = outward(Fraction(document["lower"]), Fraction(document["upper"]), document["digits"])
     lines = [f"{path}: accepted", "", *textwrap.wrap(theorem, WIDTH, break_long_words=False), ""]

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caet_opt.cli.arguments import count
-from caet_opt.cli.formatting import certified, duration, table
 from caet_opt.cli.output import csv_text, output_file
-from caet_opt.errors import InputError
+from caet_opt.presenting.numbers import certified, duration, table
 
 if TYPE_CHECKING:
-    from caet_opt.compare import Measurement
-    from caet_opt.modelfile import ModelFile
-    from caet_opt.profiles import Profile
+    from caet_opt.bandits.modelfile import ModelFile
+    from caet_opt.solving.compare import Measurement
+    from caet_opt.solving.profiles import Profile
 
 SUMMARY = "several models by several solvers: certified answers and times"
 
@@ -66,27 +65,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_models(words: Sequence[str]) -> "dict[str, ModelFile]":
     """The models of the files and folders, by their shortest distinct names."""
-    from caet_opt.modelfile import read_model
+    from caet_opt.bandits.modelfile import model_paths, read_model
 
     paths = list(dict.fromkeys(path for word in words for path in model_paths(Path(word))))
     stems = [path.stem for path in paths]
     return {path.stem if stems.count(path.stem) == 1 else str(path): read_model(path) for path in paths}
 
 
-def model_paths(path: Path) -> list[Path]:
-    """A file itself, or the model files of a folder."""
-    if not path.is_dir():
-        return [path]
-    found = sorted(path.glob("*.toml"))
-    if not found:
-        raise InputError(f"{path}: no model file (*.toml) in this folder")
-    return found
-
-
 def read_solvers(words: Sequence[str] | None) -> "dict[str, Profile]":
     """The profiles of the names and paths, by these; an uninstalled solver that was named is an error."""
-    from caet_opt.backends import BACKENDS, installed_backends
-    from caet_opt.profiles import find_profile
+    from caet_opt.solving.backends import BACKENDS, installed_backends
+    from caet_opt.solving.profiles import find_profile
 
     profiles = {word: find_profile(word) for word in words or installed_backends()}
     for profile in profiles.values():
@@ -101,7 +90,7 @@ def measured(
     models: "Mapping[str, ModelFile]", solvers: "Mapping[str, Profile]", repeat: int
 ) -> "Iterator[list[Measurement]]":
     """The measurements of one model after the other."""
-    from caet_opt.compare import compare_solvers, prepare
+    from caet_opt.solving.compare import compare_solvers, prepare
 
     prepare(solvers)
     for name, entry in with_progress(models):
@@ -123,7 +112,7 @@ def with_progress(models: "Mapping[str, ModelFile]") -> "Iterator[tuple[str, Mod
 
 def disagreements(groups: "Sequence[Sequence[Measurement]]") -> list[str]:
     """The models whose certified intervals have no point in common."""
-    from caet_opt.compare import agree
+    from caet_opt.solving.compare import agree
 
     return [rows[0].model for rows in groups if not agree(rows)]
 

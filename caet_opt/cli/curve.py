@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.arguments import count, number
-from caet_opt.cli.formatting import certified, digits_rooted, proportion, table
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
 from caet_opt.cli.output import csv_text, output_file
-from caet_opt.cli.progress import Bar
 from caet_opt.errors import InputError, SolverError
+from caet_opt.presenting.numbers import certified, digits_rooted, proportion, table
+from caet_opt.presenting.progress import Bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from caet_opt.curves import Curve, Point
-    from caet_opt.modelfile import ModelFile
-    from caet_opt.tasks import Pair
+    from caet_opt.bandits.modelfile import ModelFile
+    from caet_opt.bandits.tasks import Pair
+    from caet_opt.presenting.curves import Curve, Point
 
 SUMMARY = "T*, omega* and u* along a swept mean or cost, as a figure and CSV"
 
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 def written(arguments: argparse.Namespace) -> "Curve":
     """Trace the curve, write its files, and print its summary."""
     if not arguments.no_figure:
-        from caet_opt.figures.style import require_matplotlib
+        from caet_opt.presenting.figures.style import require_matplotlib
 
         require_matplotlib()
     entry = requested_model(arguments)
@@ -93,8 +93,8 @@ def written(arguments: argparse.Namespace) -> "Curve":
 
 def traced(entry: "ModelFile", arguments: argparse.Namespace) -> "Curve":
     """The curve of the arguments."""
-    from caet_opt.backends import DEFAULT_SOLVER
-    from caet_opt.curves import trace_curve
+    from caet_opt.presenting.curves import trace_curve
+    from caet_opt.solving.backends import DEFAULT_SOLVER
 
     with Bar(arguments.points, "points") as bar:
         return trace_curve(
@@ -124,8 +124,8 @@ def writable_stem(text: str) -> Path:
 
 def drawn(curve: "Curve", entry: "ModelFile", stem: Path, logarithmic: bool) -> list[Path]:
     """The files of the figure."""
-    from caet_opt.figures.curve import draw
-    from caet_opt.figures.style import save
+    from caet_opt.presenting.figures.curve import draw
+    from caet_opt.presenting.figures.style import save
 
     return save(draw(curve, entry.title or headline(entry), logarithmic), stem)
 
@@ -185,7 +185,7 @@ def pair_text(pairs: "Iterable[Pair]", arms: tuple[str, ...]) -> str:
 
 def closed_form_lines(curve: "Curve") -> list[str]:
     """Which closed forms apply, and how far T* is from them."""
-    from caet_opt.curves import largest_deviation
+    from caet_opt.presenting.curves import largest_deviation
 
     names = list(dict.fromkeys(point.closed_form for point in curve.points if point.closed_form is not None))
     deviation = largest_deviation(curve)

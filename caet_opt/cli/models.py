@@ -9,7 +9,7 @@ from caet_opt.errors import InputError
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from caet_opt.modelfile import ModelFile
+    from caet_opt.bandits.modelfile import ModelFile
 
 GRAMMAR = """\
 grammar:
@@ -36,8 +36,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 def requested_model(arguments: argparse.Namespace) -> "ModelFile":
     """The model of the file or of the flags."""
-    from caet_opt.modelfile import ModelFile, read_model
-    from caet_opt.tasks import parse_task
+    from caet_opt.bandits.modelfile import ModelFile, read_model
+    from caet_opt.bandits.tasks import parse_task
 
     if arguments.model is None:
         return model_of_flags(arguments)
@@ -58,10 +58,10 @@ def model_of_flags(arguments: argparse.Namespace) -> "ModelFile":
     if missing:
         raise InputError(f"missing {', '.join(missing)}; a model without a file needs all four model flags")
 
-    from caet_opt.families import parse_family
-    from caet_opt.model import GAPS, BanditModel
-    from caet_opt.modelfile import ModelFile
-    from caet_opt.tasks import parse_task
+    from caet_opt.bandits.families import parse_family
+    from caet_opt.bandits.model import GAPS, BanditModel
+    from caet_opt.bandits.modelfile import ModelFile
+    from caet_opt.bandits.tasks import parse_task
 
     costs = GAPS if arguments.costs == [GAPS] else read_list(arguments.costs, "costs", f" or {GAPS!r}")
     arms = None if arguments.arms is None else read_names(arguments.arms)
@@ -76,7 +76,7 @@ def headline(entry: "ModelFile") -> str:
 
 def read_list(words: list[str], what: str, alternative: str = "") -> "list[Decimal]":
     """Numbers separated by commas, by spaces, or by both, as the decimals that they spell."""
-    from caet_opt.exact import read_decimal
+    from caet_opt.bandits.exact import read_decimal
 
     text = " ".join(words).strip()
     if not text:

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
+from caet_opt.bandits.files import write_whole
 from caet_opt.errors import InputError
-from caet_opt.files import write_whole
 
 #: Takes the text of a file.
 Write = Callable[[str], None]

@@ -3,15 +3,15 @@
 import json
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.cli.formatting import proportion, table
 from caet_opt.cli.output import output_file
+from caet_opt.presenting.numbers import proportion, table
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from caet_opt.bandits.modelfile import ModelFile
     from caet_opt.cli.output import Write
-    from caet_opt.modelfile import ModelFile
-    from caet_opt.proofs.result import ProvenTime
+    from caet_opt.proving.result import ProvenTime
 
 #: Most decimals of a refined proportion on a terminal.
 MOST_DECIMALS = 20
@@ -19,7 +19,7 @@ MOST_DECIMALS = 20
 
 def certificate_file(entry: "ModelFile", path: str) -> "Write":
     """The file of the certificate, tried before the work; `InputError` for a model that no certificate describes."""
-    from caet_opt.proofs.certificates import check_certifiable
+    from caet_opt.proving.certificates import check_certifiable
 
     check_certifiable(entry.model, entry.task)
     return output_file(path, "--certificate")
@@ -27,7 +27,7 @@ def certificate_file(entry: "ModelFile", path: str) -> "Write":
 
 def certificate_text(proven: "ProvenTime") -> str:
     """The certificate as JSON."""
-    from caet_opt.proofs.certificates import certificate
+    from caet_opt.proving.certificates import certificate
 
     return json.dumps(certificate(proven), indent=1) + "\n"
 
@@ -44,7 +44,7 @@ def proven_lines(proven: "ProvenTime") -> str:
 
 def proven_table(proven: "ProvenTime") -> str:
     """One line per arm: the inputs as they were typed, the proportions to half of the digits that were asked for."""
-    from caet_opt.exact import decimal_text
+    from caet_opt.bandits.exact import decimal_text
 
     model, decimals = proven.model, max(1, min(MOST_DECIMALS, proven.digits // 2))
     rows = zip(
@@ -68,7 +68,7 @@ def fixed(share: "Fraction", decimals: int) -> str:
 
 def proven_object(proven: "ProvenTime") -> dict[str, Any]:
     """What is proven, as decimal texts; the proportions to half of the digits, refined and not proven."""
-    from caet_opt.exact import decimal_text
+    from caet_opt.bandits.exact import decimal_text
 
     low, high = proven.bounds
     decimals = max(1, proven.digits // 2)

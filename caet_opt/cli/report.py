@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, read, write the page, and say what it holds."""
     if arguments.title is not None and not arguments.title.strip():
         raise InputError("--title is empty; give a title, or leave it out")
-    from caet_opt.report import report_page, require_plotly
+    from caet_opt.presenting.report import report_page, require_plotly
 
     require_plotly()
     write = output_file(arguments.output, "--output")

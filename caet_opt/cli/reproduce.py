@@ -8,14 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
+from caet_opt.bandits.files import write_whole
 from caet_opt.cli.arguments import count, seed, worker_count
 from caet_opt.cli.output import csv_text
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.files import write_whole
-from caet_opt.processes import cores
+from caet_opt.simulating.pool import cores
 
 if TYPE_CHECKING:
-    from caet_opt.figures import Figure
+    from caet_opt.presenting.figures import Figure
 
 SUMMARY = "the paper's Figure 1, the convergence of the proportions, the regret curve"
 
@@ -55,11 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything that can fail, simulate, write, print."""
     if arguments.figure not in NAMES:
         raise InputError(unknown_name("figure", arguments.figure, NAMES))
-    from caet_opt.figures.style import Effort, require_matplotlib, save
+    from caet_opt.presenting.figures.style import Effort, require_matplotlib, save
 
     require_matplotlib()
     stem = writable_folder(arguments.out) / arguments.figure
-    from caet_opt.figures import FIGURES
+    from caet_opt.presenting.figures import FIGURES
 
     figure = FIGURES[arguments.figure]
     effort = Effort(arguments.full, arguments.runs, arguments.seed, arguments.workers or cores())

@@ -8,19 +8,19 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.arguments import number, seed, whole, worker_count
-from caet_opt.cli.formatting import certified, significant
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
 from caet_opt.cli.output import csv_text, output_file
-from caet_opt.cli.progress import Bar
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.processes import cores
+from caet_opt.presenting.numbers import certified, significant
+from caet_opt.presenting.progress import Bar
+from caet_opt.simulating.pool import cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from caet_opt.modelfile import ModelFile
-    from caet_opt.simulation import Experiment, RunRecord, Summary
-    from caet_opt.tracking.parameters import CostSource, Parameters
+    from caet_opt.bandits.modelfile import ModelFile
+    from caet_opt.exploring.parameters import CostSource, Parameters
+    from caet_opt.simulating.runs import Experiment, RunRecord, Summary
 
 SUMMARY = "runs of the CAET algorithm on a model: cost, samples and errors against the bounds"
 
@@ -121,7 +121,7 @@ def show(
     arguments: argparse.Namespace,
 ) -> None:
     """Print the summary of the runs."""
-    from caet_opt.simulation import summarise
+    from caet_opt.simulating.runs import summarise
 
     summary = summarise(experiment, records, seconds)
     if arguments.json:
@@ -149,7 +149,7 @@ def check_numbers(arguments: argparse.Namespace) -> None:
 
 def requested_experiment(entry: "ModelFile", arguments: argparse.Namespace) -> "Experiment":
     """The experiment of the arguments, with T* known to be finite and the loop compiled."""
-    from caet_opt.simulation import Experiment, prepare
+    from caet_opt.simulating.runs import Experiment, prepare
 
     names = ("max_rounds", "solver", "loop")
     experiment = Experiment(
@@ -171,7 +171,7 @@ def requested_experiment(entry: "ModelFile", arguments: argparse.Namespace) -> "
 
 def requested_parameters(entry: "ModelFile", arguments: argparse.Namespace) -> "Parameters":
     """The parameters of the algorithm; what is not given stays at its default."""
-    from caet_opt.tracking.parameters import Parameters
+    from caet_opt.exploring.parameters import Parameters
 
     default: CostSource = "gaps" if entry.model.cost_rule == "gaps" else "known"
     given = {name: getattr(arguments, name) for name in ("r", "r_prime", "gamma0", "tracking")}
@@ -185,7 +185,7 @@ def requested_parameters(entry: "ModelFile", arguments: argparse.Namespace) -> "
 
 def finished_runs(experiment: "Experiment", arguments: argparse.Namespace) -> "tuple[list[RunRecord], float, bool]":
     """The finished runs, the seconds they took, and whether they were interrupted."""
-    from caet_opt import simulation
+    from caet_opt.simulating import runs as simulation
 
     workers = cores() if arguments.workers is None else arguments.workers
     start = perf_counter()

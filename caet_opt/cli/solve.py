@@ -5,15 +5,15 @@ import json
 from typing import TYPE_CHECKING, Any, get_args
 
 from caet_opt.cli.arguments import count, number
-from caet_opt.cli.formatting import certified, duration, outward, proportion, relative_deviation, table
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
 from caet_opt.cli.proof import certificate_file, certificate_text, proven_lines, proven_object, proven_table
 from caet_opt.errors import InputError, SolverError
+from caet_opt.presenting.numbers import certified, duration, outward, proportion, relative_deviation, table
 
 if TYPE_CHECKING:
-    from caet_opt.modelfile import ModelFile
-    from caet_opt.proofs.result import ProvenTime
-    from caet_opt.result import CharacteristicTime
+    from caet_opt.bandits.modelfile import ModelFile
+    from caet_opt.proving.result import ProvenTime
+    from caet_opt.solving.result import CharacteristicTime
 
 SUMMARY = "certified characteristic time of one model"
 
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_combination(arguments)
     entry = requested_model(arguments)
     if arguments.show_program:
-        from caet_opt.programs.text import show_program
+        from caet_opt.solving.programs.text import show_program
 
         program = show_program(entry.model, entry.task) + "\n"
     else:
@@ -101,8 +101,8 @@ def check_combination(arguments: argparse.Namespace) -> None:
 
 def solve(entry: "ModelFile", solver: str | None, tolerance: float | None) -> "CharacteristicTime":
     """The characteristic time of a model, by the default solver unless another one is named."""
-    from caet_opt.backends import DEFAULT_SOLVER
-    from caet_opt.characteristic import characteristic_time
+    from caet_opt.solving.backends import DEFAULT_SOLVER
+    from caet_opt.solving.characteristic import characteristic_time
 
     return characteristic_time(
         entry.model, entry.task, solver=DEFAULT_SOLVER if solver is None else solver, tolerance=tolerance
@@ -111,8 +111,8 @@ def solve(entry: "ModelFile", solver: str | None, tolerance: float | None) -> "C
 
 def prove(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> int:
     """Solve, prove, write the certificate where one is asked for, and print."""
-    from caet_opt.proofs.problem import pose_exactly
-    from caet_opt.proofs.prove import check_digits, proven_time
+    from caet_opt.proving.problem import pose_exactly
+    from caet_opt.proving.prove import check_digits, proven_time
 
     digits, path = DEFAULT_DIGITS if arguments.digits is None else arguments.digits, arguments.certificate
     check_digits(digits)
@@ -150,7 +150,7 @@ def describe_result(
 
 def bound_line(result: "CharacteristicTime", delta: float) -> str:
     """The least expected cost at delta, rounded down; from 1/2 on, where guessing is good enough, it is zero."""
-    from caet_opt.result import BoundForm
+    from caet_opt.solving.result import BoundForm
 
     who = f"expected cost of any {delta:g}-PAC strategy: at least"
     if delta >= 0.5:
@@ -224,7 +224,7 @@ def as_object(result: "CharacteristicTime", delta: float | None = None) -> dict[
 
 def cross_check(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> int:
     """Solve with every installed backend, show the agreement; status 1 for a failure or a disagreement."""
-    from caet_opt.backends import installed_backends
+    from caet_opt.solving.backends import installed_backends
 
     results: dict[str, CharacteristicTime | SolverError] = {}
     for name in installed_backends():

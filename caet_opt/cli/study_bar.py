@@ -5,15 +5,15 @@ from shutil import get_terminal_size
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
-from caet_opt.cli.progress import WIDTH, Bar
 from caet_opt.cli.study_plan import clock, written
+from caet_opt.presenting.progress import WIDTH, Bar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from caet_opt.studies.blocks import Block
-    from caet_opt.studies.cells import Cell
-    from caet_opt.studies.sweep import Progress
+    from caet_opt.simulating.studies.blocks import Block
+    from caet_opt.simulating.studies.cells import Cell
+    from caet_opt.simulating.studies.sweep import Progress
 
 
 def cell_names(cells: "Sequence[Cell]") -> dict[str, str]:

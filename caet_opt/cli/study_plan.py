@@ -4,21 +4,21 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.cli.formatting import table
-from caet_opt.processes import cores
+from caet_opt.presenting.numbers import table
+from caet_opt.simulating.pool import cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from caet_opt.studies.cells import Cell
-    from caet_opt.studies.store import Store
-    from caet_opt.studies.study import Study
+    from caet_opt.simulating.studies.cells import Cell
+    from caet_opt.simulating.studies.store import Store
+    from caet_opt.simulating.studies.study import Study
 
 
 def print_plan(study: "Study", cells: "Sequence[Cell]", store: "Store", arguments: argparse.Namespace) -> None:
     """Print the cells, the runs and the time that they may take; write nothing."""
-    from caet_opt.studies.estimate import expected_rounds, seconds_per_run
-    from caet_opt.studies.sweep import Progress, plan
+    from caet_opt.simulating.studies.estimate import expected_rounds, seconds_per_run
+    from caet_opt.simulating.studies.sweep import Progress, plan
 
     stored = store.take_stock()[0] if store.blocks.is_dir() else {}
     progress = Progress()

@@ -8,21 +8,21 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.arguments import worker_count
-from caet_opt.cli.formatting import duration
 from caet_opt.cli.reproduce import writable_folder
 from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.cli.study_bar import StudyBar
 from caet_opt.cli.study_plan import print_plan
 from caet_opt.errors import InputError
-from caet_opt.processes import cores
+from caet_opt.presenting.numbers import duration
+from caet_opt.simulating.pool import cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from caet_opt.studies.cells import Cell
-    from caet_opt.studies.store import Store
-    from caet_opt.studies.study import Study
-    from caet_opt.studies.sweep import Engine, Progress
+    from caet_opt.simulating.studies.cells import Cell
+    from caet_opt.simulating.studies.store import Store
+    from caet_opt.simulating.studies.study import Study
+    from caet_opt.simulating.studies.sweep import Engine, Progress
 
 SUMMARY = "a grid of models, deltas and parameters, thousands of runs, here or on a cluster"
 
@@ -70,11 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything, run what is missing, and say what became of it."""
-    from caet_opt.figures.style import require_matplotlib
-    from caet_opt.studies.cells import make_cells
-    from caet_opt.studies.parquet import require_pyarrow
-    from caet_opt.studies.store import Store
-    from caet_opt.studies.study import read_study
+    from caet_opt.presenting.figures.style import require_matplotlib
+    from caet_opt.simulating.studies.cells import make_cells
+    from caet_opt.simulating.studies.parquet import require_pyarrow
+    from caet_opt.simulating.studies.store import Store
+    from caet_opt.simulating.studies.study import read_study
 
     if arguments.scheduler is not None and arguments.workers is not None:
         raise InputError("give --workers, processes of this machine, or --scheduler, not both")
@@ -93,8 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def requested_engine(arguments: argparse.Namespace) -> "Engine":
     """What runs the blocks: the cluster, found to be there, or processes of this machine."""
-    from caet_opt.studies.cluster import connect, run_on_cluster
-    from caet_opt.studies.local import run_locally
+    from caet_opt.simulating.studies.cluster import connect, run_on_cluster
+    from caet_opt.simulating.studies.local import run_locally
 
     if arguments.scheduler is not None:
         return partial(run_on_cluster, client=connect(arguments.scheduler))
@@ -105,9 +105,9 @@ def swept(
     study: "Study", cells: "Sequence[Cell]", store: "Store", engine: "Engine", arguments: argparse.Namespace
 ) -> int:
     """Run what is missing; the exit status."""
-    from caet_opt.studies.cluster import ClusterError
-    from caet_opt.studies.store import StoreError
-    from caet_opt.studies.sweep import Progress, sweep
+    from caet_opt.simulating.studies.cluster import ClusterError
+    from caet_opt.simulating.studies.store import StoreError
+    from caet_opt.simulating.studies.sweep import Progress, sweep
 
     progress, start = Progress(), perf_counter()
     ended, status = "", 0
@@ -179,8 +179,8 @@ def show(
 
 def drawn(store: "Store") -> list[str]:
     """The figures of the results, in their folder."""
-    from caet_opt.figures.study import draw
-    from caet_opt.figures.style import save
-    from caet_opt.studies.results import summarise_results
+    from caet_opt.presenting.figures.study import draw
+    from caet_opt.presenting.figures.style import save
+    from caet_opt.simulating.studies.results import summarise_results
 
     return [str(file) for file in save(draw(summarise_results(store.folder)), store.folder / "cost")]

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.arguments import count, worker_count
-from caet_opt.cli.formatting import MOST_DIGITS
 from caet_opt.cli.output import Write, output_file
-from caet_opt.cli.progress import Bar
 from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.processes import cores
-from caet_opt.tables.columns import PROVEN, columns, usual_names
-from caet_opt.tables.conventions import conventions
-from caet_opt.tables.formats import FOR_PEOPLE, FORMATS
-from caet_opt.tables.layout import ERROR, Column, Table, choose_columns
+from caet_opt.presenting.numbers import MOST_DIGITS
+from caet_opt.presenting.progress import Bar
+from caet_opt.presenting.tables.columns import PROVEN, columns, usual_names
+from caet_opt.presenting.tables.conventions import conventions
+from caet_opt.presenting.tables.formats import FOR_PEOPLE, FORMATS
+from caet_opt.presenting.tables.layout import ERROR, Column, Table, choose_columns
+from caet_opt.simulating.pool import cores
 
 if TYPE_CHECKING:
-    from caet_opt.tables.rows import Request, Source
+    from caet_opt.presenting.tables.rows import Request, Source
 
 SUMMARY = "many models in one table: T*, proportions, bounds, for people, papers or machines"
 
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     if any(is_results(Path(word)) for word in arguments.models):
         return print_results(arguments)
     chosen = requested_columns(arguments)
-    from caet_opt.tables.api import make_request, sources
+    from caet_opt.presenting.tables.api import make_request, sources
 
     models = sources(arguments.models)
     names = [column.name for column in chosen]
@@ -113,8 +113,8 @@ def is_results(path: Path) -> bool:
 
 def print_results(arguments: argparse.Namespace) -> int:
     """The same for a study's results: a row per cell."""
-    from caet_opt.studies.results import summarise_results
-    from caet_opt.tables import results
+    from caet_opt.presenting.tables import results
+    from caet_opt.simulating.studies.results import summarise_results
 
     if len(arguments.models) > 1:
         raise InputError("a table of results is of one folder, with no models beside it")
@@ -175,7 +175,7 @@ def finished_rows(
     models: "Sequence[Source]", request: "Request", workers: int | None
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows, and of how many models they are: fewer than all after Ctrl-C, which is said on stderr."""
-    from caet_opt.tables.work import Interrupted, compute
+    from caet_opt.presenting.tables.work import Interrupted, compute
 
     with Bar(len(models), "models") as bar:
         try:
@@ -194,7 +194,7 @@ def caption(rows: Sequence[dict[str, Any]]) -> str:
 
 def status(rows: Sequence[dict[str, Any]]) -> int:
     """1 when a solver failed on a valid model, which bad input elsewhere does not excuse; else 2 for bad input."""
-    from caet_opt.tables.rows import KIND, SOLVER_FAILED
+    from caet_opt.presenting.tables.rows import KIND, SOLVER_FAILED
 
     kinds = {row[KIND] for row in rows if row.get(ERROR) is not None}
     return 1 if SOLVER_FAILED in kinds else 2 if kinds else 0

@@ -8,16 +8,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.arguments import seed, whole, worker_count
-from caet_opt.cli.formatting import table
-from caet_opt.cli.progress import Bar
 from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.errors import InputError
-from caet_opt.processes import cores
+from caet_opt.presenting.numbers import table
+from caet_opt.presenting.progress import Bar
+from caet_opt.simulating.pool import cores
 
 if TYPE_CHECKING:
-    from caet_opt.model import BanditModel
-    from caet_opt.tasks import Task
-    from caet_opt.verification import Formula, Judged, Plan, Verification
+    from caet_opt.bandits.model import BanditModel
+    from caet_opt.bandits.tasks import Task
+    from caet_opt.proving.verification import Formula, Judged, Plan, Verification
 
 SUMMARY = "closed forms, or a formula of your own, against every solver and proven digits"
 
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(catalogue(arguments))
         return 0
 
-    from caet_opt.verification import Interrupted, make_plan, verify
+    from caet_opt.proving.verification import Interrupted, make_plan, verify
 
     plan = make_plan(arguments.solvers, arguments.slow, arguments.digits, arguments.proven)
     formulas = requested_formulas(arguments)
@@ -99,8 +99,8 @@ def check_arguments(arguments: argparse.Namespace) -> None:
 
 def requested_formulas(arguments: argparse.Namespace) -> "list[Formula]":
     """The closed forms that were named, or all, or the user's formula."""
-    from caet_opt.closed_forms import CLOSED_FORMS, closed_form
-    from caet_opt.verification import of_closed_form, read_formula
+    from caet_opt.proving.closed_forms import CLOSED_FORMS, closed_form
+    from caet_opt.proving.verification import of_closed_form, read_formula
 
     if arguments.formula is not None:
         return [read_formula(arguments.formula, arguments.instances, arguments.seed)]
@@ -110,7 +110,7 @@ def requested_formulas(arguments: argparse.Namespace) -> "list[Formula]":
 
 def catalogue(arguments: argparse.Namespace) -> str:
     """The closed forms with their domains and formulas, as text or as JSON."""
-    from caet_opt.closed_forms import CLOSED_FORMS, closed_form
+    from caet_opt.proving.closed_forms import CLOSED_FORMS, closed_form
 
     forms = [closed_form(name) for name in dict.fromkeys(arguments.names or CLOSED_FORMS)]
     if arguments.json:
@@ -124,7 +124,7 @@ def catalogue(arguments: argparse.Namespace) -> str:
 
 def show(verifications: "Sequence[Verification]", plan: "Plan", arguments: argparse.Namespace) -> None:
     """Print the verifications as a table or as an object."""
-    from caet_opt.verification import PROPORTIONS
+    from caet_opt.proving.verification import PROPORTIONS
 
     if arguments.json:
         print(json.dumps(as_object(verifications, plan, arguments)))
@@ -136,7 +136,7 @@ def show(verifications: "Sequence[Verification]", plan: "Plan", arguments: argpa
 
 def legend(plan: "Plan", proportions: bool) -> str:
     """What the columns say, and of how many instances."""
-    from caet_opt.verification import EVERY
+    from caet_opt.proving.verification import EVERY
 
     judges: dict[str, list[str]] = {}
     for name, limit in {**plan.limits, **({plan.proof: plan.proven} if plan.proven else {})}.items():
@@ -180,9 +180,9 @@ def describe_trouble(verification: "Verification") -> str:
 
 def command(model: "BanditModel", task: "Task") -> str:
     """The command line that solves an instance, or the text of its model file where the task needs one."""
-    from caet_opt.exact import decimal_text
-    from caet_opt.modelfile import ModelFile, to_table
-    from caet_opt.tasks import Custom
+    from caet_opt.bandits.exact import decimal_text
+    from caet_opt.bandits.modelfile import ModelFile, to_table
+    from caet_opt.bandits.tasks import Custom
 
     if isinstance(task, Custom):
         import tomli_w

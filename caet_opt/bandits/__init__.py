@@ -1,0 +1,1 @@
+"""What is asked: families, tasks, the model, model files, exact decimals."""

@@ -1,0 +1,91 @@
+"""Gaussian rewards with known variances."""
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from caet_opt.bandits.exact import Number, decimal_text, exact
+from caet_opt.bandits.families.base import Family, MeanSpace, positive_numbers, read_decimals
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.errors import InputError
+
+
+class Gaussian(Family):
+    """``d(x, y) = (x - y)^2 / (2 variance)``; one variance for all arms, or one per arm."""
+
+    name = "gaussian"
+    mean_space = MeanSpace(-np.inf, np.inf)
+
+    def __init__(self, variance: Number | Sequence[Number] = 1.0) -> None:
+        self._given = tuple(variance) if isinstance(variance, Iterable) else (variance,)
+        self.variances = positive_numbers(self._given, "variances")
+
+    divergence_error = 11.0
+
+    @staticmethod
+    def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
+        """``(y - x)^2 / 2``. In a mixture it is within 11: twice the 5 of ``m - x``, and 1."""
+        return 0.5 * difference * difference
+
+    @staticmethod
+    def unit_variance(mean: Any) -> Any:
+        return 0.0 * mean + 1.0
+
+    @staticmethod
+    def natural_parameter(mean: Any) -> Any:
+        return mean
+
+    @staticmethod
+    def conic_coefficients(mean: Array, centre: Array) -> Sequence[ArrayLike]:
+        return mean - centre, np.ones_like(mean)
+
+    @staticmethod
+    def conic_constraints(bound: Any, *forms: Any) -> list[Any]:
+        import cvxpy as cp
+
+        deviation, total = forms
+        return [cp.SOC(bound + total, cp.vstack([np.sqrt(2.0) * deviation, bound - total]))]
+
+    @staticmethod
+    def algebraic_divergence(x: Any, y: Any, log: Callable[[Any], Any]) -> Any:
+        return (x - y) ** 2 / 2
+
+    def sample(
+        self, rng: np.random.Generator, mean: float | Array, dispersion: float | Array = 1.0, size: int | None = None
+    ) -> Any:
+        return rng.normal(mean, np.sqrt(dispersion), size)
+
+    def dispersions(self, arms: int) -> Array:
+        self._check_count(arms)
+        return np.array(self.variances) if len(self.variances) > 1 else np.full(arms, self.variances[0])
+
+    @cached_property
+    def _exact_variances(self) -> tuple[Fraction, ...]:
+        """The variances as they were given."""
+        return tuple(map(exact, self._given))
+
+    def exact_dispersions(self, arms: int) -> tuple[Fraction, ...]:
+        self._check_count(arms)
+        return self._exact_variances if len(self._given) > 1 else self._exact_variances * arms
+
+    def _check_count(self, arms: int) -> None:
+        if len(self.variances) not in (1, arms):
+            raise InputError(f"{len(self.variances)} variances for {arms} arms; give one, or one per arm")
+
+    @classmethod
+    def parse(cls, argument: str | None) -> "Gaussian":
+        return cls() if argument is None else cls(read_decimals(argument, "variances"))
+
+    @cached_property
+    def _text(self) -> str:
+        return ",".join(map(decimal_text, self._exact_variances))
+
+    def __str__(self) -> str:
+        return self.name if self._text == "1" else f"{self.name}:{self._text}"
+
+    def __repr__(self) -> str:
+        return f"Gaussian({self.variances[0] if len(self.variances) == 1 else list(self.variances)})"

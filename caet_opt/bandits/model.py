@@ -1,0 +1,211 @@
+"""A bandit model: a reward family, the arms' means, and what a pull of each arm costs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from math import isfinite
+from numbers import Rational
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from caet_opt.bandits.exact import Number, exact
+from caet_opt.bandits.families import Family
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.errors import InputError
+
+#: The cost rule of regret minimisation: each arm costs its distance to the best mean.
+GAPS = "gaps"
+
+Real = TypeVar("Real", float, Fraction)
+
+
+class Arrays(NamedTuple):
+    """A model's numbers by arm; the means are ``means + rests``, a rest being what rounding to a double took away."""
+
+    means: Array
+    rests: Array
+    costs: Array
+    dispersions: Array
+
+
+@dataclass(frozen=True)
+class BanditModel:
+    """Arms with means in a one-parameter exponential family and non-negative costs, validated on construction.
+
+    Solvers see ``means`` and ``costs`` as doubles. The numbers as they were given stay beside them, and answers are
+    about these: whole numbers, ``Decimal`` and ``Fraction`` mean themselves. A float means the double that it is in a
+    certified interval, and its shortest decimal in proven digits. Models are equal when the numbers that they were
+    given are.
+
+    Parameters
+    ----------
+    family
+        The reward family; with a variance per arm, as many variances as means.
+    means
+        The mean of each arm, at least two.
+    costs
+        The cost of each arm, zero allowed, or ``"gaps"`` for the distance to the best mean.
+    arms
+        Names of the arms; by default their numbers.
+    """
+
+    family: Family
+    means: tuple[float, ...]
+    costs: tuple[float, ...]
+    arms: tuple[str, ...] = ()
+    cost_rule: str | None = field(default=None, init=False)
+    given_means: tuple[Number, ...] = field(default=(), init=False, repr=False, compare=False)
+    given_costs: tuple[Number, ...] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __init__(
+        self,
+        family: Family,
+        means: Sequence[Number],
+        costs: Sequence[Number] | str,
+        arms: Sequence[str] | None = None,
+    ) -> None:
+        if not isinstance(family, Family):
+            raise InputError(f"family must be a Family such as Gaussian(), got {family!r}")
+        given_means, means = read_numbers(means, "means")
+        if len(means) < 2:
+            raise InputError(f"a bandit model needs at least two arms, got {len(means)} mean{'s'[: len(means) != 1]}")
+        family.check_means(means)
+        family.dispersions(len(means))
+        rule = costs if isinstance(costs, str) else None
+        given_costs, costs = (None, ()) if rule is not None else read_numbers(costs, "costs")
+        object.__setattr__(self, "family", family)
+        object.__setattr__(self, "means", means)
+        object.__setattr__(self, "costs", costs)
+        object.__setattr__(self, "arms", read_arm_names(arms, len(means)))
+        object.__setattr__(self, "cost_rule", rule)
+        object.__setattr__(self, "given_means", given_means)
+        object.__setattr__(self, "given_costs", given_costs)
+        if rule not in (None, GAPS):
+            raise InputError(f"costs must be a list of numbers or {GAPS!r}, got {rule!r}")
+        if rule == GAPS:
+            object.__setattr__(self, "costs", tuple(map(float, gaps(self._meant))))
+        check_ends(family, means, self.mean_rests)
+        check_costs(self.costs, len(means))
+
+    @property
+    def dispersions(self) -> Array:
+        """Dispersion of each arm: the family's variances, or the inverse of its shape."""
+        return self.family.dispersions(len(self.means))
+
+    @property
+    def _meant(self) -> Sequence[Any]:
+        """The means that an interval is about: floats where all are doubles, else fractions."""
+        if not self.mean_rests.any():
+            return self.means
+        return [Fraction(m) if isinstance(m, float) else exact(m) for m in self.given_means]
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """The numbers that solvers see, made once; they are not to be written to."""
+        return Arrays(np.array(self.means), self.mean_rests, np.array(self.costs), self.dispersions)
+
+    @cached_property
+    def mean_rests(self) -> Array:
+        """What rounding to doubles took away from each mean; nothing from floats, which are doubles."""
+        return np.array([rest(given, mean) for given, mean in zip(self.given_means, self.means, strict=True)])
+
+    @cached_property
+    def exact_means(self) -> tuple[Fraction, ...]:
+        """The means as they were given."""
+        return tuple(map(exact, self.given_means))
+
+    @cached_property
+    def exact_costs(self) -> tuple[Fraction, ...]:
+        """The costs as they were given, or the exact gaps of the exact means."""
+        return gaps(self.exact_means) if self.given_costs is None else tuple(map(exact, self.given_costs))
+
+    @cached_property
+    def exact_dispersions(self) -> tuple[Fraction, ...]:
+        """The dispersions as the family was given them."""
+        return self.family.exact_dispersions(len(self.means))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BanditModel):
+            return NotImplemented
+        return (
+            (self.family, self.means, self.costs, self.arms, self.cost_rule)
+            == (other.family, other.means, other.costs, other.arms, other.cost_rule)
+            and self.exact_means == other.exact_means
+            and self.exact_costs == other.exact_costs
+        )
+
+    def sample(self, rng: np.random.Generator, arm: int, size: int | None = None) -> Any:
+        """Draw rewards of one arm."""
+        return self.family.sample(rng, self.means[arm], self.dispersions[arm], size)
+
+
+def gaps(means: Sequence[Real]) -> tuple[Real, ...]:
+    """Distance of each mean to the largest one."""
+    best = max(means)
+    return tuple(best - mean for mean in means)
+
+
+def rest(given: Number, double: float) -> float:
+    """What is left of a number that was given after rounding it to a double."""
+    if isinstance(given, float) or not isinstance(given, Decimal | Rational) or given == double:
+        return 0.0
+    return float(exact(given) - Fraction(double))
+
+
+def check_ends(family: Family, means: Sequence[float], rests: Array) -> None:
+    """Raise `InputError` for a mean that is an end of the mean space only after rounding."""
+    ends = (family.mean_space.low, family.mean_space.high)
+    for arm, mean in enumerate(means):
+        if mean in ends and rests[arm] != 0:
+            raise InputError(
+                f"the mean of arm {arm} is {mean:g} in double precision, an end of the {family.name} family, "
+                "and is not that number; move it away from the end"
+            )
+
+
+def read_numbers(values: Any, what: str) -> tuple[tuple[Number, ...], tuple[float, ...]]:
+    """Check a sequence of real numbers and return it as it was given and as floats."""
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise InputError(f"{what} must be a list of numbers, got {values!r}")
+    given = tuple(values)
+    numbers = []
+    for value in given:
+        if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+            raise InputError(f"{what} must be numbers, got {value!r}")
+        try:
+            number = float(value)
+        except OverflowError:
+            raise InputError(f"{what} must fit double precision, got a number of {len(str(value))} digits") from None
+        except ValueError:  # a signalling NaN
+            raise InputError(f"{what} must be numbers, got {value!r}") from None
+        if number == 0 and value != 0:
+            raise InputError(f"{what} must be zero or fit double precision, got {value}; rescale the numbers")
+        numbers.append(number)
+    return given, tuple(numbers)
+
+
+def check_costs(costs: Sequence[float], arms: int) -> None:
+    """Raise `InputError` unless there is one finite non-negative cost per arm."""
+    if len(costs) != arms:
+        raise InputError(f"{len(costs)} costs for {arms} means; give one cost per arm, or {GAPS!r}")
+    for arm, cost in enumerate(costs):
+        if not isfinite(cost):
+            raise InputError(f"cost {cost} of arm {arm} is not a finite number")
+        if cost < 0:
+            raise InputError(f"cost {cost:g} of arm {arm} is negative; costs are zero or more")
+
+
+def read_arm_names(names: Sequence[str] | None, arms: int) -> tuple[str, ...]:
+    """Check the arms' names, or number the arms."""
+    if names is None:
+        return tuple(map(str, range(arms)))
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) and name for name in names):
+        raise InputError(f"arm names must be a list of non-empty strings, got {names!r}")
+    if len(names) != arms:
+        raise InputError(f"{len(names)} arm names for {arms} means; give one name per arm")
+    if len(set(names)) != arms:
+        raise InputError("arm names must differ from each other")
+    return tuple(names)

@@ -1,0 +1,202 @@
+"""Bandit models as TOML files: what to solve, where it comes from, and the answer where one is known."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from caet_opt.bandits.exact import Number, decimal_text, exact, read_decimal
+from caet_opt.bandits.families import parse_family
+from caet_opt.bandits.files import read_toml, write_whole
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Custom, Pair, Task, parse_task
+from caet_opt.errors import InputError, unknown_name
+
+#: Required keys, each with what one would write.
+REQUIRED = {
+    "family": 'family = "gaussian"',
+    "means": "means = [3, 4, 2]",
+    "costs": 'costs = [1, 0, 2], or costs = "gaps"',
+    "task": 'task = "ranking", or answers = [[[0, 1]], [[1, 0]]] for a custom task',
+}
+
+#: Every key of a model file, in the order in which they are written.
+KEYS = (
+    "title",
+    "source",
+    "family",
+    "means",
+    "costs",
+    "arms",
+    "task",
+    "answers",
+    "characteristic_time",
+    "sampling_proportions",
+)
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model and its task, with what a catalogue says about them.
+
+    Attributes
+    ----------
+    title, source : what it is and where it comes from
+    characteristic_time, sampling_proportions : the expected answer, where one is known
+    """
+
+    model: BanditModel
+    task: Task
+    title: str | None = None
+    source: str | None = None
+    characteristic_time: float | None = None
+    sampling_proportions: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        arms = len(self.model.means)
+        self.task.check(arms)
+        if self.characteristic_time is not None:
+            (time,) = read_amounts([self.characteristic_time], "characteristic_time")
+            object.__setattr__(self, "characteristic_time", time)
+        if self.sampling_proportions is not None:
+            proportions = read_amounts(self.sampling_proportions, "sampling_proportions")
+            if len(proportions) != arms:
+                raise InputError(f"{len(proportions)} sampling_proportions for {arms} means; give one per arm")
+            object.__setattr__(self, "sampling_proportions", proportions)
+
+
+def read_model(path: str | Path) -> ModelFile:
+    """Read a model file, its decimals as they are typed; every error is an `InputError` that begins with the path."""
+    table = read_toml(path, read_decimal)
+    try:
+        return from_table(table)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def write_model(path: str | Path, modelfile: ModelFile) -> None:
+    """Write a model file that `read_model` reads back as an equal one."""
+    import tomli_w
+
+    try:
+        write_whole(path, tomli_w.dumps(to_table(modelfile)))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def model_paths(path: Path) -> list[Path]:
+    """A file itself, or the model files of a folder."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.glob("*.toml"))
+    if not found:
+        raise InputError(f"{path}: no model file (*.toml) in this folder")
+    return found
+
+
+def from_table(table: Mapping[str, Any]) -> ModelFile:
+    """A model file from the table that TOML holds."""
+    for key in table:
+        if key not in KEYS:
+            raise InputError(unknown_name("key", key, KEYS))
+    for key, example in REQUIRED.items():
+        if key not in table and not (key == "task" and "answers" in table):
+            raise InputError(f"the key {key!r} is missing; write {example}")
+    costs = table["costs"]
+    return ModelFile(
+        model=BanditModel(
+            parse_family(table["family"]),
+            check_numbers(table["means"], "means"),
+            costs if isinstance(costs, str) else check_numbers(costs, "costs"),
+            optional(table, "arms", list),
+        ),
+        task=read_task(table),
+        title=optional(table, "title", str),
+        source=optional(table, "source", str),
+        characteristic_time=table.get("characteristic_time"),
+        sampling_proportions=table.get("sampling_proportions"),
+    )
+
+
+def to_table(modelfile: ModelFile) -> dict[str, Any]:
+    """The table that `from_table` reads back; a task or family outside the grammar is an `InputError`."""
+    model, task = modelfile.model, modelfile.task
+    numbered = model.arms == tuple(map(str, range(len(model.means))))
+    custom = isinstance(task, Custom)
+    table = {
+        "title": modelfile.title,
+        "source": modelfile.source,
+        "family": str(parse_family(str(model.family))),
+        "means": as_typed(model.given_means, "means"),
+        "costs": model.cost_rule if model.given_costs is None else as_typed(model.given_costs, "costs"),
+        "arms": None if numbered else list(model.arms),
+        "task": task.name if custom else str(parse_task(str(task))),
+        "answers": [list(map(list, answer)) for answer in task.answers] if isinstance(task, Custom) else None,
+        "characteristic_time": modelfile.characteristic_time,
+        "sampling_proportions": modelfile.sampling_proportions and list(modelfile.sampling_proportions),
+    }
+    return {key: value for key, value in table.items() if value is not None}
+
+
+def read_task(table: Mapping[str, Any]) -> Task:
+    """The task in the grammar, or a custom one given by its answers."""
+    if "answers" not in table:
+        return parse_task(table["task"])
+    if table.get("task", Custom.name) != Custom.name:
+        raise InputError(f"give answers (a custom task) or task = {table['task']!r}, not both")
+    return Custom(check_answers(table["answers"]))
+
+
+def check_answers(answers: Any) -> Sequence[Sequence[Pair]]:
+    """Raise `InputError` unless the answers are a list of lists; the task checks the pairs in them."""
+    if not isinstance(answers, list) or not all(isinstance(answer, list) for answer in answers):
+        raise InputError(f"answers must be lists of pairs such as [[[0, 1]], [[1, 0]]], got {answers!r}")
+    return answers
+
+
+def optional(table: Mapping[str, Any], key: str, kind: type) -> Any:
+    """The value of an optional key, checked for its type."""
+    value = table.get(key)
+    if value is not None and not isinstance(value, kind):
+        expected = "a string" if kind is str else "a list of strings"
+        raise InputError(f"{key} must be {expected}, got {value!r}")
+    return value
+
+
+def as_typed(numbers: Sequence[Number], what: str) -> list[int | float | Decimal]:
+    """Numbers that TOML writes with every digit; a fraction without a finite decimal is an `InputError`."""
+    return [number if isinstance(number, int | float | Decimal) else as_decimal(number, what) for number in numbers]
+
+
+def as_decimal(number: Number, what: str) -> Decimal:
+    """The finite decimal of a number, or an `InputError`."""
+    text = decimal_text(exact(number))
+    if "/" in text:
+        raise InputError(f"{what}: {text} has no finite decimal, and a model file holds decimals")
+    return Decimal(text)
+
+
+def check_numbers(values: Any, what: str) -> list[Number]:
+    """Raise `InputError` unless the value is a list of numbers that a double can hold."""
+    if not isinstance(values, list | tuple):
+        raise InputError(f"{what} must be a list of numbers, got {values!r}")
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+            raise InputError(f"{what} must be numbers, got {value!r}")
+        if isinstance(value, int) and abs(value) > sys.float_info.max:
+            raise InputError(f"{what} holds a whole number that is too large")
+    return list(values)
+
+
+def read_amounts(values: Any, what: str) -> tuple[float, ...]:
+    """Expected numbers as floats, each of them finite and not negative."""
+    amounts = tuple(float(value) for value in check_numbers(values, what))
+    for amount in amounts:
+        if not isfinite(amount) or amount < 0:
+            raise InputError(f"{what} must be finite and not negative, got {amount:g}")
+    return amounts

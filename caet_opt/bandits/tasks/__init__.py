@@ -1,0 +1,39 @@
+"""Tasks: what is to be found out about the arms, each answer a set of ordered pairs."""
+
+from caet_opt.bandits.tasks.base import Pair, Task
+from caet_opt.bandits.tasks.best_arm import BestArm, TopArms
+from caet_opt.bandits.tasks.comparisons import Comparisons, Control
+from caet_opt.bandits.tasks.custom import Custom
+from caet_opt.bandits.tasks.groups import Groups
+from caet_opt.bandits.tasks.ranking import Ranking
+from caet_opt.errors import InputError, unknown_name
+
+#: Tasks by their name in the grammar.
+TASKS: dict[str, type[Task]] = {
+    task.name: task for task in (BestArm, Ranking, TopArms, Groups, Control, Comparisons, Custom)
+}
+
+
+def parse_task(text: str) -> Task:
+    """Read ``name`` or ``name:parameters``, for example ``ranking`` or ``groups:0,1/2,3,4``."""
+    if not isinstance(text, str):
+        raise InputError(f"task must be a string such as 'ranking' or 'top-arms:2', got {text!r}")
+    name, colon, argument = text.strip().partition(":")
+    if name not in TASKS:
+        raise InputError(unknown_name("task", name, TASKS))
+    return TASKS[name].parse(argument if colon else None)
+
+
+__all__ = [
+    "TASKS",
+    "BestArm",
+    "Comparisons",
+    "Control",
+    "Custom",
+    "Groups",
+    "Pair",
+    "Ranking",
+    "Task",
+    "TopArms",
+    "parse_task",
+]

@@ -1,0 +1,59 @@
+"""Best arm, and the m best arms."""
+
+from collections.abc import Hashable, Sequence
+from typing import cast
+
+from caet_opt.bandits.tasks.base import Pair, PlainTask, Task, descending
+from caet_opt.errors import InputError
+
+
+class BestArm(PlainTask):
+    """Which arm has the largest mean: it beats every other arm."""
+
+    name = "best-arm"
+
+    def answer(self, means: Sequence[float]) -> int:
+        return descending(means)[0]
+
+    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+        best = cast(int, answer)
+        return tuple((best, arm) for arm in range(arms) if arm != best)
+
+
+class TopArms(Task):
+    """Which m arms have the largest means: each of them beats each of the others."""
+
+    name = "top-arms"
+
+    def __init__(self, size: int) -> None:
+        if size < 1:
+            raise InputError(f"top-arms:M needs M at least 1, got {size}")
+        self.size = size
+
+    def check(self, arms: int) -> None:
+        if arms > 1 and self.size >= arms:
+            raise InputError(f"top-arms:{self.size} needs M between 1 and {arms - 1} for {arms} arms")
+        super().check(arms)
+
+    def count_pairs(self, arms: int) -> int:
+        return self.size * (arms - self.size)
+
+    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+        return tuple(sorted(descending(means)[: self.size]))
+
+    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+        top = cast(tuple[int, ...], answer)
+        others = sorted(set(range(arms)) - set(top))
+        return tuple((good, bad) for good in top for bad in others)
+
+    @classmethod
+    def parse(cls, argument: str | None) -> "TopArms":
+        try:
+            return cls(int(argument or ""))
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"task 'top-arms' needs a whole number: top-arms:M, got {argument!r}") from None
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.size}"

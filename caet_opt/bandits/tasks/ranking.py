@@ -1,0 +1,20 @@
+"""The order of all arms."""
+
+from collections.abc import Hashable, Sequence
+from itertools import pairwise
+from typing import cast
+
+from caet_opt.bandits.tasks.base import Pair, PlainTask, descending
+
+
+class Ranking(PlainTask):
+    """The complete order: each arm beats the next one. Every wrong order inverts some adjacent pair."""
+
+    name = "ranking"
+
+    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+        return descending(means)
+
+    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+        order = cast(tuple[int, ...], answer)
+        return tuple(pairwise(order))

@@ -1,0 +1,1 @@
+"""Sampling rules, one class in a file of its own."""

@@ -1,0 +1,348 @@
+"""CAET as an object that asks for an arm and is told what came of it."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import isclose, isfinite, nan
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from caet_opt.bandits.families import Family
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.model import BanditModel, check_costs
+from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.errors import InputError, SolverError
+from caet_opt.exploring import rules
+from caet_opt.exploring.parameters import Parameters
+from caet_opt.exploring.state import State
+from caet_opt.exploring.stopping import Threshold
+from caet_opt.solving.characteristic import characteristic_time, starts
+from caet_opt.solving.native.compiled import FAMILY_CODES, foreign_kernel
+from caet_opt.solving.native.divergences import mixture_divergence
+from caet_opt.solving.profiles import Profile, find_profile
+from caet_opt.solving.result import CharacteristicTime
+
+#: Gap to which the target of a round is solved.
+TARGET_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What CAET thinks of a state; nothing in it is needed to go on.
+
+    Attributes
+    ----------
+    answer, pairs : what the empirical means say, and the pairs that this answer asserts
+    evidence, thresholds : of each of these pairs
+    costs : the costs that the target was computed for, negligible ones at zero
+    target, projected : u_alpha, and its projection that forces exploration
+    """
+
+    answer: Hashable
+    pairs: tuple[Pair, ...]
+    evidence: Array
+    thresholds: Array
+    costs: Array
+    target: Array
+    projected: Array
+
+    @property
+    def settled(self) -> bool:
+        """Whether the evidence of every pair exceeds its threshold."""
+        return len(self.pairs) > 0 and bool(np.all(self.evidence > self.thresholds))
+
+
+class Now(NamedTuple):
+    """Where the algorithm is. It is replaced as a whole, so that an error leaves nothing half done.
+
+    Attributes
+    ----------
+    state : what was observed
+    last : the last solution, from which the next solve starts
+    target, diagnostics : of this state, as far as they are computed
+    """
+
+    state: State
+    last: CharacteristicTime | None = None
+    target: Array | None = None
+    diagnostics: Diagnostics | None = None
+
+
+class Caet:
+    """The algorithm on a real or a simulated experiment: `next_arm`, pull it, `observe`, until `stopped`.
+
+    Parameters
+    ----------
+    task, family, arms
+        What is to be found out, about how many arms, and the family of their rewards.
+    parameters
+        Confidence, exponents, tracking rule and where costs come from.
+    threshold
+        The evidence that a pair needs; see `caet_opt.exploring.stopping.make_threshold`.
+    costs
+        The costs of the arms, when they are known.
+    solver
+        The backend that computes every round's target.
+    state
+        Where to go on from; by default the beginning.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        family: Family,
+        arms: int,
+        parameters: Parameters,
+        threshold: Threshold,
+        *,
+        costs: Sequence[float] | None = None,
+        solver: str | Profile = "native",
+        state: State | None = None,
+    ) -> None:
+        task.check(arms)
+        family.dispersions(arms)
+        if (costs is None) == (parameters.costs == "known"):
+            raise InputError("give the costs of the arms exactly when they are known")
+        if costs is not None:
+            check_costs(costs, arms)
+        self.task, self.family, self.arms = task, family, arms
+        self.parameters, self.threshold = parameters, threshold
+        self.known_costs = None if costs is None else np.array(costs, dtype=float)
+        self.profile = replace(find_profile(solver), tolerance=TARGET_TOLERANCE)
+        self._now: Now
+        self.continue_from(state if state is not None else self._begin())
+
+    def _begin(self) -> State:
+        """The state before the first round, in which the target is uniform."""
+        nothing = (0.0,) * self.arms
+        return State(0, (0,) * self.arms, nothing, nothing, (1.0 / self.arms,) * self.arms, 0.0)
+
+    @property
+    def state(self) -> State:
+        """What was observed, and what tracking follows."""
+        return self._now.state
+
+    @property
+    def stopped(self) -> bool:
+        """Whether every needed pair is settled."""
+        return self._explored and self.diagnostics.settled
+
+    @property
+    def answer(self) -> Hashable:
+        """The answer that the empirical means support now; final once `stopped`."""
+        return self.diagnostics.answer
+
+    @property
+    def _explored(self) -> bool:
+        return min(self.state.counts) > 0
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """What the present state says, once every arm was observed."""
+        if not self._explored:
+            raise InputError("every arm must be observed once before there is an answer")
+        self._now = self._diagnosed(self._now)
+        assert self._now.diagnostics is not None
+        return self._now.diagnostics
+
+    @property
+    def tracking_error(self) -> float:
+        """Largest distance of a count from the cumulated target."""
+        return float(np.max(np.abs(np.array(self.state.counts) - np.array(self.state.cumulated_target))))
+
+    def _diagnosed(self, now: Now) -> Now:
+        """The same with diagnostics, and with the solution that they took; nothing of the object changes."""
+        if now.diagnostics is not None:
+            return now
+        state, means = now.state, now.state.means()
+        answer = self.task.answer(means.tolist())
+        pairs = self.task.answer_pairs(answer, self.arms)
+        costs = self._costs(state, means)
+        known = now.target is not None
+        target, solution = (now.target, now.last) if known else self._target(pairs, means, costs, now.last)
+        assert target is not None
+        diagnostics = Diagnostics(
+            answer=answer,
+            pairs=pairs,
+            evidence=self._evidence(state, pairs, means),
+            thresholds=np.array(
+                [self.threshold.value(state.round, state.counts[a], state.counts[b]) for a, b in pairs]
+            ),
+            costs=costs,
+            target=target,
+            projected=rules.project(target, rules.exploration_floor(self.arms, state.round)),
+        )
+        return Now(state, solution, target, diagnostics)
+
+    def next_arm(self) -> int:
+        """The arm to pull now; a function of the state alone."""
+        counts = np.array(self.state.counts, dtype=float)
+        if self.parameters.tracking == "c" or not self._explored:
+            return rules.next_by_cumulated_target(np.array(self.state.cumulated_target), counts)
+        return rules.next_by_present_target(self._present_target(), counts, self.state.round)
+
+    def _present_target(self) -> Array:
+        """The target of this state, which a compiled round leaves without the rest of its diagnostics."""
+        return self.diagnostics.target if self._now.target is None else self._now.target
+
+    def observe(self, arm: int, reward: float, cost: float | None = None) -> None:
+        """Take in what a pull of an arm brought; with observed costs also what it cost.
+
+        All or nothing: after an error the object is as it was before.
+        """
+        arm = read_arm(arm, self.arms)
+        reward = read_finite(reward, f"reward of arm {arm}")
+        self.family.check_reward(reward)
+        self._now = self._tracked(self._absorbed(arm, reward, self._paid(arm, cost)))
+
+    def _absorbed(self, arm: int, reward: float, paid: float) -> State:
+        """The state with an observation that leaves every sum finite and the arm's mean in the family."""
+        state = self.state
+        total, cost_sums = state.total_cost + paid, added(state.cost_sums, arm, paid)
+        if not isfinite(total):
+            raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")
+        absorbed = State(
+            state.round + 1,
+            tuple(count + (other == arm) for other, count in enumerate(state.counts)),
+            added(state.reward_sums, arm, reward),
+            cost_sums,
+            state.cumulated_target,
+            total,
+        )
+        self._check_mean(absorbed, arm)
+        return absorbed
+
+    def _tracked(self, absorbed: State) -> Now:
+        """The state with its own round's target added to the cumulated one, and what is known of it."""
+        now = Now(absorbed, self._now.last)
+        step = np.full(self.arms, 1.0 / self.arms)
+        if min(absorbed.counts) > 0:
+            now = self._diagnosed(now)
+            assert now.diagnostics is not None
+            step = now.diagnostics.projected
+        cumulated = (np.array(absorbed.cumulated_target) + step).tolist()
+        return now._replace(state=replace(absorbed, cumulated_target=tuple(cumulated)))
+
+    def continue_from(self, state: State) -> None:
+        """Go on from a state, forgetting this one; `InputError` when it is none of this experiment."""
+        state.check()
+        if len(state.counts) != self.arms:
+            raise InputError(f"the saved state has {len(state.counts)} arms, not {self.arms}")
+        for arm, count in enumerate(state.counts):
+            if count:
+                self._check_mean(state, arm)
+        self._now = Now(state)
+
+    def go_on(self, state: State, target: Array, effort: Array, multipliers: Array) -> None:
+        """Go on from where compiled rounds have led: a state, its target, and the solution of its round.
+
+        The next solve starts from that solution, as it does where the object has solved every round by itself. From
+        another start it would end some ulps away, and of two arms that tie the other would be pulled first.
+        """
+        last = self._now.last
+        assert last is not None  # the rounds began with a target that was solved for
+        value = float(np.sum(multipliers))
+        self._now = Now(state, replace(last, value=value, effort=effort, multipliers=multipliers), target)
+
+    def _check_mean(self, state: State, arm: int) -> None:
+        mean = state.reward_sums[arm] / state.counts[arm]
+        if mean not in self.family.mean_space:
+            raise InputError(
+                f"the rewards of arm {arm} would have mean {mean:g}, outside the {self.family.name} family, "
+                f"whose means lie in {self.family.mean_space}"
+            )
+
+    def pattern(self) -> tuple[type[Family], tuple[Pair, ...], tuple[bool, ...]] | None:
+        """Family, pairs and costly arms of the present target; None where a rule other than the solver sets it."""
+        if not self._explored:
+            return None
+        means, now = self.state.means(), self.diagnostics
+        if any(means[a] == means[b] for a, b in now.pairs):
+            return None
+        return type(self.family), now.pairs, tuple((now.costs > 0).tolist())
+
+    def last_solution(self) -> tuple[Array, Array] | None:
+        """Effort and multipliers of the last solve, if it was for the present pairs and costly arms."""
+        now, last = self.diagnostics, self._now.last
+        if last is None or not starts(last, now.pairs, now.costs.tolist()):
+            return None
+        return last.effort, last.multipliers
+
+    def _paid(self, arm: int, cost: float | None) -> float:
+        """What a pull cost: the known cost of the arm, or what was observed, zero or more."""
+        if cost is not None and (cost := read_finite(cost, f"cost of arm {arm}")) < 0:
+            raise InputError(f"cost of arm {arm} must be zero or more, got {cost:g}")
+        if self.known_costs is not None:
+            return float(self.known_costs[arm])
+        if cost is None and self.parameters.costs == "observed":
+            raise InputError("observed costs need a cost of zero or more with every reward, got None")
+        return 0.0 if cost is None else cost
+
+    def _costs(self, state: State, means: Array) -> Array:
+        """The costs that enter the target: known ones as they are, estimated ones without the negligible."""
+        if self.known_costs is not None:
+            return self.known_costs
+        estimate = state.mean_costs() if self.parameters.costs == "observed" else np.max(means) - means
+        return rules.drop_negligible_costs(estimate, self.parameters.negligible_cost)
+
+    def _target(
+        self, pairs: tuple[Pair, ...], means: Array, costs: Array, last: CharacteristicTime | None
+    ) -> tuple[Array, CharacteristicTime | None]:
+        """``u_alpha`` of the empirical model, by an exact solve, with the solution; see `caet_opt.exploring.rules`."""
+        if any(means[a] == means[b] for a, b in pairs):
+            return rules.tied_target(pairs, means, costs), last
+        model = BanditModel(self.family, means.tolist(), costs.tolist())
+        found = characteristic_time(model, self.task, solver=self.profile, warm_start=last)
+        support = sorted({arm for pair in pairs for arm in pair})
+        proportions = rules.proportions(found.effort, costs)
+        target = rules.shared_target(proportions, costs, support, self.parameters.zero_cost_share)
+        if not isclose(np.sum(target), 1.0, rel_tol=1e-9):
+            raise SolverError("the effort of a round is outside double precision; rescale the means or the variances")
+        return target, found
+
+    def _evidence(self, state: State, pairs: tuple[Pair, ...], means: Array) -> Array:
+        """``Z_ab = N_a d(mu_a, m) + N_b d(mu_b, m)``, m the pooled mean weighted by pulls over dispersion.
+
+        Scalar by scalar, by the divergence that the compiled loop has, so that both stop in the same round.
+        """
+        code, divergence = scalar_divergence(type(self.family))
+        with np.errstate(over="ignore"):  # as in compiled code: evidence that is not a number stops no run
+            weight, found = (np.array(state.counts) / self.family.dispersions(self.arms)).tolist(), []
+        for a, b in pairs:
+            wa, wb, x, y = weight[a], weight[b], float(means[a]), float(means[b])
+            ua, ub = wa / (wa + wb), wb / (wa + wb)
+            found.append(wa * divergence(code, x, y, ua, ub, 0.0, 0.0) + wb * divergence(code, y, x, ub, ua, 0.0, 0.0))
+        return np.array(found)
+
+
+def scalar_divergence(family: type[Family]) -> tuple[int, Callable[..., float]]:
+    """The family's code, and ``d(x, m)`` of the kernel as a function of code, means, shares and rests."""
+    if family in FAMILY_CODES:
+        return FAMILY_CODES[family], mixture_divergence
+    return -1, foreign_kernel(family)["mixture_divergence"]
+
+
+def read_arm(arm: Any, arms: int) -> int:
+    """The number of an arm, or `InputError`."""
+    number = int(arm) if isinstance(arm, Integral) and not isinstance(arm, bool) else -1
+    if not 0 <= number < arms:
+        raise InputError(f"arm {arm!r} does not exist; arms are 0 to {arms - 1}")
+    return number
+
+
+def read_finite(value: Any, what: str) -> float:
+    """A finite number as a double, or `InputError`; a truth value counts as 0 or 1."""
+    try:
+        number = float(value) if isinstance(value, Real | Decimal | np.bool_) else nan
+    except OverflowError:
+        number = nan
+    if not isfinite(number):
+        raise InputError(f"{what} must be a finite number, got {value!r}")
+    return number
+
+
+def added(values: tuple[float, ...], arm: int, amount: float) -> tuple[float, ...]:
+    """The values with an amount added to one arm's."""
+    return (*values[:arm], values[arm] + amount, *values[arm + 1 :])

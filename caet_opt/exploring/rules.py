@@ -1,0 +1,81 @@
+"""The rules of CAET's sampling, those of the paper and those for what the paper leaves out, in one place.
+
+1. First rounds: while some arm has no observation the target is uniform, so every arm is pulled once, in order.
+2. Ties: when the empirical means of a needed pair are equal, T* is infinite and only such pairs matter. The target
+   is uniform on their costly arms, or on all their arms when none of them costs anything.
+3. Boundary: a costly arm whose needed pairs all have infinite divergence (a free Bernoulli arm at an empirical mean
+   of 0, say) needs no effort; it has u* = 0 and is pulled by forced exploration only.
+4. Free arms: they share ``alpha``, and the costly arms ``1 - alpha``. With no free arm in the support the target is
+   u*; with no effort to spend on costly arms it is uniform on the free arms of the support.
+5. A changed answer changes the pairs and with them the target, from that round on; the cumulated target stays.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.tasks import Pair
+from caet_opt.exploring.kernel import project_into
+
+
+def drop_negligible_costs(costs: Array, negligible: float) -> Array:
+    """D_delta: costs up to the threshold become zero."""
+    return np.where(costs > negligible, costs, 0.0)
+
+
+def tied_target(pairs: Sequence[Pair], means: Array, costs: Array) -> Array:
+    """Uniform on the costly arms of tied pairs, or on all their arms when none is costly (rule 2)."""
+    tied = sorted({arm for a, b in pairs if means[a] == means[b] for arm in (a, b)})
+    costly = [arm for arm in tied if costs[arm] > 0]
+    target = np.zeros(len(means))
+    target[costly or tied] = 1.0 / len(costly or tied)
+    return target
+
+
+def proportions(effort: Array, costs: Array) -> Array:
+    """u*: the shares of the costly arms in their effort; zeros where there is none.
+
+    The sum is taken from the first arm to the last, as the compiled loop takes it, where numpy sums in pairs.
+    """
+    spent = np.where(costs > 0, effort, 0.0)
+    total = float(np.add.accumulate(spent)[-1])
+    return spent / total if total > 0 else spent
+
+
+def shared_target(proportions: Array, costs: Array, support: Sequence[int], alpha: float) -> Array:
+    """``u_alpha``: alpha spread over the free arms of the support, (1 - alpha) u* on the costly ones (rule 4)."""
+    free = [arm for arm in support if costs[arm] == 0]
+    if not free:
+        return proportions
+    target = np.zeros(len(costs))
+    if not np.any(proportions > 0):
+        target[free] = 1.0 / len(free)
+        return target
+    target[free] = alpha / len(free)
+    return target + (1.0 - alpha) * proportions
+
+
+def exploration_floor(arms: int, round_: int) -> float:
+    """``epsilon_t = (K^2 + t)^(-1/2) / 2``."""
+    return float(0.5 / np.sqrt(arms * arms + round_))
+
+
+def project(target: Array, floor: float) -> Array:
+    """L-infinity projection on ``{u : u_a >= floor, sum u = 1}``: `caet_opt.exploring.kernel.project_into`."""
+    projected = np.empty_like(target)
+    project_into(target, floor, projected)
+    return projected
+
+
+def next_by_cumulated_target(cumulated: Array, counts: Array) -> int:
+    """C-tracking: the arm that lags most behind the cumulated target, the lowest number first."""
+    return int(np.argmax(cumulated - counts))
+
+
+def next_by_present_target(target: Array, counts: Array, round_: int) -> int:
+    """D-tracking: the least pulled arm below ``sqrt(t) - K / 2`` pulls, else the one that lags most."""
+    least = int(np.argmin(counts))
+    if counts[least] < np.sqrt(round_) - 0.5 * len(counts):
+        return least
+    return int(np.argmax(round_ * target - counts))

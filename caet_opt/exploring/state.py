@@ -1,0 +1,108 @@
+"""What CAET knows: an immutable record that saves to JSON and comes back the same."""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from math import fsum, isclose
+from sys import float_info
+from typing import Any
+
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.errors import InputError
+
+#: Parts that have an entry for every arm.
+VECTORS = ("counts", "reward_sums", "cost_sums", "cumulated_target")
+
+#: Counts are exact as doubles up to here.
+LARGEST_COUNT = 2**53
+
+#: What the sums of a long run may be off by, relatively.
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class State:
+    """Sums of what was observed, and the cumulated target that tracking follows.
+
+    Attributes
+    ----------
+    round : number of observations so far
+    counts : pulls of each arm
+    reward_sums, cost_sums : of each arm
+    cumulated_target : sum of the projected targets of rounds 0 to `round`
+    total_cost : everything paid
+    """
+
+    round: int
+    counts: tuple[int, ...]
+    reward_sums: tuple[float, ...]
+    cost_sums: tuple[float, ...]
+    cumulated_target: tuple[float, ...]
+    total_cost: float
+
+    def means(self) -> Array:
+        """Empirical means; NaN for an arm that was never pulled."""
+        return averages(self.reward_sums, self.counts)
+
+    def mean_costs(self) -> Array:
+        """Mean observed costs; NaN for an arm that was never pulled."""
+        return averages(self.cost_sums, self.counts)
+
+    def to_json(self) -> str:
+        """The state as JSON; numbers keep every digit."""
+        return json.dumps(asdict(self), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "State":
+        """The state back from JSON; `InputError` when it is not one."""
+        try:
+            record = json.loads(text)
+        except (ValueError, TypeError, RecursionError) as error:  # no JSON, no text, or brackets without end
+            raise InputError(f"not a saved state: {error}") from error
+        names = {entry.name for entry in fields(cls)}
+        if not isinstance(record, dict) or set(record) != names:
+            raise InputError(f"a saved state has the keys {', '.join(sorted(names))}")
+        for name in VECTORS:
+            if not isinstance(record[name], list):
+                raise InputError(f"{name} of a saved state must be a list with a number for every arm")
+        parts: dict[str, Any] = {name: tuple(part) if name in VECTORS else part for name, part in record.items()}
+        cls(**parts).check()
+        for name in ("reward_sums", "cost_sums", "cumulated_target"):
+            parts[name] = tuple(map(float, parts[name]))
+        return cls(**{**parts, "total_cost": float(parts["total_cost"])})
+
+    def check(self) -> None:
+        """Raise `InputError` unless every part is of its kind and the parts fit together."""
+        lengths = {len(getattr(self, name)) for name in VECTORS}
+        if len(lengths) != 1 or lengths == {0}:
+            raise InputError("a saved state needs one count, reward sum, cost sum and target for every arm")
+        if not all(map(is_count, (self.round, *self.counts))):
+            raise InputError("round and counts of a saved state must be whole numbers, zero or more")
+        if sum(self.counts) != self.round:
+            raise InputError(f"a saved state at round {self.round} needs counts that sum to it, got {self.counts}")
+        if not all(map(is_finite, (*self.reward_sums, *self.cost_sums, *self.cumulated_target, self.total_cost))):
+            raise InputError("a saved state holds finite numbers only")
+        if min((*self.cost_sums, *self.cumulated_target)) < 0:
+            raise InputError("costs and targets of a saved state must be zero or more")
+        for name, found, sum_ in (
+            ("total_cost", self.total_cost, fsum(self.cost_sums)),
+            ("the sum of cumulated_target", fsum(self.cumulated_target), self.round + 1.0),
+        ):
+            if not isclose(found, sum_, rel_tol=ROUNDING, abs_tol=0.0):
+                raise InputError(f"{name} of a saved state at round {self.round} must be {sum_:g}, got {found:g}")
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number, zero or more, that a double holds."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a value is a number that a double holds."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max
+
+
+def averages(sums: tuple[float, ...], counts: tuple[int, ...]) -> Array:
+    """Sums over counts, NaN where nothing was counted."""
+    return np.array([total / count if count else np.nan for total, count in zip(sums, counts, strict=True)])

@@ -1,0 +1,166 @@
+"""The paper's deviational threshold, and the smallest constant that its proof certifies."""
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from math import log, sqrt
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import gammaincc, gammaln, logsumexp
+
+from caet_opt.bandits.families import Family
+from caet_opt.errors import InputError
+from caet_opt.exploring.stopping.base import Threshold, is_number_above
+from caet_opt.exploring.stopping.kernels import POWER
+
+#: The theta of the paper's experiments.
+DEFAULT_THETA = 1.2
+
+CERTIFIED = "certified"
+
+#: Terms of the series that are summed one by one; an integral bounds the rest.
+SUMMED_TERMS = 10_000
+
+#: log C is found to this accuracy and the series kept below delta by this relative margin, against rounding.
+ACCURACY = 1e-9
+
+
+@dataclass(frozen=True)
+class Deviational(Threshold):
+    """``beta = log(C t^theta / delta)``, theta > 1.
+
+    Proven for every one-parameter exponential family when C is at least `certified_log_constant`, which
+    ``constant="certified"`` takes. The C of order one that experiments use is far below it, and not proven.
+    """
+
+    name = "deviational"
+    code = POWER
+
+    theta: float = DEFAULT_THETA
+    constant: float | str = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not is_number_above(1.0, self.theta):
+            raise InputError(f"theta of the deviational threshold must be a number above 1, got {self.theta!r}")
+        if self.constant != CERTIFIED and not is_number_above(0.0, self.constant):
+            raise InputError(
+                f"constant of the deviational threshold must be a positive number or {CERTIFIED!r}, "
+                f"got {self.constant!r}"
+            )
+
+    @cached_property
+    def certified_log_constant(self) -> float:
+        """log of the smallest C for which the threshold is proven."""
+        return certified_log_constant(int(self.arms), float(self.theta), float(self.log_inv_delta))
+
+    @cached_property
+    def log_constant(self) -> float:
+        """log C."""
+        return self.certified_log_constant if isinstance(self.constant, str) else log(self.constant)
+
+    @property
+    def level(self) -> float:
+        return self.log_constant + self.log_inv_delta
+
+    @property
+    def slope(self) -> float:
+        return float(self.theta)
+
+    @property
+    def proven(self) -> bool:
+        """Whether C is large enough for the proof."""
+        return self.log_constant >= self.certified_log_constant
+
+    @property
+    def reason(self) -> str:
+        if self.proven:
+            return "proven for every one-parameter exponential family"
+        return f"not proven: the proof needs a constant of at least e^{self.certified_log_constant:.1f}"
+
+    def guarantees(self, family: Family) -> bool:
+        return self.proven
+
+    def describe(self) -> str:
+        constant = f"e^{self.log_constant:.6g} ({CERTIFIED})" if self.constant == CERTIFIED else f"{self.constant:g}"
+        return f"log(C t^theta / delta), C = {constant}, theta = {self.theta:g}, log(1/delta) = {self.log_inv_delta:g}"
+
+    @classmethod
+    def build(cls, family: Family, arms: int, log_inv_delta: float, theta: Any, constant: Any) -> Self:
+        return cls(
+            arms,
+            log_inv_delta,
+            theta=DEFAULT_THETA if theta is None else theta,
+            constant=1.0 if constant is None else constant,
+        )
+
+
+@cache
+def certified_log_constant(arms: int, theta: float, log_inv_delta: float) -> float:
+    """log of the smallest C for which the series of the paper's proof sums to at most delta:
+
+        sum over t of  e^(K+1) (beta^2 log t / K)^K e^-beta  <=  delta,      beta = log C + theta log t + log(1/delta).
+
+    It is looked for where ``C >= 1`` and ``log(C / delta) >= 2 K``. There the sum falls as C grows, so every larger C
+    is certified too, and beta is above the K + 1 from which on the deviation inequality under the series holds.
+    """
+    low = max(0.0, 2.0 * arms - log_inv_delta)
+    if excess(low, arms, theta, log_inv_delta) <= 0.0:
+        return low
+    high = low + 1.0
+    while excess(high, arms, theta, log_inv_delta) > 0.0:
+        low, high = high, 2.0 * high
+    while high - low > ACCURACY:
+        middle = 0.5 * (low + high)
+        if excess(middle, arms, theta, log_inv_delta) > 0.0:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def excess(log_constant: float, arms: int, theta: float, log_inv_delta: float) -> float:
+    """log of the proof's series over delta, bounded from above; certified where it is at most zero.
+
+    With e^-beta = delta / (C t^theta) this is ``K + 1 - K log K - log C + log(sum of (beta^2 log t)^K t^-theta)``.
+    """
+    offset = log_constant + log_inv_delta
+    logs = np.log(np.arange(2, SUMMED_TERMS + 1))
+    summed = logsumexp(log_term(logs, offset, arms, theta))
+    series = np.logaddexp(summed, log_tail(log(SUMMED_TERMS), offset, arms, theta))
+    return float(arms + 1 - arms * log(arms) - log_constant + series) + ACCURACY
+
+
+def log_term(log_t: Any, offset: float, arms: int, theta: float) -> Any:
+    """log of ``(beta^2 log t)^K t^-theta`` with ``beta = offset + theta log t``."""
+    return arms * (2.0 * np.log(offset + theta * log_t) + np.log(log_t)) - theta * log_t
+
+
+def log_tail(start: float, offset: float, arms: int, theta: float) -> float:
+    """log of an upper bound on the terms with log t > start: their integral, and their largest.
+
+    The terms rise and then fall in t, so they sum to no more than the two together.
+    """
+    largest = log_term(max(start, peak(offset, arms, theta)), offset, arms, theta)
+    return float(np.logaddexp(log_integral(start, offset, arms, theta), largest))
+
+
+def peak(offset: float, arms: int, theta: float) -> float:
+    """Where the term is largest: at log t = l, ``theta^2 l^2 + theta (offset - 3 K) l = K offset``."""
+    lead = 3.0 * arms - offset
+    return (lead + sqrt(lead * lead + 4.0 * arms * offset)) / (2.0 * theta)
+
+
+def log_integral(start: float, offset: float, arms: int, theta: float) -> float:
+    """log of the integral of ``(offset + theta l)^(2K) l^K e^(-(theta - 1) l)`` over l > start.
+
+    By the binomial theorem it is a sum of incomplete gamma functions, all positive; one that underflows is
+    replaced by the smallest number, which is larger.
+    """
+    power = 2 * arms
+    j = np.arange(power + 1)
+    binomial = gammaln(power + 1) - gammaln(j + 1) - gammaln(power - j + 1)
+    shape = arms + j + 1
+    upper = np.log(np.maximum(gammaincc(shape, (theta - 1.0) * start), np.finfo(float).tiny))
+    gamma = gammaln(shape) + upper - shape * log(theta - 1.0)
+    return float(logsumexp(binomial + (power - j) * log(offset) + j * log(theta) + gamma))

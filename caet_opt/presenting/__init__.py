@@ -1,0 +1,1 @@
+"""Numbers for people: tables, figures, curves, pages."""

@@ -1,0 +1,121 @@
+"""The regret of explore then commit, and its asymptote ``sum_a gap_a / d(mu_a, mu_best) log T``."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from caet_opt.bandits.families import Bernoulli, Gaussian
+from caet_opt.bandits.model import BanditModel
+from caet_opt.presenting.figures.style import CURVES, Effort, Figure, curve, panels, shared_legend
+from caet_opt.presenting.numbers import table as aligned
+from caet_opt.simulating.regret import GAMMA0, RegretCurve, explore_then_commit
+
+INSTANCES = {
+    "bernoulli (0.5, 0.45, 0.43, 0.4)": BanditModel(Bernoulli(), (0.5, 0.45, 0.43, 0.4), "gaps"),
+    "gaussian (1, 0.8, 0.5, 0)": BanditModel(Gaussian(), (1.0, 0.8, 0.5, 0.0), "gaps"),
+}
+
+HORIZONS = (10**5, 10**7, 10**9)
+
+QUICK_RUNS, FULL_RUNS = 40, 1000
+
+THRESHOLD = "customary"
+
+SETTING = f"delta = 1/T; {THRESHOLD} threshold log((1 + log t)/delta), not proven; gaps estimated, gamma0 = {GAMMA0:g}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """The mean regret at one round with its 95 % interval, and how the runs of that curve committed."""
+
+    instance: str
+    horizon: int
+    runs: int
+    round: int
+    mean_regret: float
+    regret_low: float
+    regret_high: float
+    asymptote: float
+    committed: int
+    wrong: int
+    median_commitment_time: float
+
+
+def measure(effort: Effort) -> Iterator[Row]:
+    """The curve of every instance and horizon."""
+    runs = effort.runs_or(QUICK_RUNS, FULL_RUNS)
+    for name, model in INSTANCES.items():
+        for horizon in HORIZONS:
+            found = explore_then_commit(model, horizon, runs, effort.seed, threshold=THRESHOLD, workers=effort.workers)
+            yield from curve_rows(name, found)
+
+
+def curve_rows(name: str, found: RegretCurve) -> list[Row]:
+    """A curve as rows, one per recorded round."""
+    times = found.commitment_times[found.commitment_times > 0]
+    median = float(np.median(times)) if len(times) else float("nan")
+    tail = (found.asymptote, found.committed, found.wrong, median)
+    columns = (values.tolist() for values in (found.times, found.mean_regret, *found.ci))
+    runs = len(found.regrets)
+    return [
+        Row(name, found.horizon, runs, int(time), mean, low, high, *tail)
+        for time, mean, low, high in zip(*columns, strict=True)
+    ]
+
+
+def table(rows: Sequence[Row]) -> str:
+    """One line per instance and horizon: the regret at the horizon, and the commitment."""
+    headers = ["instance", "T", "runs", "committed", "wrong", "commitment", "R(T)", "95 % interval"]
+    headers += ["asymptote", "ratio"]
+    return aligned(headers, [cells(row) for row in rows if row.round == row.horizon])
+
+
+def cells(row: Row) -> list[str]:
+    """One line of the table; the commitment time is the median."""
+    interval = f"[{row.regret_low:.1f}, {row.regret_high:.1f}]"
+    counts = [f"{row.horizon:.0e}", str(row.runs), str(row.committed), str(row.wrong)]
+    ratio = f"{row.mean_regret / row.asymptote:.3f}"
+    commitment = f"{row.median_commitment_time:.0f}"
+    return [row.instance, *counts, commitment, f"{row.mean_regret:.1f}", interval, f"{row.asymptote:.1f}", ratio]
+
+
+def draw(rows: Sequence[Row]) -> Any:
+    """R(t) against t, one panel per instance, one curve per horizon, each with its asymptote and commitment."""
+    names = list(dict.fromkeys(row.instance for row in rows))
+    canvas, axes = panels(1, len(names), (4.8 * len(names), 4.6))
+    for axis, name in zip(axes[0], names, strict=True):
+        for which, horizon in enumerate(HORIZONS):
+            points = [row for row in rows if (row.instance, row.horizon) == (name, horizon)]
+            if points:
+                regret_curve(axis, points, which)
+        axis.set_title(name, fontsize=11)
+        axis.set_xscale("log")
+        axis.set_xlabel("round t")
+        axis.set_ylim(bottom=0)
+    axes[0, 0].set_ylabel("regret R(t)")
+    theory = "thin lines: the asymptotes sum_a gap_a / d(mu_a, mu_best) log T; markers: median commitment"
+    shared_legend(canvas, list(axes.flat), len(HORIZONS), f"{SETTING}\n{theory}")
+    return canvas
+
+
+def regret_curve(axis: Any, rows: Sequence[Row], which: int) -> None:
+    """One horizon's curve."""
+    colour, marker, _ = CURVES[which]
+    x, mean = [row.round for row in rows], [row.mean_regret for row in rows]
+    band = [row.regret_low for row in rows], [row.regret_high for row in rows]
+    curve(axis, x, mean, *band, which, marker="", label=f"T = $10^{{{np.log10(rows[0].horizon):.3g}}}$")
+    axis.axhline(rows[0].asymptote, color=colour, linestyle=CURVES[which][2], linewidth=0.8)
+    time = rows[0].median_commitment_time
+    if np.isfinite(time):
+        axis.plot([time], [np.interp(np.log(time), np.log(x), mean)], marker=marker, color=colour, linestyle="none")
+
+
+FIGURE = Figure(
+    "regret of explore then commit against its asymptote",
+    tuple(field.name for field in fields(Row)),
+    measure,
+    table,
+    draw,
+)

@@ -1,0 +1,171 @@
+"""The results of a folder as the page shows them: models, series of cells over delta, and what was given up."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from caet_opt.errors import InputError
+from caet_opt.simulating.studies.manifest import Record
+from caet_opt.simulating.studies.results import summarise_results
+from caet_opt.simulating.studies.store import Store
+
+#: Settings that may differ between the cells of a model besides delta, with the words for them.
+SETTINGS = {
+    "threshold": "threshold",
+    "theta": "θ",
+    "constant": "C",
+    "r": "r",
+    "r_prime": "r'",
+    "gamma0": "γ₀",
+    "tracking": "tracking",
+    "costs": "costs",
+    "cost_distribution": "cost distribution",
+    "max_rounds": "round limit",
+    "seed": "seed",
+}
+
+#: What stands for a value that is not there.
+MISSING = "-"
+
+#: Columns of the summary that count, which a frame with missing values holds as doubles.
+COUNTS = ("unfinished", "errors")
+
+
+@dataclass(frozen=True)
+class Series:
+    """The cells of one model that differ in delta only; ``settings`` are those that vary within some model."""
+
+    model: int
+    settings: Mapping[str, str]
+
+    @property
+    def note(self) -> str:
+        """The settings in words, as ``mixture, r 0.3``; a threshold is its name."""
+        given = {name: value for name, value in self.settings.items() if value != MISSING}
+        return ", ".join(value if name == "threshold" else f"{SETTINGS[name]} {value}" for name, value in given.items())
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page is made of.
+
+    Attributes
+    ----------
+    manifest : as it is stored
+    rows : a summary by cell, its keys the columns of `summarise_results`, missing values None
+    models : the record of the first cell of each model
+    labels, names : of the models, titles where there are any, all different
+    series, series_of : of cells over delta, and the number of each row's series
+    """
+
+    manifest: Record
+    rows: Sequence[Record]
+    models: Sequence[Record]
+    labels: Sequence[str]
+    names: Sequence[str]
+    series: Sequence[Series]
+    series_of: Sequence[int]
+
+    @property
+    def runs(self) -> int:
+        """Runs that are stored."""
+        return sum(row["runs"] for row in self.rows)
+
+    @property
+    def missing(self) -> int:
+        """Runs that were asked for and are not stored."""
+        return sum(max(0, row["asked"] - row["runs"]) for row in self.rows)
+
+    @property
+    def unfinished(self) -> int:
+        """Runs that had not stopped within their rounds."""
+        return sum(row["unfinished"] or 0 for row in self.rows)
+
+    @property
+    def cell_names(self) -> list[str]:
+        """Model and setting of each row, in brief."""
+        return [
+            ", ".join(filter(None, [self.names[self.series[number].model], self.series[number].note]))
+            for number in self.series_of
+        ]
+
+    @property
+    def parameters(self) -> dict[str, list[str]]:
+        """The values of each setting that varies within some model, in order of appearance."""
+        found: dict[str, list[str]] = {}
+        for name, value in (item for series in self.series for item in series.settings.items()):
+            if value != MISSING and value not in found.setdefault(name, []):
+                found[name].append(value)
+        return found
+
+
+def read_results(folder: str | Path) -> Results:
+    """Read a folder; `InputError` where it is no folder of results, is damaged, or has no run yet."""
+    summary = summarise_results(folder)
+    manifest = Store(folder).read_manifest()
+    rows = [as_row(row) for row in summary.to_dict("records")]  # type: ignore[arg-type]
+    if not any(row["runs"] for row in rows):
+        raise InputError(f"{folder}: no run is stored yet; let caet-opt sweep finish a block first")
+    models = {identity(record): record for record in reversed(manifest["cells"])}
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(map(identity, manifest["cells"])))}
+    model_of = {record["id"]: numbers[identity(record)] for record in manifest["cells"]}
+    varying = varying_settings(rows, model_of)
+    found = {row["cell"]: (model_of[row["cell"]], tuple(as_word(row[name]) for name in varying)) for row in rows}
+    known = sorted(dict.fromkeys(found.values()), key=lambda one: one[0])
+    rows.sort(key=lambda row: (known.index(found[row["cell"]]), row["log_inv_delta"]))
+    series = [Series(model, dict(zip(varying, values, strict=True))) for model, values in known]
+    series_of = [known.index(found[row["cell"]]) for row in rows]
+    shown = [models[name] for name in numbers]
+    names = numbered([record["model"] for record in shown])
+    return Results(manifest, rows, shown, labels(shown), names, series, series_of)
+
+
+def as_row(row: Mapping[str, Any]) -> Record:
+    """A row of the summary with None for missing values and whole numbers where something is counted."""
+    plain = {name: None if isinstance(value, float) and isnan(value) else value for name, value in row.items()}
+    return {name: int(value) if name in COUNTS and value is not None else value for name, value in plain.items()}
+
+
+def identity(record: Record) -> str:
+    """What makes two cells cells of the same model: its name and everything in its file."""
+    return json.dumps([record["model"], record["model_table"]], sort_keys=True)
+
+
+def varying_settings(rows: Sequence[Record], model_of: Mapping[str, int]) -> list[str]:
+    """The settings that take several values within a model; that only some cells have one is not a value."""
+    seen: dict[str, dict[int, set[str]]] = {name: {} for name in SETTINGS}
+    for row, name in product(rows, SETTINGS):
+        seen[name].setdefault(model_of[row["cell"]], set()).update({as_word(row[name])} - {MISSING})
+    return [name for name, by_model in seen.items() if any(len(values) > 1 for values in by_model.values())]
+
+
+def as_word(value: Any) -> str:
+    """A setting as text; a dash where a cell has none."""
+    if value is None:
+        return MISSING
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def labels(models: Sequence[Record]) -> list[str]:
+    """Titles, or names where there is none; equal titles get the name too."""
+    first = [record["title"] or record["model"] for record in models]
+    second = [
+        f"{label} ({record['model']})" if first.count(label) > 1 and label != record["model"] else label
+        for label, record in zip(first, models, strict=True)
+    ]
+    return numbered(second)
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Names with numbers where they are equal, as those of a model that was changed between two sweeps.
+
+    >>> numbered(["a", "b", "a"])
+    ['a #1', 'b', 'a #2']
+    """
+    return [
+        f"{name} #{names[: at + 1].count(name)}" if names.count(name) > 1 else name for at, name in enumerate(names)
+    ]

@@ -1,0 +1,145 @@
+"""Tables of characteristic times from Python: models in, a frame or a `Table` out."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.modelfile import ModelFile, model_paths
+from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.errors import InputError
+from caet_opt.presenting.tables.columns import BLIND, PROVEN
+from caet_opt.presenting.tables.columns import columns as known_columns
+from caet_opt.presenting.tables.layout import ERROR, choose_columns
+from caet_opt.presenting.tables.rows import Request, Source
+from caet_opt.presenting.tables.work import compute
+from caet_opt.solving.backends import DEFAULT_SOLVER
+from caet_opt.solving.profiles import Profile, find_profile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A model file or a folder of them, what is in such a file, or a model with its task.
+Model = str | Path | ModelFile | tuple[BanditModel, Task | str]
+
+
+def characteristic_table(
+    models: Model | Iterable[Model] | Mapping[str, Model],
+    *,
+    deltas: Sequence[float] = (),
+    solvers: str | Path | Profile | Sequence[str | Path | Profile] = DEFAULT_SOLVER,
+    columns: Sequence[str] | None = None,
+    digits: int | None = None,
+    workers: int = 1,
+) -> "pd.DataFrame":
+    """The characteristic times of many models as a frame, one row per model, solver and delta.
+
+    Parameters
+    ----------
+    models
+        Files, folders of files, `ModelFile` objects or pairs ``(model, task)``; a mapping gives them names.
+    deltas
+        A row with the lower bound ``T* kl(delta, 1 - delta)`` for each of them.
+    solvers
+        Backends, profiles, or paths of profiles.
+    columns
+        Names as in ``caet-opt table --help``; by default all.
+    digits
+        Proven digits, in the columns ``proven``, ``proven_lower`` and ``proven_upper``, as text.
+    workers
+        Processes for what takes more than a moment; rows do not depend on their number.
+
+    Returns
+    -------
+    A frame of raw values, vectors as lists in the order of ``names``: ``frame.explode(["names",
+    "sampling_proportions"])`` has one row per arm. A model that cannot be solved keeps its row, with the reason in the
+    column ``error``, which is always there.
+    """
+    import pandas as pd
+
+    names = column_names(columns, digits)
+    named = [solvers] if isinstance(solvers, str | Path | Profile) else solvers
+    request = make_request(named, deltas, names, digits)
+    rows = compute(sources(models), request, workers)
+    return pd.DataFrame([{name: row.get(name) for name in names} for row in rows], columns=names)
+
+
+def column_names(chosen: Sequence[str] | None, digits: int | None) -> list[str]:
+    """Names of the chosen columns, or of all that such a table has; the error is always among them, and last."""
+    known = known_columns()
+    found = known if chosen is None else choose_columns(chosen, known)
+    names = [column.name for column in found if column.name != ERROR]
+    if chosen is None and digits is None:
+        names = [name for name in names if name not in PROVEN]
+    return [*names, ERROR]
+
+
+def make_request(
+    solvers: Sequence[str | Path | Profile], deltas: Sequence[float], names: Iterable[str], digits: int | None
+) -> Request:
+    """What to compute for columns of these names, everything checked."""
+    from caet_opt.solving.backends import BACKENDS
+
+    for delta in deltas:
+        if not 0 < delta < 1:
+            raise InputError(f"delta must lie strictly between 0 and 1, got {delta:g}")
+    if digits is not None:
+        from caet_opt.proving.prove import MOST_DIGITS
+
+        if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MOST_DIGITS:
+            raise InputError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {digits!r}")
+    profiles = dict(zip(labels(solvers), map(find_profile, solvers), strict=True))
+    for profile in profiles.values():
+        BACKENDS[profile.backend].require()
+    return Request(profiles, tuple(map(float, deltas)), not BLIND.isdisjoint(names), digits)
+
+
+def labels(solvers: Sequence[str | Path | Profile]) -> list[str]:
+    """What a table calls the solvers: backends by name, profiles by file name where that tells them apart."""
+    if not solvers:
+        raise InputError("no solver is named")
+    full = [solver.backend if isinstance(solver, Profile) else str(solver) for solver in solvers]
+    short = [Path(name).name for name in full]
+    found = [name if short.count(name) == 1 else whole for name, whole in zip(short, full, strict=True)]
+    for name in found:
+        if found.count(name) > 1:
+            raise InputError(f"solver {name!r} is named twice")
+    return found
+
+
+def sources(models: Model | Iterable[Model] | Mapping[str, Model]) -> list[Source]:
+    """The models with their names in the table: the shortest that tell files apart, or titles, or numbers."""
+    if isinstance(models, Mapping):
+        return [Source(name, in_file(model) or Path(str(model))) for name, model in models.items()]
+    one: Any = models
+    listed: Iterable[Model] = [one] if isinstance(one, str | Path | ModelFile) or is_pair(one) else one
+    found: list[Path | ModelFile] = []
+    for model in listed:
+        entry = in_file(model)
+        found += model_paths(Path(str(model))) if entry is None else [entry]
+    found = list(dict.fromkeys(found)) if all(isinstance(one, Path) for one in found) else found
+    if not found:
+        raise InputError("there is no model to make a table of")
+    stems = Counter(one.stem for one in found if isinstance(one, Path))
+    return [Source(name_of(one, number, stems), one) for number, one in enumerate(found, start=1)]
+
+
+def is_pair(model: object) -> TypeGuard[tuple[BanditModel, Task | str]]:
+    """Whether this is a model with its task."""
+    return isinstance(model, tuple) and len(model) == 2 and isinstance(model[0], BanditModel)
+
+
+def in_file(model: Model) -> ModelFile | None:
+    """What a model file of this model would hold; None for a path."""
+    if is_pair(model):
+        bandit, task = model
+        return ModelFile(bandit, parse_task(task) if isinstance(task, str) else task)
+    return model if isinstance(model, ModelFile) else None
+
+
+def name_of(model: Path | ModelFile, number: int, stems: Mapping[str, int]) -> str:
+    """The name of a model in the table."""
+    if isinstance(model, ModelFile):
+        return model.title or f"model {number}"
+    return model.stem if stems[model.stem] == 1 else str(model)

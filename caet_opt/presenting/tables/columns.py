@@ -1,0 +1,210 @@
+"""The columns of tables of characteristic times."""
+
+from functools import partial
+
+from caet_opt.presenting.numbers import MOST_DIGITS, certified, digits_rooted, proportion, significant
+from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Vector
+
+#: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
+DECIMALS, BLIND_DIGITS, RATIO_DIGITS = 4, 6, 5
+
+
+def words(name: str, row: Row) -> Cell:
+    """A raw value as words."""
+    value = row.get(name)
+    return None if value is None else str(value)
+
+
+def formatted(name: str, form: str, row: Row) -> Cell:
+    """A raw number in a format."""
+    value = row.get(name)
+    return None if value is None else Number(format(value, form) if value else "0")
+
+
+def time_cell(row: Row, most: int = MOST_DIGITS) -> Cell:
+    """T* as its proven decimals, or else as the digits that its certified interval supports."""
+    if row.get("proven") is not None:
+        return Number(row["proven"])
+    if row.get("characteristic_time") is None:
+        return None
+    return Number(certified(*interval(row), most)[0])
+
+
+def end_cell(which: int, row: Row, most: int = MOST_DIGITS) -> Cell:
+    """The lower (0) or the upper (1) end of the interval, rounded away from the other one."""
+    proven = row.get(("proven_lower", "proven_upper")[which])
+    if proven is not None:
+        return Number(proven)
+    if row.get("characteristic_time") is None:
+        return None
+    return Number(certified(*interval(row), most)[1].strip("[]").split(", ")[which])
+
+
+def bound_cell(row: Row, most: int = MOST_DIGITS) -> Cell:
+    """The lower bound at delta: T*'s interval times kl(delta, 1 - delta)."""
+    bound = row.get("lower_bound")
+    if bound is None:
+        return None
+    value, lower, upper, gap = interval(row)
+    factor = bound / lower if lower > 0 else 0.0
+    return Number(certified(value * factor, lower * factor, upper * factor, gap, most)[0])
+
+
+def interval(row: Row) -> tuple[float, float, float, float]:
+    """Value, ends and gap of a certified T*."""
+    return row["characteristic_time"], row["lower"], row["upper"], row["gap"]
+
+
+def shares(name: str, row: Row) -> Cell:
+    """Proportions by arm, to as many decimals as the root of the gap supports."""
+    values = row.get(name)
+    if values is None:
+        return None
+    decimals = digits_rooted(row["gap"], DECIMALS)
+    return Vector(tuple(Number(proportion(value, decimals)) for value in values), labels(row))
+
+
+def given(name: str, row: Row) -> Cell:
+    """Means or costs by arm."""
+    values = row.get(name)
+    return None if values is None else Vector(tuple(Number(f"{value:.10g}") for value in values), labels(row))
+
+
+def labels(row: Row) -> tuple[str, ...] | None:
+    """Names of the arms, where they are more than their numbers."""
+    names = tuple(row["names"])
+    return None if names == tuple(map(str, range(len(names)))) else names
+
+
+def names_cell(row: Row) -> Cell:
+    """The names of the arms."""
+    return None if row.get("names") is None else ", ".join(row["names"])
+
+
+def blind_cell(name: str, most: int, row: Row) -> Cell:
+    """A number of the cost-blind comparison; computed from proportions, so the root of the gap limits its digits."""
+    value = row.get(name)
+    return None if value is None else Number(significant(value, digits_rooted(row["gap"], most)))
+
+
+def pairs_cell(row: Row) -> Cell:
+    """The binding pairs by name."""
+    if row.get("binding_pairs") is None:
+        return None
+    names = row["names"]
+    return ", ".join(f"{names[a]} > {names[b]}" for a, b in row["binding_pairs"]) or "none"
+
+
+def milliseconds(row: Row) -> Cell:
+    """The time in milliseconds."""
+    return None if row.get("seconds") is None else Number(significant(1e3 * row["seconds"], 3))
+
+
+def text_column(name: str, heading: str, explanation: str) -> Column:
+    """A column of words."""
+    return Column(name, heading, explanation, partial(words, name))
+
+
+def number_column(name: str, heading: str, explanation: str, form: str, latex: str | None = None) -> Column:
+    """A column of numbers in one format."""
+    return Column(name, heading, explanation, partial(formatted, name, form), latex, numeric=True)
+
+
+def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
+    """Every column of a table of characteristic times; T* and what follows from it to at most so many digits."""
+    return (
+        text_column("model", "model", "file name without .toml"),
+        text_column("title", "title", "title in the model file"),
+        text_column("file", "file", "path of the model file"),
+        text_column("family", "family", "reward family"),
+        text_column("task", "task", "task, in the grammar"),
+        number_column("arms", "K", "number of arms", "d", "$K$"),
+        Column("names", "names", "names of the arms", names_cell),
+        Column("means", "means", "mean of each arm", partial(given, "means"), r"$\mu$"),
+        Column("costs", "costs", "cost of each arm", partial(given, "costs"), "$c$"),
+        Column(
+            "characteristic_time",
+            "T*",
+            "characteristic time",
+            partial(time_cell, most=most),
+            r"$T^\star$",
+            True,
+        ),
+        Column("lower", "lower", "certified lower bound on T*", partial(end_cell, 0, most=most), numeric=True),
+        Column("upper", "upper", "certified upper bound on T*", partial(end_cell, 1, most=most), numeric=True),
+        number_column("gap", "gap", "relative width of the certified interval", ".0e"),
+        Column(
+            "cost_proportions",
+            "omega*",
+            "share of the cost of each arm",
+            partial(shares, "cost_proportions"),
+            r"$\omega^\star$",
+        ),
+        Column(
+            "sampling_proportions",
+            "u*",
+            "share of the pulls of each costly arm",
+            partial(shares, "sampling_proportions"),
+            r"$u^\star$",
+        ),
+        Column("binding_pairs", "binding pairs", "the pairs that decide T*", pairs_cell),
+        number_column("delta", "delta", "error probability, as asked for", "g", r"$\delta$"),
+        Column(
+            "lower_bound",
+            "bound",
+            "T* kl(delta, 1 - delta), for every --delta",
+            partial(bound_cell, most=most),
+            r"$T^\star \mathrm{kl}(\delta, 1 - \delta)$",
+            True,
+        ),
+        Column(
+            "cost_blind_time",
+            "blind T",
+            "T of the cost-blind proportions under the costs",
+            partial(blind_cell, "cost_blind_time", BLIND_DIGITS),
+            r"blind $T$",
+            True,
+        ),
+        Column(
+            "cost_blind_ratio",
+            "blind/T*",
+            "its ratio to T*",
+            partial(blind_cell, "cost_blind_ratio", RATIO_DIGITS),
+            r"blind $T / T^\star$",
+            True,
+        ),
+        Column(
+            "cost_blind_proportions",
+            "u blind",
+            "u* for unit costs",
+            partial(shares, "cost_blind_proportions"),
+            r"$u^{\mathrm{blind}}$",
+        ),
+        number_column("expected", "expected", "T* in the model file", ".12g"),
+        number_column("deviation", "deviation", "relative deviation from it", ".0e"),
+        text_column("solver", "solver", "solver, and who answered when it fell back"),
+        number_column("iterations", "iterations", "of the solver", "d"),
+        Column("seconds", "ms", "time to solve", milliseconds, numeric=True),
+        text_column("proven", "proven T*", "T* to --digits decimals, proven"),
+        text_column("proven_lower", "proven lower", "proven lower bound"),
+        text_column("proven_upper", "proven upper", "proven upper bound"),
+        text_column(ERROR, "error", "why there is no answer"),
+    )
+
+
+#: Columns of a table for people; those for deltas and solvers come in where they are asked for.
+USUAL = ("model", "task", "characteristic_time", "gap", "cost_blind_ratio")
+USUAL_PROVEN = ("model", "task", "characteristic_time")
+
+#: Columns that need the model solved for unit costs.
+BLIND = frozenset({"cost_blind_time", "cost_blind_ratio", "cost_blind_proportions"})
+
+#: Columns that only tables with proven digits have.
+PROVEN = ("proven", "proven_lower", "proven_upper")
+
+
+def usual_names(deltas: int, solvers: int, proven: bool) -> tuple[str, ...]:
+    """The usual columns of a table with so many deltas and solvers."""
+    bound = ("delta", "lower_bound") if deltas else ()
+    who = ("solver", "seconds") if solvers > 1 else ()
+    return (*(USUAL_PROVEN if proven else USUAL), *bound, *who)

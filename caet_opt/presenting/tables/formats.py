@@ -1,0 +1,130 @@
+"""A table in every format: for terminals, Markdown, CSV, JSON and (in `latex`) LaTeX."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping
+from textwrap import wrap
+from typing import Any
+
+from caet_opt.presenting.numbers import table as aligned
+from caet_opt.presenting.tables.latex import latex_document, latex_fragment
+from caet_opt.presenting.tables.layout import ERROR, Cell, Row, Table, Vector, error_text, leading_cells
+
+MISSING = "-"
+
+#: Columns of the terminal that a remark may take.
+REMARK_WIDTH = 100
+
+
+def terminal(table: Table) -> str:
+    """Aligned columns, then the conventions and the notes."""
+    left = [index for index, column in enumerate(table.columns) if not column.numeric]
+    lines = [
+        aligned([column.heading for column in table.columns], [terminal_cells(table, row) for row in table.rows], left)
+    ]
+    lines += ["", *(line for remark in remarks(table) for line in wrap(remark, REMARK_WIDTH, subsequent_indent="  "))]
+    return "\n".join(lines) + "\n"
+
+
+def terminal_cells(table: Table, row: Row) -> list[str]:
+    """The cells of a row; those of a failed one end in its error."""
+    if row.get(ERROR) is None:
+        return [plain(column.cell(row)) for column in table.columns]
+    lead = leading_cells(table, row)
+    return [*map(plain, lead), printable(error_text(row, lead))]
+
+
+def markdown(table: Table) -> str:
+    """A pipe table, then the conventions and the notes as a list."""
+    heads = [markdown_text(column.heading) for column in table.columns]
+    rules = ["---:" if column.numeric else "---" for column in table.columns]
+    lines = [heads, rules, *(markdown_cells(table, row) for row in table.rows)]
+    text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return "\n".join([text, "", *(f"- {markdown_text(remark)}" for remark in remarks(table))]) + "\n"
+
+
+def markdown_cells(table: Table, row: Row) -> list[str]:
+    """The cells of a row; a failed one has its error in the first cell without a value."""
+    if row.get(ERROR) is None:
+        return [markdown_text(plain(column.cell(row))) for column in table.columns]
+    lead = leading_cells(table, row)
+    cells = [markdown_text(plain(cell)) for cell in lead] + [markdown_text(error_text(row, lead))]
+    return cells + [""] * (len(table.columns) - len(cells))
+
+
+def csv_text(table: Table) -> str:
+    """The raw values, lists as JSON, nothing for a missing one; every row ends in its error."""
+    names = machine_names(table)
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([csv_value(row.get(name)) for name in names] for row in table.rows)
+    return sink.getvalue()
+
+
+def json_text(table: Table) -> str:
+    """One object: conventions, rows of raw values with null for a missing one, and notes."""
+    names = machine_names(table)
+    rows = [{name: row.get(name) for name in names} for row in table.rows]
+    conventions = {name: statement.text for name, statement in table.conventions.items()}
+    record = {"conventions": conventions, "rows": rows, "notes": list(table.notes)}
+    return json.dumps(record, allow_nan=False) + "\n"
+
+
+def remarks(table: Table) -> list[str]:
+    """The conventions and the notes as text."""
+    return [*(statement.text for statement in table.conventions.values()), *map(printable, table.notes)]
+
+
+def machine_names(table: Table) -> list[str]:
+    """Names of the columns, the error last."""
+    return [*(column.name for column in table.columns if column.name != ERROR), ERROR]
+
+
+def csv_value(value: Any) -> Any:
+    """A raw value for CSV."""
+    return json.dumps(value) if isinstance(value, list | tuple) else value
+
+
+def plain(cell: Cell) -> str:
+    """A cell as text."""
+    if cell is None:
+        return MISSING
+    if isinstance(cell, Vector):
+        return vector_text(cell)
+    return printable(cell)
+
+
+def vector_text(vector: Vector) -> str:
+    """Numbers in the order of the arms, or each after its arm's name."""
+    if vector.labels is None:
+        return f"({', '.join(vector.numbers)})"
+    return ", ".join(f"{printable(name)} {number}" for name, number in zip(vector.labels, vector.numbers, strict=True))
+
+
+def printable(text: str) -> str:
+    """Text in one line, with control characters written out."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in " ".join(text.splitlines())
+    )
+
+
+def markdown_text(text: str) -> str:
+    """Text that means itself in a cell of a Markdown table."""
+    return "".join(f"\\{character}" if character in "\\`*_|<[" else character for character in printable(text))
+
+
+#: Formats by name, in the order of the help.
+FORMATS: Mapping[str, Callable[[Table], str]] = {
+    "terminal": terminal,
+    "markdown": markdown,
+    "csv": csv_text,
+    "json": json_text,
+    "latex": latex_document,
+    "latex-fragment": latex_fragment,
+}
+
+#: Formats that people read; the others carry raw values.
+FOR_PEOPLE = frozenset(FORMATS) - {"csv", "json"}

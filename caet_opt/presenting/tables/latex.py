@@ -1,0 +1,219 @@
+r"""A table in LaTeX with booktabs and siunitx: a document that compiles as it is, or a fragment for ``\input``."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Table, Vector, error_text, leading_cells
+from caet_opt.presenting.tables.tex_text import tex
+
+#: Longer tables may break across pages.
+LONGEST_FLOAT = 40
+
+#: Words or numbers by arm that are longer than this many characters are set in several lines.
+WIDEST_TEXT = 40
+
+#: Width of a character and of the space around a column, in em.
+CHARACTER, SPACE = 0.48, 1.25
+
+#: Margin, width of A4 upright and turned, and an em of ten points, in mm.
+MARGIN, PORTRAIT, LANDSCAPE, EM = 20.0, 210.0, 297.0, 3.515
+
+
+class Shape(NamedTuple):
+    """How a column is set: its letter in the preamble, and its width in em."""
+
+    letter: str
+    width: float
+
+
+def latex_document(table: Table) -> str:
+    """A document of one table, on paper that is wide enough for it."""
+    width = EM * sum(shape.width for shape in shapes(table)) + 2 * MARGIN
+    if width <= PORTRAIT:
+        paper = "a4paper"
+    else:
+        paper = f"paperwidth={max(width, LANDSCAPE):.0f}mm, paperheight={PORTRAIT:.0f}mm"
+    packages = ["booktabs", "siunitx", *(["longtable"] if is_long(table) else [])]
+    return "\n".join(
+        [
+            r"\documentclass{article}",
+            rf"\usepackage[{paper}, margin={MARGIN:.0f}mm]{{geometry}}",
+            *(rf"\usepackage{{{package}}}" for package in packages),
+            r"\begin{document}",
+            body(table),
+            r"\end{document}",
+            "",
+        ]
+    )
+
+
+def latex_fragment(table: Table) -> str:
+    r"""The table alone, for ``\input`` in a document that loads the packages named in its first line."""
+    packages = r"\usepackage{booktabs,siunitx}" if not is_long(table) else r"\usepackage{booktabs,siunitx,longtable}"
+    return f"% needs {packages}\n{body(table)}\n"
+
+
+def is_long(table: Table) -> bool:
+    """Whether the table may have to break across pages."""
+    return len(table.rows) > LONGEST_FLOAT
+
+
+def body(table: Table) -> str:
+    """The table with its caption and its remarks."""
+    forms = shapes(table)
+    preamble = "".join(shape.letter for shape in forms)
+    head = " & ".join(heading(column) for column in table.columns) + r" \\"
+    rows = [latex_row(table, row, forms) for row in table.rows]
+    return (long_table if is_long(table) else floating)(table, preamble, head, rows)
+
+
+def floating(table: Table, preamble: str, head: str, rows: Sequence[str]) -> str:
+    """A table that floats."""
+    return "\n".join(
+        [
+            r"\begin{table}[htbp]",
+            r"\centering",
+            rf"\caption{{{tex(table.caption)}}}\medskip",
+            rf"\begin{{tabular}}{{{preamble}}}",
+            r"\toprule",
+            head,
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\par\medskip",
+            rf"\parbox{{\linewidth}}{{\footnotesize {remarks(table)}}}",
+            r"\end{table}",
+        ]
+    )
+
+
+def long_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> str:
+    """A table that breaks across pages, its head repeated."""
+    repeated = [r"\toprule", head, r"\midrule"]
+    return "\n".join(
+        [
+            "% run LaTeX until it no longer says that table widths have changed",
+            rf"\begin{{longtable}}{{{preamble}}}",
+            rf"\caption{{{tex(table.caption)}}}\\[\medskipamount]",
+            *repeated,
+            r"\endfirsthead",
+            *repeated,
+            r"\endhead",
+            r"\bottomrule",
+            r"\endfoot",
+            *rows,
+            r"\end{longtable}",
+            rf"\noindent\parbox{{\linewidth}}{{\footnotesize {remarks(table)}}}",
+        ]
+    )
+
+
+def remarks(table: Table) -> str:
+    """The conventions and the notes as sentences."""
+    statements = [statement.latex or tex(statement.text) for statement in table.conventions.values()]
+    return "\n".join([*statements, *map(tex, table.notes)])
+
+
+def heading(column: Column) -> str:
+    """The heading of a column, shielded from siunitx above numbers."""
+    text = column.latex or tex(column.heading)
+    return f"{{{text}}}" if column.numeric else text
+
+
+def latex_row(table: Table, row: Row, forms: Sequence[Shape]) -> str:
+    """One line of the table; the error of a failed one runs over the columns that it lacks."""
+    if row.get(ERROR) is None:
+        cells = [column.cell(row) for column in table.columns]
+        return " & ".join(latex_cell(cell, column) for cell, column in zip(cells, table.columns, strict=True)) + r" \\"
+    lead = leading_cells(table, row)
+    left, span = len(lead), len(table.columns) - len(lead)
+    width = sum(shape.width for shape in forms[left:]) - SPACE
+    error = rf"\multicolumn{{{span}}}{{p{{{width:.1f}em}}}}{{\raggedright\emph{{{tex(error_text(row, lead))}}}}}"
+    shown = [latex_cell(cell, column) for cell, column in zip(lead, table.columns, strict=False)]
+    return " & ".join([*shown, error]) + r" \\"
+
+
+def latex_cell(cell: Cell, column: Column) -> str:
+    """A cell; words in a column of numbers are shielded from siunitx."""
+    if cell is None:
+        return "{---}" if column.numeric else "---"
+    if isinstance(cell, Vector):
+        return latex_vector(cell)
+    if isinstance(cell, Number):
+        return siunitx(cell) if column.numeric else latex_number(cell)
+    return f"{{{tex(cell)}}}" if column.numeric else tex(cell)
+
+
+def latex_vector(vector: Vector) -> str:
+    """Numbers in the order of the arms, or each after its arm's name, from which it is not parted."""
+    numbers = [latex_number(number) for number in vector.numbers]
+    if vector.labels is None:
+        return f"({', '.join(numbers)})"
+    return ", ".join(f"{tex(name)}~{number}" for name, number in zip(vector.labels, numbers, strict=True))
+
+
+def latex_number(number: Number) -> str:
+    """A number among words."""
+    return rf"\num{{{siunitx(number)}}}" if "e" in number else str(number)
+
+
+def siunitx(number: Number) -> str:
+    """A number as siunitx reads it: ``1e-09`` as ``1e-9``."""
+    mantissa, _, exponent = number.partition("e")
+    return f"{mantissa}e{int(exponent)}" if exponent else mantissa
+
+
+def shapes(table: Table) -> list[Shape]:
+    """How each column is set, by the cells of the rows that did not fail."""
+    rows = [row for row in table.rows if row.get(ERROR) is None]
+    cells = [[column.cell(row) for row in rows] for column in table.columns]
+    return [shape_of(column, found) for column, found in zip(table.columns, cells, strict=True)]
+
+
+def shape_of(column: Column, cells: Sequence[Cell]) -> Shape:
+    """Numbers at their decimal points, long words in several lines, short ones in one."""
+    if column.numeric:
+        form, characters = number_format([cell for cell in cells if isinstance(cell, Number)])
+        return Shape(f"S[table-format={form}]", max(characters, len(column.heading)) * CHARACTER + SPACE)
+    characters = max([len(column.heading), *(longest_run(cell) for cell in cells if cell is not None)])
+    if characters <= WIDEST_TEXT:
+        return Shape("l", characters * CHARACTER + SPACE)
+    return Shape(
+        rf">{{\raggedright\arraybackslash}}p{{{WIDEST_TEXT * CHARACTER:.1f}em}}", WIDEST_TEXT * CHARACTER + SPACE
+    )
+
+
+def longest_run(cell: Cell) -> int:
+    """Characters of a cell."""
+    if not isinstance(cell, Vector):
+        return len(cell or "")
+    return sum(len(number) + 2 for number in cell.numbers) + sum(len(name) + 1 for name in cell.labels or ())
+
+
+def number_format(numbers: Sequence[Number]) -> tuple[str, int]:
+    """The ``table-format`` of a column, and about how many characters wide it is.
+
+    >>> number_format([Number("11.657"), Number("972.5")]), number_format([Number("1.3e-14"), Number("2e-9")])
+    (('3.3', 8), ('1.1e-2', 9))
+    """
+    parts = [split_number(number) for number in numbers]
+    whole = max((len(part[0]) for part in parts), default=1)
+    decimals = max((len(part[1]) for part in parts), default=0)
+    exponents = [part[2] for part in parts if part[2]]
+    form = f"{whole}.{decimals}" if decimals else str(whole)
+    width = whole + decimals + 1 + (whole + decimals) // 5
+    if not exponents:
+        return form, width
+    digits, sign = max(len(exponent.lstrip("-")) for exponent in exponents), "-" * any("-" in e for e in exponents)
+    return f"{form}e{sign}{digits}", width + digits + 4
+
+
+def split_number(number: Number) -> tuple[str, str, str]:
+    """Digits before the point, after it, and the exponent."""
+    mantissa, _, exponent = siunitx(number).partition("e")
+    whole, _, decimals = mantissa.partition(".")
+    return whole, decimals, exponent
+
+
+__all__ = ["latex_document", "latex_fragment"]

@@ -1,0 +1,152 @@
+"""The rows of a table of characteristic times: one model by its solvers and deltas, errors kept as rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.modelfile import ModelFile, read_model
+from caet_opt.errors import CaetError, SolverError
+from caet_opt.presenting.numbers import relative_deviation
+from caet_opt.presenting.tables.layout import ERROR
+from caet_opt.solving.certificate import pair_terms
+from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.profiles import Profile
+from caet_opt.solving.result import CharacteristicTime
+
+#: The entry of a failed row that says whether the input was bad or a solver failed.
+KIND, BAD_INPUT, SOLVER_FAILED = "error_kind", "input", "solver"
+
+
+class Source(NamedTuple):
+    """A model by its name in the table: its file, or the model itself."""
+
+    name: str
+    where: Path | ModelFile
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to compute for every model.
+
+    Attributes
+    ----------
+    solvers : profiles by their names in the table
+    deltas : one row for each; none for a single row without lower bound
+    blind : whether to compare with the cost-blind proportions
+    digits : proven digits of T*; None for what double precision certifies
+    """
+
+    solvers: Mapping[str, Profile]
+    deltas: tuple[float, ...] = ()
+    blind: bool = True
+    digits: int | None = None
+
+
+def rows_of(source: Source, request: Request) -> list[dict[str, Any]]:
+    """The rows of one model; what goes wrong becomes a row that says so."""
+    row: dict[str, Any] = {"model": source.name}
+    try:
+        if isinstance(source.where, Path):
+            row["file"] = str(source.where)
+        entry = read_model(source.where) if isinstance(source.where, Path) else source.where
+    except CaetError as error:
+        return [row | failure(error, row.get("file"))]
+    row |= description(entry)
+    return [
+        found
+        for label, profile in request.solvers.items()
+        for found in solved(row | {"solver": label}, entry, profile, request)
+    ]
+
+
+def description(entry: ModelFile) -> dict[str, Any]:
+    """What a row says of the model itself."""
+    model = entry.model
+    return {
+        "title": entry.title,
+        "family": str(model.family),
+        "task": str(entry.task),
+        "arms": len(model.means),
+        "names": list(model.arms),
+        "means": list(model.means),
+        "costs": list(model.costs),
+        "expected": entry.characteristic_time,
+    }
+
+
+def solved(row: Mapping[str, Any], entry: ModelFile, profile: Profile, request: Request) -> list[dict[str, Any]]:
+    """The row of one solver, for every delta, with its answer or its error."""
+    try:
+        result = characteristic_time(entry.model, entry.task, solver=profile)
+        found = {**row, **answer(result, entry.characteristic_time)}
+        if request.blind:
+            found |= blind(result, profile)
+        if request.digits is not None:
+            found |= proven(result, request.digits)
+    except CaetError as error:
+        return [{**row, **failure(error)}]
+    if result.solver != profile.backend:
+        found["solver"] += f" ({result.solver})"
+    return [found | {"delta": d, "lower_bound": result.lower_bound(d)} for d in request.deltas] or [found]
+
+
+def answer(result: CharacteristicTime, expected: float | None) -> dict[str, Any]:
+    """What a row says of a certified answer."""
+    return {
+        "characteristic_time": result.value,
+        "lower": result.lower,
+        "upper": result.upper,
+        "gap": result.gap,
+        "cost_proportions": result.cost_proportions.tolist(),
+        "sampling_proportions": result.sampling_proportions.tolist(),
+        "binding_pairs": [list(pair) for pair in result.binding_pairs],
+        "deviation": None if expected is None else finite(relative_deviation(result.value, expected)),
+        "iterations": result.iterations,
+        "seconds": result.seconds,
+    }
+
+
+def blind(result: CharacteristicTime, profile: Profile) -> dict[str, Any]:
+    """What tracking the cost-blind proportions pays: ``T = c . u / min_e f_e(u)``, u optimal for unit costs.
+
+    A player that does not see the costs samples free arms in proportion too, so that f_e has the finite weights of both
+    arms. The ratio is missing where T* is zero, and everything where unit costs leave nothing to pay.
+    """
+    model = result.model
+    unaware = BanditModel(model.family, model.means, [1.0] * len(model.means), model.arms)
+    optimum = characteristic_time(unaware, result.task, solver=profile)
+    if optimum.value == 0:
+        return {}
+    time = float(np.array(model.costs) @ optimum.effort / np.min(pair_terms(unaware, optimum.pairs, optimum.effort)))
+    return {
+        "cost_blind_time": time,
+        "cost_blind_ratio": time / result.value if result.value > 0 else None,
+        "cost_blind_proportions": optimum.sampling_proportions.tolist(),
+    }
+
+
+def proven(result: CharacteristicTime, digits: int) -> dict[str, Any]:
+    """What a row says of a T* whose digits are proven, starting from the double's answer."""
+    from caet_opt.proving.prove import proven_time
+
+    proof = proven_time(result.model, result.task, digits, start=result)
+    lower, upper = proof.bounds
+    seconds = result.seconds + proof.seconds
+    return {"proven": proof.value, "proven_lower": lower, "proven_upper": upper, "seconds": seconds}
+
+
+def failure(error: CaetError, file: str | None = None) -> dict[str, Any]:
+    """An error as the entries of a row, without the file's name in front, which the row has already."""
+    message = str(error)
+    kind = SOLVER_FAILED if isinstance(error, SolverError) else BAD_INPUT
+    return {ERROR: message.removeprefix(f"{file}: ") if file else message, KIND: kind}
+
+
+def finite(value: float) -> float | None:
+    """A number unless it is infinite or none at all."""
+    return value if isfinite(value) else None

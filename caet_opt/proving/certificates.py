@@ -1,0 +1,75 @@
+"""Certificates: proofs as JSON that `caet_opt.proving.check` accepts, or any program that a referee writes."""
+
+import json
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import TASKS, Custom, Task
+from caet_opt.errors import InputError, SolverError, unknown_name
+from caet_opt.proving.check import (
+    DIVERGENCES,
+    FORMAT,
+    VERSION,
+    Rejected,
+    Work,
+    canonical,
+    check,
+    check_answers,
+    digest,
+    statement,
+    text,
+)
+from caet_opt.proving.result import ProvenTime
+
+
+def check_certifiable(model: BanditModel, task: Task) -> None:
+    """Raise `InputError` for a family or a task that certificates do not know."""
+    if model.family.name not in DIVERGENCES:
+        raise InputError(f"a certificate cannot be written: {unknown_name('family', model.family.name, DIVERGENCES)}")
+    if TASKS.get(task.name) is not type(task):
+        raise InputError(f"a certificate cannot be written: {unknown_name('task', task.name, TASKS)}")
+    if isinstance(task, Custom):
+        try:  # a certificate has its answers twice, in the statement too
+            check_answers(task.answers, Work(2 * len(canonical(task.answers))))
+        except Rejected as reason:
+            raise InputError(f"a certificate cannot be written: {reason}") from reason
+
+
+def certificate(proven: ProvenTime) -> dict[str, Any]:
+    """The certificate of a proof, accepted by the checker before it is returned."""
+    model, task = proven.model, proven.task
+    check_certifiable(model, task)
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "family": model.family.name,
+        "task": str(task),
+        **({"answers": task.answers} if isinstance(task, Custom) else {}),
+        "digits": proven.digits,
+        "means": texts(model.exact_means),
+        "costs": texts(model.exact_costs),
+        "dispersions": texts(model.exact_dispersions),
+        "effort": texts(proven.effort),
+        "weights": texts(proven.weights),
+        "pairs": proven.pairs,
+        "midpoints": texts(proven.midpoints),
+        **dict(zip(("lower", "upper"), texts([proven.lower, proven.upper]), strict=True)),
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(content))
+    plain["statement"] = statement(plain)
+    document = {**plain, "sha256": digest(plain)}
+    try:
+        check(document)
+    except Rejected as reason:
+        raise SolverError(f"the checker rejects the certificate: {reason}") from reason
+    return document
+
+
+def texts(values: Iterable[Fraction | None]) -> list[str | None]:
+    """Rational numbers in full; `InputError` for one that is too long."""
+    try:
+        return [None if value is None else text(value) for value in values]
+    except ValueError as error:
+        raise InputError(f"a certificate cannot be written: a number has too many digits ({error})") from error

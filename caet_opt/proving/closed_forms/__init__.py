@@ -1,0 +1,44 @@
+"""Closed forms of T*: each one object with its domain, its formula, and random instances to verify it on.
+
+The derivations are in the modules' docstrings.
+"""
+
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Task
+from caet_opt.errors import InputError, unknown_name
+from caet_opt.proving.closed_forms.base import ClosedForm
+from caet_opt.proving.closed_forms.decoupled import Decoupled
+from caet_opt.proving.closed_forms.enclosed_pair import EnclosedPair
+from caet_opt.proving.closed_forms.free_comparisons import AlternatingRanking, CostlyBestArm, FreeBestArm
+from caet_opt.proving.closed_forms.three_arms import ThreeArmGaps, ThreeArmRanking
+from caet_opt.proving.closed_forms.two_arms import TwoArmsOneFree, TwoGaussianArms
+
+#: Forms that are not made of others, the more special ones first.
+ELEMENTARY = (
+    TwoGaussianArms(),
+    TwoArmsOneFree(),
+    ThreeArmGaps(),
+    ThreeArmRanking(),
+    EnclosedPair(),
+    CostlyBestArm(),
+    FreeBestArm(),
+    AlternatingRanking(),
+)
+
+#: Every closed form by its name, in the order in which `applicable` lists them.
+CLOSED_FORMS: dict[str, ClosedForm] = {form.name: form for form in (*ELEMENTARY, Decoupled(ELEMENTARY))}
+
+
+def applicable(model: BanditModel, task: Task | str) -> tuple[ClosedForm, ...]:
+    """The closed forms that hold for this model and task, the most special one first; none where T* is infinite."""
+    return tuple(form for form in CLOSED_FORMS.values() if form.applies(model, task))
+
+
+def closed_form(name: str) -> ClosedForm:
+    """The closed form of this name."""
+    if name not in CLOSED_FORMS:
+        raise InputError(unknown_name("closed form", name, CLOSED_FORMS))
+    return CLOSED_FORMS[name]
+
+
+__all__ = ["CLOSED_FORMS", "ClosedForm", "applicable", "closed_form"]

@@ -1,0 +1,146 @@
+"""What a closed form is: a SymPy formula for T* and for the effort of each arm, and where they hold."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import sympy
+
+from caet_opt.bandits.families import Family
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.errors import InputError
+from caet_opt.proving.closed_forms.compared import Compared, compare
+from caet_opt.proving.closed_forms.precision import as_decimal, as_mpf, settled, unit_divergence
+from caet_opt.solving.result import normalised
+
+#: More digits than a double has, so that the rounding to a double is the only error.
+DOUBLE_DIGITS = 20
+
+#: d(x, y) of the model's family at unit dispersion, in formulas that hold for any family.
+divergence = sympy.Function("d")
+
+#: The index of formulas that sum over the costly arms, and the number of these.
+index = sympy.Symbol("a", integer=True, nonnegative=True)
+count = sympy.Symbol("n", integer=True, positive=True)
+
+
+class Match(NamedTuple):
+    """How a closed form reads a model: the arms that it pays for, and the values of its symbols."""
+
+    arms: tuple[int, ...]
+    values: tuple[Any, ...]
+
+
+class ClosedForm(ABC):
+    """A formula for T* and for the optimal effort w*, which ``c . w* = T*`` scales.
+
+    Attributes
+    ----------
+    name, title : in kebab-case, and in words
+    source : where the formula comes from
+    domain : the models and tasks for which it holds, in words
+    symbols, formula : the arguments of the formula, and T* as a SymPy expression in them
+    efforts : w* of the matched arms, in their order; or of the arm with number `index`
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    domain: ClassVar[str]
+    symbols: ClassVar[tuple[Any, ...]]
+    formula: ClassVar[Any]
+    efforts: ClassVar[Any]
+
+    @abstractmethod
+    def match(self, compared: Compared) -> Match | None:
+        """The values of the symbols, or None where the formula does not hold."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
+        """A random instance from anywhere in the domain."""
+
+    def applies(self, model: BanditModel, task: Task | str) -> bool:
+        """Whether the formula holds for this model and task; it does not where T* is infinite."""
+        compared = compare(model, as_task(task), exact=False)
+        return compared is not None and self.match(compared) is not None
+
+    def characteristic_time(self, model: BanditModel, task: Task | str) -> float:
+        """T* of the model's doubles, rounded once."""
+        (value,) = self.evaluate(model, task, DOUBLE_DIGITS, self.time, exact=False)
+        return float(value)
+
+    def decimal_time(self, model: BanditModel, task: Task | str, digits: int = 50, *, exact: bool = True) -> Decimal:
+        """T* to so many digits, of the numbers as they were given, or of the doubles that stand for them."""
+        (value,) = self.evaluate(model, task, digits, self.time, exact)
+        return as_decimal(value, digits)
+
+    def effort(self, model: BanditModel, task: Task | str) -> Array:
+        """w* of every arm of the model, scaled so that c . w* = T*; zero for arms that are free or not compared."""
+        match = self.matched(model, task, exact=False)
+        effort = np.zeros(len(model.means))
+        effort[list(match.arms)] = [
+            float(value) for value in self.evaluate(model, task, DOUBLE_DIGITS, self.effort_of, exact=False)
+        ]
+        return effort
+
+    def sampling_proportions(self, model: BanditModel, task: Task | str) -> Array:
+        """u*: the share of the pulls of costly arms that goes to each arm; all zero when T* is zero."""
+        return normalised(self.effort(model, task))
+
+    def matched(self, model: BanditModel, task: Task | str, exact: bool) -> Match:
+        """How the form reads the model; `InputError` where it does not apply."""
+        compared = compare(model, as_task(task), exact)
+        match = None if compared is None else self.match(compared)
+        if match is None:
+            raise InputError(f"closed form {self.name!r} does not apply to this model; it holds for {self.domain}")
+        return match
+
+    def evaluate(
+        self,
+        model: BanditModel,
+        task: Task | str,
+        digits: int,
+        function: Callable[[Match, type[Family]], Sequence[Any]],
+        exact: bool,
+    ) -> list[Any]:
+        """Numbers of the form to so many digits."""
+        match, family = self.matched(model, task, exact), type(model.family)
+        return settled(lambda: function(match, family), digits)
+
+    def time(self, match: Match, family: type[Family]) -> Sequence[Any]:
+        """T* at the working precision, as a sequence of one number."""
+        return [self._compiled(family)[0](*as_mpf(match.values))]
+
+    def effort_of(self, match: Match, family: type[Family]) -> Sequence[Any]:
+        """w* of each matched arm at the working precision."""
+        values, effort = as_mpf(match.values), self._compiled(family)[1]
+        if isinstance(self.efforts, tuple):
+            return list(effort(0, *values))
+        return [effort(position, *values) for position in range(len(match.arms))]
+
+    def _compiled(self, family: type[Family]) -> tuple[Any, Any]:
+        """The formulas of T* and of the efforts as functions of multiple-precision numbers."""
+        if family not in self._functions:
+            modules = [{"d": unit_divergence(family)}, "mpmath"]
+            self._functions[family] = (
+                sympy.lambdify(self.symbols, self.formula, modules),
+                sympy.lambdify((index, *self.symbols), self.efforts, modules),
+            )
+        return self._functions[family]
+
+    @cached_property
+    def _functions(self) -> dict[type[Family], tuple[Any, Any]]:
+        return {}
+
+    def __repr__(self) -> str:
+        return f"<closed form {self.name}>"
+
+
+def as_task(task: Task | str) -> Task:
+    """A task, or one in the grammar."""
+    return parse_task(task) if isinstance(task, str) else task

@@ -1,0 +1,125 @@
+"""What a model and a task compare: the needed pairs, sorted by which arms cost something."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+from caet_opt.bandits.families import Family, Gaussian
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Pair, Task
+
+Numbers = tuple[Fraction, ...]
+
+
+class Nearest(NamedTuple):
+    """Means of the nearest free arms above and below an arm; where there is none on a side, that of the other side."""
+
+    above: Fraction
+    below: Fraction
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The needed pairs of a model whose numbers are exact.
+
+    Attributes
+    ----------
+    edges : pairs of two costly arms
+    anchors : for each costly arm that is compared with free arms, those free arms
+    gap_costs : whether each arm costs its distance to the best mean
+    """
+
+    family: Family
+    means: Numbers
+    costs: Numbers
+    dispersions: Numbers
+    edges: tuple[Pair, ...]
+    anchors: dict[int, tuple[int, ...]]
+    gap_costs: bool
+
+    @cached_property
+    def arms(self) -> tuple[int, ...]:
+        """The costly arms that are compared with another arm, in the order of their numbers."""
+        return tuple(sorted({arm for pair in self.edges for arm in pair} | set(self.anchors)))
+
+    @cached_property
+    def anchoring(self) -> tuple[int, ...]:
+        """The free arms with which some costly arm is compared."""
+        return tuple(sorted({free for frees in self.anchors.values() for free in frees}))
+
+    @property
+    def gaussian_pair(self) -> Pair | None:
+        """The only two costly arms that are compared, where they are Gaussian and compared with each other."""
+        alone = isinstance(self.family, Gaussian) and len(self.arms) == 2 and len(self.edges) == 1
+        return self.edges[0] if alone else None
+
+    def distance(self, a: int, b: int) -> Fraction:
+        """``|mu_a - mu_b|``."""
+        return abs(self.means[a] - self.means[b])
+
+    def nearest_distance(self, arm: int) -> Fraction:
+        """Distance of an arm to the nearest free arm with which it is compared."""
+        return min(self.distance(arm, free) for free in self.anchors[arm])
+
+    def nearest(self, arm: int) -> Nearest:
+        """The free arms with which an arm is compared, reduced to those that matter: d(x, y) grows away from x."""
+        means = [self.means[free] for free in self.anchors[arm]]
+        above = [mean for mean in means if mean > self.means[arm]]
+        below = [mean for mean in means if mean < self.means[arm]]
+        return Nearest(min(above or [max(below)]), max(below or [min(above)]))
+
+    def components(self) -> "list[Compared]":
+        """The parts that share no costly arm: costly arms joined by edges, each with its anchors."""
+        label = {arm: arm for arm in self.arms}
+        for a, b in self.edges:
+            old, new = label[a], label[b]
+            label = {arm: new if group == old else group for arm, group in label.items()}
+        return [
+            self._part({arm for arm in self.arms if label[arm] == group}) for group in dict.fromkeys(label.values())
+        ]
+
+    def _part(self, arms: set[int]) -> "Compared":
+        edges = tuple(pair for pair in self.edges if pair[0] in arms)
+        return replace(self, edges=edges, anchors={arm: free for arm, free in self.anchors.items() if arm in arms})
+
+
+def compare(model: BanditModel, task: Task, exact: bool) -> Compared | None:
+    """The comparisons of a model and a task, None where a tie makes T* infinite.
+
+    The numbers are the exact ones that were given, or the doubles that stand for them.
+    """
+    task.check(len(model.means))
+    pairs = task.pairs(model.means)
+    if any(model.means[a] == model.means[b] for a, b in pairs):
+        return None
+    costly = [cost > 0 for cost in model.costs]
+    anchors: dict[int, tuple[int, ...]] = {}
+    for a, b in pairs:
+        if costly[a] != costly[b]:
+            arm, free = (a, b) if costly[a] else (b, a)
+            anchors[arm] = (*anchors.get(arm, ()), free)
+    edges = tuple((a, b) for a, b in pairs if costly[a] and costly[b])
+    means, costs, dispersions = exact_numbers(model) if exact else double_numbers(model)
+    return Compared(model.family, means, costs, dispersions, edges, anchors, has_gap_costs(model))
+
+
+def exact_numbers(model: BanditModel) -> tuple[Numbers, Numbers, Numbers]:
+    """Means, costs and dispersions as they were given."""
+    return model.exact_means, model.exact_costs, model.exact_dispersions
+
+
+def double_numbers(model: BanditModel) -> tuple[Numbers, Numbers, Numbers]:
+    """Means, costs and dispersions as the doubles that solvers work with."""
+    means, costs, dispersions = (
+        tuple(Fraction(float(value)) for value in values) for values in (model.means, model.costs, model.dispersions)
+    )
+    return means, costs, dispersions
+
+
+def has_gap_costs(model: BanditModel) -> bool:
+    """Whether each arm costs its distance to the best mean, by rule or by its numbers."""
+    means, costs, _ = exact_numbers(model)
+    return model.cost_rule is not None or all(
+        cost == max(means) - mean for mean, cost in zip(means, costs, strict=True)
+    )

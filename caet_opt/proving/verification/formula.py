@@ -1,0 +1,163 @@
+"""A formula to be verified: a function of a model and a task, and the instances on which it must hold."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+from mpmath import isfinite as is_finite_mpf
+from mpmath import mp, mpf
+
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Task
+from caet_opt.errors import CaetError, InputError
+from caet_opt.proving.closed_forms import ClosedForm
+from caet_opt.proving.closed_forms.base import as_task
+from caet_opt.proving.closed_forms.precision import as_fraction
+from caet_opt.solving.result import normalised
+
+Instance = tuple[BanditModel, Task]
+
+#: Relative error that a formula in double precision may have from its own rounding.
+DOUBLE_ROUNDING = Fraction(1, 10**12)
+
+#: Digits beyond those in question, at which a formula in higher precision is evaluated.
+GUARD_DIGITS = 10
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a formula says: a number, None where it is not finite, and the relative rounding to allow for.
+
+    ``double`` tells whether it is known in double precision only.
+    """
+
+    number: Fraction | None
+    rounding: Fraction
+    double: bool
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula with its instances.
+
+    Attributes
+    ----------
+    value : T* of a model, a task and so many digits, of the numbers as given if the last argument is true, else of
+        the doubles that stand for them
+    proportions : u* of a model and a task, where the formula states it
+    """
+
+    name: str
+    instances: tuple[Instance, ...]
+    value: Callable[[BanditModel, Task, int, bool], Value]
+    proportions: Callable[[BanditModel, Task], Array] | None = None
+
+
+def of_closed_form(form: ClosedForm, instances: int, seed: int) -> Formula:
+    """A closed form on random instances; instance i depends on the seed and on i only."""
+
+    def value(model: BanditModel, task: Task, digits: int, exact: bool) -> Value:
+        number = form.decimal_time(model, task, digits + GUARD_DIGITS, exact=exact)
+        return Value(Fraction(number), tiny(digits), double=False)
+
+    return Formula(form.name, draw_many(form.draw, instances, seed), value, form.sampling_proportions)
+
+
+def of_function(
+    name: str,
+    function: Callable[[BanditModel, Task], Any],
+    instances: Iterable[Instance],
+    proportions: Callable[[BanditModel, Task], Any] | None = None,
+) -> Formula:
+    """A user's function, called at a working precision of mpmath that suits the digits in question."""
+
+    def value(model: BanditModel, task: Task, digits: int, exact: bool) -> Value:
+        given = model if exact else of_doubles(model)
+        with mp.workdps(digits + GUARD_DIGITS):
+            return read_value(called(function, given, task), digits)
+
+    def shares(model: BanditModel, task: Task) -> Array:
+        return read_proportions(called(proportions, model, task), len(model.means))
+
+    checked = tuple(check_instance(instance, position) for position, instance in enumerate(instances))
+    if not checked:
+        raise InputError(f"{name}: there is no instance to verify the formula on")
+    return Formula(name, checked, value, None if proportions is None else shares)
+
+
+def draw_many(draw: Callable[[np.random.Generator], Instance], instances: int, seed: int) -> tuple[Instance, ...]:
+    """So many random instances, each from its own stream of random numbers."""
+    return tuple(
+        draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(position,))))
+        for position in range(instances)
+    )
+
+
+def of_doubles(model: BanditModel) -> BanditModel:
+    """The same model, given by its doubles: these are then its exact numbers."""
+    return BanditModel(model.family, list(map(Fraction, model.means)), list(map(Fraction, model.costs)), model.arms)
+
+
+def called(function: Callable[..., Any] | None, *arguments: Any) -> Any:
+    """The result of a user's function; an error in it is an `InputError` that names it."""
+    assert function is not None
+    try:
+        return function(*arguments)
+    except CaetError:
+        raise
+    except (Exception, SystemExit) as error:
+        name = getattr(function, "__name__", "the function")
+        raise InputError(f"{name} failed: {type(error).__name__}: {error}") from error
+
+
+def check_instance(instance: Any, position: int) -> Instance:
+    """A model and a task, the latter perhaps in the grammar."""
+    if not isinstance(instance, tuple | list) or len(instance) != 2 or not isinstance(instance[0], BanditModel):
+        raise InputError(f"instance {position} must be a pair (BanditModel, task), got {instance!r}")
+    model, task = instance
+    if not isinstance(task, Task | str):
+        raise InputError(f"the task of instance {position} must be a task such as Ranking() or 'ranking', got {task!r}")
+    task = as_task(task)
+    task.check(len(model.means))
+    return model, task
+
+
+def read_value(result: Any, digits: int) -> Value:
+    """A number that a function returned: double precision for a float, so many digits for one of mpmath or SymPy."""
+    double = isinstance(result, float | np.floating)
+    return Value(as_exact(float(result) if double else result), DOUBLE_ROUNDING if double else tiny(digits), double)
+
+
+def as_exact(number: Any) -> Fraction | None:
+    """The rational number that a number of any kind is; None where it is not finite or not real."""
+    if isinstance(number, sympy.Expr) and number.is_number:
+        number = number.evalf(mp.dps)
+        return as_fraction(mpf(str(number))) if number.is_Float or number.is_Rational else None
+    if isinstance(number, mpf):
+        return as_fraction(number) if is_finite_mpf(number) else None
+    try:
+        return Fraction(number)
+    except (OverflowError, ValueError):  # infinite, or not a number
+        return None
+    except TypeError:
+        raise InputError(f"characteristic_time must return a number, got {number!r}") from None
+
+
+def read_proportions(shares: Any, arms: int) -> Array:
+    """Proportions that a function returned."""
+    try:
+        proportions = np.array(shares, dtype=float)
+    except (TypeError, ValueError):
+        proportions = np.zeros(0)
+    if proportions.shape != (arms,) or not np.all(np.isfinite(proportions)) or np.any(proportions < 0):
+        raise InputError(f"sampling_proportions must return one number, zero or more, per arm, got {shares!r}")
+    return normalised(proportions)
+
+
+def tiny(digits: int) -> Fraction:
+    """Relative rounding of a number that is evaluated with guard digits."""
+    return Fraction(1, 10 ** (digits + GUARD_DIGITS - 2))

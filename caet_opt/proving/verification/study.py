@@ -1,0 +1,171 @@
+"""Many instances of formulas, here or in worker processes, and what the verdicts come to."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Task
+from caet_opt.errors import InputError
+from caet_opt.proving.verification.checks import EVERY, Checked, Plan, Verdict
+from caet_opt.proving.verification.formula import Formula, Instance, of_function
+from caet_opt.proving.verification.work import finishing
+from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, installed_backends
+from caet_opt.solving.compare import prepare
+from caet_opt.solving.profiles import find_profile
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdicts of one judge: how many, how many refusals, the worst error where there is one, how many say no."""
+
+    judge: str
+    instances: int
+    unsolved: int
+    worst_error: float | None
+    failures: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The worst verdict against a formula, with the instance, and whether a proof says that the formula holds there."""
+
+    judge: str
+    error: float
+    finding: str
+    instance: Instance
+    vindicated: bool
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What all judges say of a formula.
+
+    Attributes
+    ----------
+    instances : how many were checked
+    judged : per judge, in order; the judge "u*" is about what the formula's proportions cost
+    deviation : largest distance of the formula's proportions from the first solver's, which are themselves off where
+        T* is flat
+    failure : the worst verdict against the formula, where there is one
+    """
+
+    name: str
+    instances: int
+    judged: tuple[Judged, ...]
+    deviation: float
+    failure: Failure | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether somebody judged and nobody said no."""
+        return self.failure is None and any(judged.instances > judged.unsolved for judged in self.judged)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a verification; ``verifications`` are about the ``finished`` instances."""
+
+    def __init__(self, verifications: list[Verification], finished: int) -> None:
+        super().__init__(f"{finished} instances are checked")
+        self.verifications, self.finished = verifications, finished
+
+
+def make_plan(solvers: Sequence[str] | None, slow: int, digits: int, proven: int | None) -> Plan:
+    """The native solver on every instance, each other one on ``slow`` of them, proven digits on ``proven`` or all."""
+    proven = EVERY if proven is None else proven
+    for what, number, least in (("slow", slow, 0), ("digits", digits, 1), ("proven", proven, 0)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise InputError(f"{what} must be a whole number, {least} or more, got {number!r}")
+    names = installed_backends() if solvers is None else tuple(solvers)
+    for name in names:
+        BACKENDS[find_profile(name).backend].require()
+    limits = {name: EVERY if name == DEFAULT_SOLVER else slow for name in names}
+    return Plan({name: limit for name, limit in limits.items() if limit > 0}, digits, proven)
+
+
+def verify_formula(
+    function: Callable[[BanditModel, Task], Any],
+    instances: Iterable[Instance],
+    *,
+    sampling_proportions: Callable[[BanditModel, Task], Any] | None = None,
+    solvers: Sequence[str] | None = None,
+    slow: int = 20,
+    digits: int = 50,
+    proven: int | None = None,
+    name: str = "formula",
+) -> Verification:
+    """Verify a formula for T* on the given instances.
+
+    Parameters
+    ----------
+    function
+        T* of a model and a task. A float is judged in double precision only. To be judged at more digits, compute
+        from ``model.exact_means``, ``model.exact_costs`` and ``model.exact_dispersions`` with mpmath, whose working
+        precision is set before the call, or with SymPy, and return such a number.
+    instances
+        Pairs of a model and a task.
+    sampling_proportions
+        u* of a model and a task, verified by what it costs.
+    solvers
+        By default every installed one; the others than the native one judge ``slow`` instances.
+    digits, proven
+        How many proven digits, and on how many of the instances if not on all of them.
+    """
+    formula = of_function(name, function, instances, sampling_proportions)
+    (verification,) = verify([formula], make_plan(solvers, slow, digits, proven))
+    return verification
+
+
+def verify(
+    formulas: Sequence[Formula], plan: Plan, workers: int = 1, progress: Callable[[], None] = lambda: None
+) -> list[Verification]:
+    """Verify formulas on all of their instances; the result does not depend on the number of workers."""
+    found: dict[int, list[Checked]] = {number: [] for number in range(len(formulas))}
+    try:
+        prepare({name: find_profile(name) for name in plan.limits})
+        with closing(finishing(formulas, plan, workers)) as finished:
+            for number, checked in finished:
+                found[number].append(checked)
+                progress()
+    except KeyboardInterrupt as interrupt:
+        done = {number: checks for number, checks in found.items() if checks}
+        finished_ones = [summarise(formulas[number], sorted(checks)) for number, checks in done.items()]
+        raise Interrupted(finished_ones, sum(map(len, done.values()))) from interrupt
+    return [summarise(formula, sorted(found[number])) for number, formula in enumerate(formulas)]
+
+
+def summarise(formula: Formula, checks: Sequence[Checked]) -> Verification:
+    """What the verdicts on a formula come to."""
+    verdicts = [verdict for checked in checks for verdict in checked.verdicts]
+    judges = dict.fromkeys(verdict.judge for verdict in verdicts)
+    return Verification(
+        formula.name,
+        len(checks),
+        tuple(judge_of(name, [verdict for verdict in verdicts if verdict.judge == name]) for name in judges),
+        max((checked.deviation for checked in checks), default=0.0),
+        worst_failure(formula, checks),
+    )
+
+
+def worst_failure(formula: Formula, checks: Sequence[Checked]) -> Failure | None:
+    """The verdict against a formula with the largest error."""
+    against = [(verdict, checked) for checked in checks for verdict in checked.verdicts if not verdict.holds]
+    if not against:
+        return None
+    worst, checked = max(against, key=lambda pair: pair[0].error)
+    proofs = [verdict for verdict in checked.verdicts if verdict.proof and verdict.refusal is None]
+    vindicated = bool(proofs) and all(proof.holds for proof in proofs)
+    return Failure(worst.judge, worst.error, worst.finding, formula.instances[checked.position], vindicated)
+
+
+def judge_of(name: str, verdicts: Sequence[Verdict]) -> Judged:
+    """The verdicts of one judge together."""
+    given = [verdict for verdict in verdicts if verdict.refusal is None]
+    return Judged(
+        name,
+        len(verdicts),
+        len(verdicts) - len(given),
+        max((verdict.error for verdict in given), default=None),
+        sum(not verdict.holds for verdict in given),
+    )

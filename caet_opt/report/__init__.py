@@ -1,5 +1,0 @@
-"""A page about a folder of results: one HTML file with its data, charts and filters inside, for any browser."""
-
-from caet_opt.report.page import report_page, require_plotly
-
-__all__ = ["report_page", "require_plotly"]

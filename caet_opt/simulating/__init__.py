@@ -1,0 +1,1 @@
+"""Many runs: worker processes, statistics, studies, regret."""

@@ -1,0 +1,63 @@
+"""What each arm will bring, drawn in blocks from a generator of its own.
+
+The i-th pull of an arm brings the same reward and cost whatever was pulled in between, so that two loops which make
+the same decisions see the same experiment.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.model import BanditModel
+from caet_opt.exploring.kernel import Streams
+
+#: Draws per arm and block.
+BLOCK = 4096
+
+#: Distributions of a pull's cost by name, each with the model's cost as its mean.
+COST_DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, float, int], Array]] = {
+    "constant": lambda rng, mean, size: np.full(size, mean),
+    "exponential": lambda rng, mean, size: rng.exponential(mean, size),
+    "uniform": lambda rng, mean, size: rng.uniform(0.0, 2.0 * mean, size),
+    "bernoulli": lambda rng, mean, size: rng.binomial(1, mean, size).astype(float),
+}
+
+
+class ArmStreams:
+    """Rewards and costs of every arm of a model, from one seed."""
+
+    def __init__(
+        self,
+        model: BanditModel,
+        seed: np.random.SeedSequence,
+        cost_distribution: str = "constant",
+        block: int = BLOCK,
+    ) -> None:
+        arms = len(model.means)
+        self.model, self.block = model, block
+        self._generators = [np.random.default_rng(child) for child in seed.spawn(arms)]
+        self._cost_generators = [np.random.default_rng(child) for child in seed.spawn(arms)]
+        self._draw_costs = COST_DISTRIBUTIONS[cost_distribution]
+        self.buffers = Streams(np.zeros((arms, block)), np.zeros((arms, block)), np.zeros(arms, dtype=np.int64))
+        for arm in range(arms):
+            self.refill(arm)
+
+    def refill(self, arm: int) -> None:
+        """Draw the arm's next block."""
+        self.buffers.rewards[arm] = self.model.sample(self._generators[arm], arm, self.block)
+        self.buffers.spending[arm] = self._draw_costs(self._cost_generators[arm], self.model.costs[arm], self.block)
+        self.buffers.cursor[arm] = 0
+
+    def refill_used(self) -> None:
+        """Draw a new block for every arm whose last one is used up."""
+        for arm in np.flatnonzero(self.buffers.cursor >= self.block):
+            self.refill(int(arm))
+
+    def draw(self, arm: int) -> tuple[float, float]:
+        """The arm's next reward and cost."""
+        if self.buffers.cursor[arm] >= self.block:
+            self.refill(arm)
+        position = self.buffers.cursor[arm]
+        self.buffers.cursor[arm] += 1
+        return float(self.buffers.rewards[arm, position]), float(self.buffers.spending[arm, position])

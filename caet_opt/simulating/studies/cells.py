@@ -1,0 +1,193 @@
+"""The cells of a study: one experiment each, known by a hash of what it computes, with the truth about it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from caet_opt.bandits.modelfile import ModelFile, read_model, to_table
+from caet_opt.bandits.tasks import parse_task
+from caet_opt.errors import CaetError, InputError, SolverError
+from caet_opt.exploring.parameters import CostSource, Parameters
+from caet_opt.exploring.stopping import Deviational
+from caet_opt.simulating.runs import Experiment, prepare
+from caet_opt.simulating.studies.study import Study
+
+#: Digits of a hash.
+DIGITS = 16
+
+#: Options of the deviational threshold, which the other thresholds of a grid do without.
+DEVIATIONAL = ("theta", "constant")
+
+#: The setting of a cell, in the order of the manifest.
+SETTING = (
+    *("log_inv_delta", "threshold", "theta", "constant", "r", "r_prime", "gamma0", "tracking", "costs"),
+    *("cost_distribution", "max_rounds", "seed"),
+)
+
+
+def digest(value: Any) -> str:
+    """A hash of what JSON can hold."""
+    return sha256(json.dumps(value, sort_keys=True, allow_nan=False).encode()).hexdigest()[:DIGITS]
+
+
+def identify(record: Mapping[str, Any]) -> str:
+    """The id of a cell, from its record in a manifest or what there is of it: a hash of its truth and its setting."""
+    truth = [record[name] for name in ("family", "means", "arm_costs", "task")]
+    return digest([[*truth, record["model_table"].get("answers")], {name: record[name] for name in SETTING}])
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of the grid: what is run, how often, and from which seed.
+
+    Attributes
+    ----------
+    model : name of the model, its file's without .toml where that tells models apart
+    entry : what the model file holds, with the task that is run
+    """
+
+    model: str
+    entry: ModelFile
+    experiment: Experiment
+    runs: int
+    seed: int
+
+    @cached_property
+    def setting(self) -> dict[str, Any]:
+        """The parameters in the manifest, as they are used: defaults filled in, nothing where there is none."""
+        experiment, parameters, rule = self.experiment, self.experiment.parameters, self.experiment.rule
+        theta, constant = (float(rule.theta), rule.constant) if isinstance(rule, Deviational) else (None, None)
+        return {
+            "log_inv_delta": parameters.log_inv_delta,
+            "threshold": experiment.threshold,
+            "theta": theta,
+            "constant": constant if constant is None or isinstance(constant, str) else float(constant),
+            "r": float(parameters.r),
+            "r_prime": float(parameters.r_prime),
+            "gamma0": float(parameters.gamma0),
+            "tracking": parameters.tracking,
+            "costs": parameters.costs,
+            "cost_distribution": experiment.cost_distribution,
+            "max_rounds": experiment.max_rounds,
+            "seed": self.seed,
+        }
+
+    @cached_property
+    def model_table(self) -> dict[str, Any]:
+        """The model file's table with doubles for decimals, as JSON holds it."""
+        table: dict[str, Any] = json.loads(json.dumps(to_table(self.entry), default=as_double))
+        return table
+
+    @cached_property
+    def id(self) -> str:
+        """A hash of what the runs depend on: model, task, setting and seed, but no name and no number of runs."""
+        table, model = self.model_table, self.entry.model
+        known = {"family": table["family"], "task": table["task"], "model_table": table}
+        return identify({**known, "means": list(model.means), "arm_costs": list(model.costs), **self.setting})
+
+    def record(self) -> dict[str, Any]:
+        """The cell in the manifest: names, setting, and what is known of the truth."""
+        experiment, optimum, model = self.experiment, self.experiment.optimum, self.entry.model
+        return {
+            "id": self.id,
+            "model": self.model,
+            "title": self.entry.title,
+            "task": self.model_table["task"],
+            "family": self.model_table["family"],
+            "arms": list(model.arms),
+            "means": list(model.means),
+            "arm_costs": list(model.costs),
+            "model_table": self.model_table,
+            "delta": experiment.parameters.delta,
+            **self.setting,
+            "formula": experiment.rule.describe(),
+            "guaranteed": experiment.rule.guarantees(model.family),
+            "runs": self.runs,
+            "characteristic_time": optimum.value,
+            "lower": optimum.lower,
+            "upper": optimum.upper,
+            "gap": optimum.gap,
+            "cost_proportions": optimum.cost_proportions.tolist(),
+            "sampling_proportions": optimum.sampling_proportions.tolist(),
+            "binding_pairs": [list(pair) for pair in optimum.binding_pairs],
+            "lower_bound": experiment.lower_bound,
+            "upper_bound": experiment.upper_bound,
+        }
+
+
+def as_double(value: Any) -> float:
+    """A decimal as JSON writes it."""
+    if isinstance(value, Decimal):
+        return float(value)
+    raise TypeError(f"{value!r} has no place in a manifest")
+
+
+def make_cells(study: Study) -> list[Cell]:
+    """Every cell of the study, each model read and solved and each experiment checked; errors name the cell."""
+    entries = {name: with_task(read_model(path), study, path) for name, path in named(study.models).items()}
+    cells: dict[str, Cell] = {}
+    for name, entry in entries.items():
+        for level, chosen in product(study.levels, choices(study)):
+            cell = make_cell(study, name, entry, level, chosen)
+            twin = cells.setdefault(cell.id, cell)
+            if twin.model != name:
+                raise InputError(f"{study.name}: models {twin.model} and {name} are the same; name one of them")
+    return list(cells.values())
+
+
+def named(paths: Sequence[Path]) -> dict[str, Path]:
+    """Files by the shortest names that tell them apart."""
+    stems = [path.stem for path in paths]
+    return {path.stem if stems.count(path.stem) == 1 else str(path.with_suffix("")): path for path in paths}
+
+
+def with_task(entry: ModelFile, study: Study, path: Path) -> ModelFile:
+    """The model with the study's task, if it has one."""
+    if study.task is None:
+        return entry
+    try:
+        return ModelFile(entry.model, parse_task(study.task), entry.title, entry.source)
+    except InputError as error:
+        raise InputError(f"{study.name}: task for {path}: {error}") from error
+
+
+def choices(study: Study) -> Iterator[dict[str, Any]]:
+    """The product of the parameters; theta and constant only with the threshold that has them."""
+    names = list(study.grid)
+    thresholds = study.grid.get("threshold", ())
+    for values in product(*study.grid.values()):
+        chosen = dict(zip(names, values, strict=True))
+        if len(thresholds) > 1 and "deviational" in thresholds and chosen["threshold"] != "deviational":
+            chosen = {name: value for name, value in chosen.items() if name not in DEVIATIONAL}
+        yield chosen
+
+
+def make_cell(study: Study, name: str, entry: ModelFile, level: float, chosen: Mapping[str, Any]) -> Cell:
+    """One cell, checked and solved."""
+    source: CostSource = "gaps" if entry.model.cost_rule == "gaps" else "known"
+    inner = {key: chosen[key] for key in ("r", "r_prime", "gamma0", "tracking", "costs") if key in chosen}
+    outer = {key: chosen[key] for key in DEVIATIONAL if key in chosen}
+    try:
+        parameters = Parameters(level, **{"costs": source, **inner}, outside_theory=study.outside_theory)
+        experiment = Experiment(
+            entry.model,
+            entry.task,
+            parameters,
+            threshold=chosen.get("threshold", "mixture"),
+            max_rounds=study.max_rounds,
+            cost_distribution=study.cost_distribution,
+            **outer,
+        )
+        prepare(experiment)
+        _ = experiment.optimum
+    except CaetError as error:
+        words = ", ".join([name, f"log(1/delta) = {level:g}", *(f"{key} = {value}" for key, value in chosen.items())])
+        kind = SolverError if isinstance(error, SolverError) else InputError
+        raise kind(f"{study.name}: cell {words}: {error}") from error
+    return Cell(name, entry, experiment, study.runs, study.seed)

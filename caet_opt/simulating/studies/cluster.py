@@ -1,0 +1,198 @@
+"""The same blocks on a Dask cluster: https://distributed.dask.org."""
+
+import logging
+import re
+from collections import deque
+from collections.abc import Generator, Mapping, Sequence
+from importlib.util import find_spec
+from socket import getaddrinfo
+from typing import TYPE_CHECKING, Any
+
+from caet_opt.errors import InputError, MissingExtraError
+from caet_opt.simulating.studies.blocks import Answer, Block, Job, Outcome, Queue, attempted
+from caet_opt.simulating.studies.store import versions
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: What an address looks like; a host may be a name, or an address of either kind.
+ADDRESS = re.compile(r"(?P<kind>tcp|tls)://(?P<host>[^\s:/@\[\]]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5})")
+
+#: Seconds to wait for the scheduler, and for a first worker.
+PATIENCE = 5
+
+#: Blocks per thread of the cluster that are handed out in advance.
+AHEAD = 2
+
+#: Versions that must be the same everywhere, so that results are the same bit for bit.
+DECISIVE = ("caet_opt", "numpy", "numba")
+
+
+class ClusterError(Exception):
+    """The cluster went away during the work."""
+
+
+def connect(address: str) -> "Client":
+    """A client of the scheduler, all of whose cluster has the versions of this process; else an error that says why."""
+    if find_spec("distributed") is None:
+        raise MissingExtraError("--scheduler needs dask; install it with: pip install 'caet-opt[cluster]'")
+    check_address(address)
+    from distributed import Client
+
+    silence()
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--scheduler {address}: no Dask scheduler answers; start one with: dask scheduler") from error
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+        check_versions({f"worker {name}": found for name, found in client.run(versions, on_error="return").items()})
+        check_versions({"the scheduler": on_scheduler(client)})
+    except TimeoutError as error:
+        client.close()
+        raise InputError(f"--scheduler {address}: has no worker; start one with: dask worker {address}") from error
+    except InputError:
+        client.close()
+        raise
+    return client
+
+
+def check_address(address: str) -> None:
+    """Raise `InputError` for an address that a client would choke on, half made."""
+    parts = ADDRESS.fullmatch(address)
+    if parts is None or not 0 < int(parts["port"]) < 65536:
+        raise InputError(f"--scheduler must be an address such as tcp://localhost:8786, got {address!r}")
+    try:
+        getaddrinfo(parts["host"].strip("[]"), int(parts["port"]))
+    except (OSError, UnicodeError):
+        raise InputError(f"--scheduler {address}: there is no host {parts['host']}") from None
+    if parts["kind"] == "tls":
+        from distributed.security import Security
+
+        if Security().get_connection_args("client").get("ssl_context") is None:
+            raise InputError(f"--scheduler {address}: tls needs certificates; name them in Dask's distributed.comm.tls")
+
+
+def silence() -> None:
+    """Have the library say nothing of its own: what matters is raised or reported."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.split(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def on_scheduler(client: "Client") -> Any:
+    """The versions of the scheduler, which reads every block before it passes it on, or why it has none."""
+    try:
+        return client.run_on_scheduler(versions)
+    except Exception as error:  # noqa: BLE001  # whatever keeps it from answering is what the user must know
+        return error
+
+
+def check_versions(found: Mapping[str, Any]) -> None:
+    """Raise `InputError` unless every process of the cluster has the versions of this one."""
+    for name, theirs in found.items():
+        problem = f"cannot run caet-opt ({theirs})" if isinstance(theirs, Exception) else difference(theirs)
+        if problem:
+            raise InputError(f"{name} {problem}; the whole cluster needs the versions of this process")
+
+
+def difference(theirs: Mapping[str, str]) -> str:
+    """How another process's versions differ from those of this one; empty when they do not."""
+    ours = versions()
+    unlike = [name for name in DECISIVE if theirs[name] != ours[name]]
+    return "; ".join(f"has {name} {theirs[name]}, not {ours[name]}" for name in unlike)
+
+
+def run_there(job: Job, expected: Mapping[str, str]) -> Answer:
+    """A block on a worker, which may have joined after the others were checked."""
+    problem = difference(expected)
+    return f"the worker's versions are not those of the sweep: {problem}" if problem else attempted(job)
+
+
+def run_on_cluster(jobs: Sequence[Job], client: "Client") -> Generator[Outcome, None, None]:
+    """The blocks on a cluster, in the order in which they finish; left early, it cancels them. The client is closed."""
+    submission = Submission(client, jobs)
+    try:
+        submission.fill()
+        for future in submission.finished:
+            outcome = submission.settle(future)
+            submission.fill()
+            if outcome is not None:
+                yield outcome
+    except OSError as error:
+        raise ClusterError("the scheduler is gone") from error
+    finally:
+        submission.end()
+
+
+class Submission:
+    """The blocks that a cluster has, and those that wait.
+
+    The scheduler moves the blocks of a worker that dies to others, and gives up a block that was on several workers
+    when they died. As it may only have been there beside the cause, such a suspect is run again on its own.
+    """
+
+    def __init__(self, client: "Client", jobs: Sequence[Job]) -> None:
+        from distributed import as_completed
+
+        self.client, self.versions = client, versions()
+        self.queue = Queue(jobs)
+        self.suspects: deque[Job] = deque()
+        self.accused: set[Block] = set()
+        self.begun: dict[Any, Job] = {}
+        self.finished = as_completed(loop=client.loop)
+
+    def fill(self) -> None:
+        """Hand out what the cluster has room for; suspects one by one, when there is nothing else."""
+        waiting = self.queue.waiting
+        room = AHEAD * max(1, sum(self.client.nthreads().values())) - len(self.begun)
+        for _ in range(min(room, len(waiting))):
+            self.begin(waiting.popleft())
+        if not self.begun and self.suspects:
+            self.begin(self.suspects.popleft())
+
+    def begin(self, job: Job) -> None:
+        """Hand out a block."""
+        attempt = self.queue.failures[job.block], job.block in self.accused
+        future = self.client.submit(run_there, job, self.versions, key=f"caet-opt-{job.block.name}-{attempt}")
+        self.begun[future] = job
+        self.finished.add(future)
+
+    def end(self) -> None:
+        """Leave the cluster, and take back what it has begun."""
+        if self.client.status == "running":
+            self.client.cancel(list(self.begun))
+        self.client.close()
+
+    def settle(self, future: Any) -> Outcome | None:
+        """What became of a block; None when it is to be run again.
+
+        A result that was lost with the worker that had it is computed again by the scheduler.
+        """
+        if future.status == "lost" and self.client.status == "running":
+            self.finished.add(future)
+            return None
+        job = self.begun.pop(future)
+        answer, died = answer_of(future)
+        if not died:
+            return self.queue.settle(job, answer)
+        if job.block in self.accused:
+            return Outcome(job.block, None, str(answer))
+        self.accused.add(job.block)
+        self.suspects.append(job)
+        return None
+
+
+def answer_of(future: Any) -> tuple[Answer, bool]:
+    """What a block's future holds, and whether that is the death of its workers."""
+    from distributed import KilledWorker
+
+    if future.status in ("cancelled", "lost"):
+        raise ClusterError("the scheduler is gone")
+    try:
+        answer: Answer = future.result()
+    except KilledWorker:
+        return "its worker processes died, one after the other", True
+    except Exception as error:  # noqa: BLE001  # reported with its block, never swallowed
+        return f"{type(error).__name__}: {error}", False
+    return answer, False

@@ -1,0 +1,160 @@
+"""The manifest of a folder of results: JSON that is checked before anything reads it, sealed against damage."""
+
+import json
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple, NoReturn
+
+from caet_opt.errors import InputError
+from caet_opt.exploring.state import is_count, is_finite
+from caet_opt.simulating.studies.cells import identify
+
+FORMAT = 2
+
+#: What stands in place of the seal while the seal, a hash of all bytes, is computed.
+SEAL, UNSEALED = "sha256", "0" * 64
+
+Record = dict[str, Any]
+
+
+class Kind(NamedTuple):
+    """What a value may be, in words and as a test."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+    def or_nothing(self) -> "Kind":
+        """This kind, or null."""
+        return Kind(f"{self.words} or null", lambda value: value is None or self.holds(value))
+
+
+def listed(words: str, holds: Callable[[Any], bool]) -> Kind:
+    """A list whose entries all pass a test."""
+    return Kind(words, lambda value: isinstance(value, list) and all(map(holds, value)))
+
+
+def is_text(value: Any) -> bool:
+    """Whether a value is a text."""
+    return isinstance(value, str)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, zero or more, of any size."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def is_amount(value: Any) -> bool:
+    """Whether a value is a finite number, zero or more."""
+    return is_finite(value) and value >= 0
+
+
+TEXT, TEXTS = Kind("a text", is_text), listed("a list of texts", is_text)
+NUMBER, NUMBERS = Kind("a finite number", is_finite), listed("a list of finite numbers", is_finite)
+AMOUNT = Kind("a finite number, zero or more", is_amount)
+AMOUNTS = listed("a list of finite numbers, zero or more", is_amount)
+COUNT, SEED = Kind("a whole number, zero or more", is_count), Kind("a whole number, zero or more", is_whole)
+FLAG = Kind("true or false", lambda value: isinstance(value, bool))
+TABLE = Kind("a table", lambda value: isinstance(value, dict))
+VERSIONS = Kind("a table of texts", lambda value: isinstance(value, dict) and all(map(is_text, value.values())))
+ROWS = Kind("a list of tables", lambda value: isinstance(value, list) and all(isinstance(row, dict) for row in value))
+PAIRS = listed(
+    "a list of pairs of arms", lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(is_count, pair))
+)
+
+MANIFEST_KINDS = {
+    "study": TABLE,
+    "seed": SEED,
+    "versions": VERSIONS,
+    "platform": TEXT,
+    "cells": ROWS,
+    "failures": ROWS,
+}
+
+#: What the page needs of a study.
+STUDY_KINDS = {"name": TEXT}
+
+FAILURE_KINDS = {"cell": TEXT, "seed": SEED, "first": COUNT, "runs": COUNT, "error": TEXT}
+
+CELL_KINDS = {
+    **dict.fromkeys(("id", "model", "task", "family", "threshold", "tracking", "costs", "cost_distribution"), TEXT),
+    "title": TEXT.or_nothing(),
+    "formula": TEXT,
+    "arms": TEXTS,
+    "means": NUMBERS,
+    **dict.fromkeys(("arm_costs", "cost_proportions", "sampling_proportions"), AMOUNTS),
+    "model_table": TABLE,
+    **dict.fromkeys(("delta", "log_inv_delta", "r", "r_prime", "gamma0"), AMOUNT),
+    "theta": AMOUNT.or_nothing(),
+    "constant": Kind("a number, a text or null", lambda value: value is None or is_text(value) or is_amount(value)),
+    "max_rounds": COUNT,
+    "runs": COUNT,
+    "seed": SEED,
+    "guaranteed": FLAG,
+    **dict.fromkeys(("characteristic_time", "lower", "upper", "gap", "lower_bound", "upper_bound"), AMOUNT),
+    "binding_pairs": PAIRS,
+}
+
+#: Keys of a cell with an entry for every arm.
+BY_ARM = ("means", "arm_costs", "cost_proportions", "sampling_proportions")
+
+
+def sealed(manifest: Mapping[str, Any]) -> bytes:
+    """The file of a manifest."""
+    content = json.dumps({SEAL: UNSEALED, **manifest}, indent=1, allow_nan=False).encode()
+    return content.replace(UNSEALED.encode(), sha256(content).hexdigest().encode(), 1)
+
+
+def unsealed(content: bytes) -> Record:
+    """The manifest that a file holds, or `InputError`."""
+    try:
+        found = json.loads(content, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"damaged ({error}); move it away, and the sweep writes it anew") from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise InputError(f"not a manifest of format {FORMAT}; name another folder")
+    seal = str(found.pop(SEAL, ""))
+    if sha256(content.replace(seal.encode(), UNSEALED.encode(), 1)).hexdigest() != seal:
+        raise InputError("damaged (not what was written); move it away, and the sweep writes it anew")
+    check_manifest(found)
+    return found
+
+
+def refuse(constant: str) -> NoReturn:
+    """JSON has no such number."""
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def check_manifest(manifest: Any) -> None:
+    """Raise `InputError` unless a manifest has every key, each of its kind, and its cells are what their hashes say."""
+    check_keys(manifest, MANIFEST_KINDS, "the manifest")
+    check_keys(manifest["study"], STUDY_KINDS, "its study")
+    if not isinstance(manifest["study"].get("title", ""), str):
+        raise InputError("'title' of its study must be a text")
+    for number, failure in enumerate(manifest["failures"]):
+        check_keys(failure, FAILURE_KINDS, f"failure {number}")
+    for number, cell in enumerate(manifest["cells"]):
+        check_keys(cell, CELL_KINDS, f"cell {number}")
+        check_arms(cell, f"cell {number}")
+        if cell["id"] != identify(cell):
+            raise InputError(f"cell {number} is not the one that its id, {cell['id']!r}, stands for")
+    if len({cell["id"] for cell in manifest["cells"]}) < len(manifest["cells"]):
+        raise InputError("a cell is listed twice")
+
+
+def check_keys(record: Mapping[str, Any], kinds: Mapping[str, Kind], what: str) -> None:
+    """Raise `InputError` unless a table has the keys, each of its kind."""
+    for key, kind in kinds.items():
+        if key not in record:
+            raise InputError(f"{what} lacks {key!r}")
+        if not kind.holds(record[key]):
+            raise InputError(f"{key!r} of {what} must be {kind.words}")
+
+
+def check_arms(cell: Mapping[str, Any], what: str) -> None:
+    """Raise `InputError` unless every list has an entry per arm, and pairs are of arms that there are."""
+    arms = len(cell["arms"])
+    for key in BY_ARM:
+        if len(cell[key]) != arms:
+            raise InputError(f"{key!r} of {what} must have an entry for each of its {arms} arms")
+    if any(arm >= arms for pair in cell["binding_pairs"] for arm in pair):
+        raise InputError(f"'binding_pairs' of {what} must be of its {arms} arms")

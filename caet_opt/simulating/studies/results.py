@@ -1,0 +1,197 @@
+"""Results from the store: a row per run, and a row per cell with intervals and bounds."""
+
+from collections.abc import Sequence
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from caet_opt.errors import InputError
+from caet_opt.simulating.runs import SIGNIFICANCE, at_least, error_interval, mean_interval
+from caet_opt.simulating.studies.manifest import Record
+from caet_opt.simulating.studies.parquet import DamagedError, StoredBlock, require_pyarrow, schema
+from caet_opt.simulating.studies.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+#: Attributes of a cell that are words, and those that are numbers, in the frames.
+WORDS = ("model", "title", "task", "family", "threshold", "tracking", "costs", "cost_distribution")
+NUMBERS = ("log_inv_delta", "delta", "theta", "r", "r_prime", "gamma0", "max_rounds", "seed")
+
+#: Attributes that tell the cells of a model at one delta apart.
+SETTING = (
+    *("task", "threshold", "theta", "constant", "r", "r_prime", "gamma0", "tracking", "costs", "cost_distribution"),
+    *("max_rounds", "seed"),
+)
+
+#: What is known of the truth about a cell.
+TRUTH = (
+    *("characteristic_time", "lower", "upper", "gap", "lower_bound", "upper_bound", "guaranteed"),
+    *("cost_proportions", "sampling_proportions", "binding_pairs"),
+)
+
+#: Quantiles of the stopping time, in per cent.
+QUANTILES = (5, 25, 50, 75, 95)
+
+
+def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
+    """Every run that is stored in a folder of results, as a tidy frame.
+
+    Parameters
+    ----------
+    folder
+        Where ``caet-opt sweep`` put them.
+    counts
+        Whether to have the pulls of each arm too, as a list by run.
+
+    Returns
+    -------
+    A row per run, by cell in the order of the manifest and then by run: ``cell`` and its attributes, words among them
+    as categoricals, then ``run``, ``stopped``, ``correct`` (missing when the run did not stop), ``answer``, ``rounds``
+    and ``cost``. ``version`` is that of caet-opt which computed the runs. A damaged file is an `InputError`, and
+    so is a cell with runs of several versions.
+    """
+    import pandas as pd
+
+    records, tables = stored_runs(folder)
+    lengths = [table.num_rows for table in tables]
+    frame: dict[str, Any] = {"cell": repeated([record["id"] for record in records], lengths)}
+    for name in (*WORDS, "constant", "version"):
+        frame[name] = repeated([record[name] for record in records], lengths)
+    for name in NUMBERS:
+        frame[name] = np.repeat(
+            np.array([nan if record[name] is None else record[name] for record in records]), lengths
+        )
+    frame |= run_columns(tables, counts)
+    return pd.DataFrame(frame)
+
+
+def run_columns(tables: "Sequence[pa.Table]", counts: bool) -> dict[str, Any]:
+    """The columns of all runs, one cell after the other."""
+    import pandas as pd
+    import pyarrow as pa
+
+    runs = pa.concat_tables(tables) if tables else schema().empty_table()
+    columns = {name: runs[name].to_numpy() for name in ("run", "stopped", "rounds", "cost")}
+    correct = runs["correct"].to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+    answer = runs["answer"].dictionary_encode().to_pandas()
+    named = {"run": columns["run"], "stopped": columns["stopped"], "correct": correct, "answer": answer}
+    named |= {"rounds": columns["rounds"], "cost": columns["cost"]}
+    return named | ({"counts": runs["counts"].to_pandas()} if counts else {})
+
+
+def repeated(values: Sequence[Any], lengths: Sequence[int]) -> "pd.Categorical[Any]":
+    """A value per cell as a categorical per run."""
+    import pandas as pd
+
+    known = list(dict.fromkeys(value for value in values if value is not None))
+    codes = [-1 if value is None else known.index(value) for value in values]
+    return pd.Categorical.from_codes(np.repeat(np.array(codes, dtype=int), lengths), categories=pd.Index(known))
+
+
+def summarise_results(folder: str | Path) -> "pd.DataFrame":
+    """A row per cell of a folder of results, in the order of the manifest; every run counts, finished or not.
+
+    ``runs``, ``asked`` and ``unfinished``; ``mean_cost``, ``cost_low``, ``cost_high`` with a 95 % t-interval, and
+    ``ratio``, ``ratio_low``, ``ratio_high``, the same over ``lower_bound = T* kl(delta, 1 - delta)``; ``mean_samples``;
+    ``errors``, ``error_rate``, ``error_low``, ``error_high`` with a 95 % Clopper-Pearson interval whose upper end
+    counts every unfinished run as an error; ``consistent``, whether so many errors are not significantly more than
+    delta allows; ``proportions``, the mean share of the pulls of costly arms, beside ``sampling_proportions``, u*;
+    ``rounds_5`` to ``rounds_95``, quantiles of the stopping time. A cell without a run has missing values.
+    """
+    import pandas as pd
+
+    records, tables = stored_runs(folder)
+    return pd.DataFrame([summary_row(record, table) for record, table in zip(records, tables, strict=True)])
+
+
+def varied(summary: "pd.DataFrame") -> list[str]:
+    """The attributes in which cells of one model differ, besides delta."""
+    return [name for name in SETTING if summary.groupby("model")[name].nunique().max() > 1]
+
+
+def summary_row(record: Record, table: "pa.Table") -> dict[str, Any]:
+    """What the runs of one cell say."""
+    row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, "constant", *NUMBERS, "version")}}
+    row |= {"arms": record["arms"], "asked": record["runs"], "runs": table.num_rows}
+    truth = {name: record[name] for name in TRUTH}
+    return {**row, **(run_summary(record, table) if table.num_rows else {}), **truth}
+
+
+def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
+    """Means, intervals and quantiles over the runs of one cell."""
+    runs = table.num_rows
+    stopped, cost, rounds = (table[name].to_numpy() for name in ("stopped", "cost", "rounds"))
+    unfinished = int(runs - stopped.sum())
+    errors = int(np.sum(stopped & ~table["correct"].fill_null(True).to_numpy()))
+    low, high = mean_interval(cost) or (nan, nan)
+    mean, bound = float(cost.mean()), record["lower_bound"] or nan
+    error_low, error_high = error_interval(errors, errors + unfinished, runs)
+    return {
+        "unfinished": unfinished,
+        "mean_cost": mean,
+        "cost_low": low,
+        "cost_high": high,
+        "ratio": mean / bound,
+        "ratio_low": low / bound,
+        "ratio_high": high / bound,
+        "mean_samples": float(rounds.mean()),
+        "errors": errors,
+        "error_rate": errors / runs,
+        "error_low": error_low,
+        "error_high": error_high,
+        "consistent": at_least(errors, runs, record["delta"]) >= SIGNIFICANCE,
+        "proportions": costly_shares(record, table),
+        **{f"rounds_{per_cent}": float(np.percentile(rounds, per_cent)) for per_cent in QUANTILES},
+    }
+
+
+def costly_shares(record: Record, table: "pa.Table") -> list[float]:
+    """The mean over the runs of ``N_a / sum of N_b over costly b``, zero for a free arm."""
+    counts = table["counts"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
+    costly = counts * (np.array(record["arm_costs"]) > 0)
+    pulls = costly.sum(axis=1, keepdims=True)
+    found: list[float] = (costly / np.maximum(pulls, 1)).mean(axis=0).tolist()
+    return found
+
+
+def stored_runs(folder: str | Path) -> "tuple[list[Record], list[pa.Table]]":
+    """The cells of the manifest with the version that computed their runs, and for each of them its runs in order."""
+    require_pyarrow()
+    store = Store(folder)
+    records: list[Record] = store.read_manifest()["cells"]
+    parts: dict[str, list[StoredBlock]] = {record["id"]: [] for record in records}
+    for _, found in store.read_blocks():
+        if isinstance(found, DamagedError):
+            raise InputError(f"{found}; the same caet-opt sweep computes it again")
+        if found.block.cell in parts:
+            parts[found.block.cell].append(found)
+    told = [{**record, "version": one_version(folder, record, parts[record["id"]])} for record in records]
+    return told, [joined(parts[record["id"]]) for record in records]
+
+
+def one_version(folder: str | Path, record: Record, parts: Sequence[StoredBlock]) -> str | None:
+    """The version of caet-opt that computed all runs of a cell; `InputError` when there are several."""
+    found = sorted({part.version for part in parts})
+    if len(found) > 1:
+        raise InputError(
+            f"{folder}: the runs of cell {record['id']} ({record['model']}) are of caet-opt {' and '.join(found)}; "
+            f"the same caet-opt sweep computes them with one version"
+        )
+    return found[0] if found else None
+
+
+def joined(parts: "Sequence[StoredBlock]") -> "pa.Table":
+    """The runs of a cell in their order, each once although blocks may overlap."""
+    import pyarrow as pa
+
+    reached, tables = 0, [schema().empty_table()]
+    for block, _, table in sorted(parts, key=lambda part: part.block):
+        end = block.first + block.runs
+        if end > reached:
+            tables.append(table.slice(max(0, reached - block.first)).replace_schema_metadata(None))
+            reached = end
+    return pa.concat_tables(tables)

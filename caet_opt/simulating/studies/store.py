@@ -1,0 +1,183 @@
+"""The folder of a study's results: a manifest, one file per block, and a lock while a sweep writes to it."""
+
+import json
+import os
+import platform
+import socket
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from caet_opt.bandits.files import UNFINISHED, write_whole
+from caet_opt.errors import InputError
+from caet_opt.simulating.runs import RunRecord
+from caet_opt.simulating.studies.blocks import Block
+from caet_opt.simulating.studies.cells import Cell
+from caet_opt.simulating.studies.manifest import FORMAT, Record, sealed, unsealed
+from caet_opt.simulating.studies.parquet import SUFFIX, DamagedError, StoredBlock, block_bytes, file_name, read_block
+from caet_opt.simulating.studies.study import Study
+from caet_opt.version import __version__
+
+MANIFEST, BLOCKS, LOCK = "manifest.json", "blocks", "sweep.lock"
+
+
+class Stock(NamedTuple):
+    """What a folder has.
+
+    Attributes
+    ----------
+    whole : the blocks of each cell that are whole, and of this version of caet-opt
+    outdated : the files of each cell that another version computed
+    damaged : the files that are not what was written
+    """
+
+    whole: dict[str, list[Block]]
+    outdated: dict[str, list[Path]]
+    damaged: list[Path]
+
+
+class StoreError(Exception):
+    """The results cannot be written any more, as on a full disk; what was written is whole."""
+
+
+class Store:
+    """The results in one folder."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.blocks = self.folder / BLOCKS
+
+    def read_manifest(self) -> Record:
+        """The manifest; `InputError` where there is none, or none that this version reads."""
+        path = self.folder / MANIFEST
+        try:
+            return unsealed(path.read_bytes())
+        except FileNotFoundError:
+            raise InputError(
+                f"{self.folder}: no results here ({MANIFEST} is missing); make them with caet-opt sweep"
+            ) from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+
+    def begin(self, study: Study, cells: Sequence[Cell]) -> Record:
+        """Write the manifest of a study: its cells, then those of earlier studies, and the failures known so far."""
+        before: Record = self.read_manifest() if (self.folder / MANIFEST).exists() else {"cells": [], "failures": []}
+        records = [cell.record() for cell in cells]
+        asked = {record["id"] for record in records}
+        manifest = {
+            "format": FORMAT,
+            "study": {"name": study.name, **study.table},
+            "seed": study.seed,
+            "versions": versions(),
+            "platform": platform.platform(),
+            "cells": records + [record for record in before["cells"] if record["id"] not in asked],
+            "failures": before["failures"],
+        }
+        self.write_manifest(manifest)
+        return manifest
+
+    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        """Replace the manifest."""
+        self.write(self.folder / MANIFEST, sealed(manifest))
+
+    def write_block(self, block: Block, records: Sequence[RunRecord]) -> None:
+        """Keep a block."""
+        content = block_bytes(block, records)
+        self.write(self.blocks / file_name(block, content), content)
+
+    def names(self) -> set[str]:
+        """The names of the blocks that have a file."""
+        return {path.stem.partition("-")[0] for path in self.blocks.glob(f"*{SUFFIX}")}
+
+    def write(self, path: Path, content: bytes) -> None:
+        """A file that is whole or not there, whenever the process or the machine stops, or `StoreError`."""
+        try:
+            write_whole(path, content)
+        except OSError as error:
+            raise StoreError(f"{self.folder}: cannot be written ({error.strerror})") from error
+
+    def read_blocks(self) -> Iterator[tuple[Path, StoredBlock | DamagedError]]:
+        """Every file of a block with what it holds, or with the damage that it has."""
+        for path in sorted(self.blocks.glob(f"*{SUFFIX}")):
+            try:
+                yield path, read_block(path)
+            except DamagedError as damage:
+                yield path, damage
+
+    def take_stock(self) -> Stock:
+        """What the files hold."""
+        stock = Stock(defaultdict(list), defaultdict(list), [])
+        for path, found in self.read_blocks():
+            if isinstance(found, DamagedError):
+                stock.damaged.append(path)
+            elif found.version != __version__:
+                stock.outdated[found.block.cell].append(path)
+            else:
+                stock.whole[found.block.cell].append(found.block)
+        return stock
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """The folder, made if need be, for this process alone, without what a killed sweep left unfinished.
+
+        A record lock belongs to the process that takes it: its forked workers do not hold it, and it ends with it.
+        """
+        try:
+            self.blocks.mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / LOCK).open("a+")
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be written ({error.strerror})") from error
+        with lock:
+            self.take(lock)
+            remove(self.folder.glob(f"*{UNFINISHED}"))
+            remove(self.blocks.glob(f"*{UNFINISHED}"))
+            yield
+            lock.truncate(0)
+
+    def take(self, lock: TextIO) -> None:
+        """Take the lock and write into it who has it; `InputError` with who has it already."""
+        import fcntl
+
+        try:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.seek(0)
+            raise InputError(f"{self.folder}: a sweep is running here already ({holder(lock.read())})") from None
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        try:
+            lock.truncate(0)
+            lock.write(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": since}))
+            lock.flush()
+        except OSError as error:
+            raise StoreError(f"{self.folder}: cannot be written ({error.strerror})") from error
+
+
+def holder(text: str) -> str:
+    """Who holds a lock, as people read it."""
+    try:
+        found = json.loads(text)
+        return f"process {found['process']} on {found['host']}, since {found['since']}"
+    except (ValueError, KeyError, TypeError):
+        return "its process is not known"
+
+
+def remove(paths: Iterable[Path]) -> None:
+    """Delete files, or `StoreError`."""
+    for path in paths:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be removed ({error.strerror})") from error
+
+
+def versions() -> dict[str, str]:
+    """The versions that the numbers may depend on."""
+    packages = {name: version(name) for name in ("numpy", "numba", "pyarrow")}
+    return {"caet_opt": __version__, "python": sys.version.split()[0], **packages}

@@ -1,0 +1,234 @@
+"""The study file: models, deltas and parameters in TOML, whose product is the grid of cells."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+from math import log, prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from caet_opt.bandits.files import read_toml
+from caet_opt.bandits.modelfile import model_paths
+from caet_opt.errors import InputError, unknown_name
+from caet_opt.exploring.state import is_finite
+from caet_opt.simulating.pool import check_count
+from caet_opt.simulating.runs import MOST_ROUNDS
+
+#: Keys whose value may be a list; the grid is the product of these, of the models and of the deltas.
+GRID = ("threshold", "theta", "constant", "r", "r_prime", "gamma0", "tracking", "costs")
+
+#: Keys that are words, of which the grid's are some, and truth values.
+WORDS = ("title", "task", "threshold", "tracking", "costs", "cost_distribution")
+FLAGS = ("outside_theory",)
+
+#: Keys that are whole numbers, with what they are unless given.
+COUNTS = {"runs": 100, "seed": 0, "max_rounds": 10_000_000, "block": None}
+
+KEYS = ("title", "models", "task", "deltas", "log_inv_deltas", *GRID, "cost_distribution", *FLAGS, *COUNTS)
+
+RANGE_KEYS, SPACINGS = ("from", "to", "points", "spacing"), ("linear", "log")
+
+#: The most that a study may have: cells, each of which is solved before the first run, files, and runs of a block.
+MOST_CELLS, MOST_BLOCKS, MOST_IN_BLOCK = 100_000, 1_000_000, 1_000_000
+
+#: The most that a whole number of a study may be.
+MOST = {"max_rounds": MOST_ROUNDS, "runs": MOST_BLOCKS * MOST_IN_BLOCK, "block": MOST_IN_BLOCK}
+
+#: Blocks that a cell's runs make unless told otherwise, and the fewest and most runs of such a block.
+BLOCKS, SMALLEST_BLOCK, LARGEST_BLOCK = 40, 20, 1000
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is to be run.
+
+    Attributes
+    ----------
+    name, title : of the file, and what it says
+    models : model files, in order
+    levels : log(1/delta), in order
+    grid : the values of each parameter that is given
+    task, cost_distribution, max_rounds, outside_theory : the same for every cell
+    runs, seed, block : runs of a cell, their seed, and how many of them make a block
+    table : the file as it is written
+    """
+
+    name: str
+    title: str | None
+    models: tuple[Path, ...]
+    levels: tuple[float, ...]
+    grid: Mapping[str, tuple[Any, ...]]
+    task: str | None
+    cost_distribution: str
+    outside_theory: bool
+    max_rounds: int
+    runs: int
+    seed: int
+    block: int
+    table: Mapping[str, Any]
+
+
+def read_study(path: str | Path) -> Study:
+    """Read a study file; every error is an `InputError` that begins with the path."""
+    table = read_toml(path)
+    try:
+        return from_table(table, Path(path))
+    except InputError as error:
+        message = str(error)
+        raise InputError(message if message.startswith(f"{path}: ") else f"{path}: {message}") from error
+
+
+def from_table(table: Mapping[str, Any], path: Path) -> Study:
+    """A study from the table that TOML holds; models are looked for from the folder of the file."""
+    for key in table:
+        if key not in KEYS:
+            raise InputError(unknown_name("key", key, KEYS))
+    check_words(table)
+    counts = {name: read_count(table, name, usual) for name, usual in COUNTS.items()}
+    runs = counts["runs"]
+    study = Study(
+        name=path.stem,
+        title=table.get("title"),
+        models=read_paths(table, path.parent),
+        levels=read_levels(table),
+        grid={key: read_values(key, table[key]) for key in GRID if key in table},
+        task=table.get("task"),
+        cost_distribution=table.get("cost_distribution", "constant"),
+        outside_theory=table.get("outside_theory", False),
+        max_rounds=counts["max_rounds"],
+        runs=runs,
+        seed=counts["seed"],
+        block=counts["block"] or min(LARGEST_BLOCK, max(SMALLEST_BLOCK, -(-runs // BLOCKS))),
+        table=table,
+    )
+    check_size(study)
+    return study
+
+
+def check_size(study: Study) -> None:
+    """Raise `InputError` when a study has more cells or blocks than can be kept."""
+    cells = len(study.models) * len(study.levels) * prod(map(len, study.grid.values()))
+    if cells > MOST_CELLS:
+        raise InputError(f"the grid has {cells} cells, and may have {MOST_CELLS}; make several studies of it")
+    blocks = cells * -(-study.runs // study.block)
+    if blocks > MOST_BLOCKS:
+        raise InputError(
+            f"{study.runs} runs of {cells} cells in blocks of {study.block} make {blocks} files, and may make "
+            f"{MOST_BLOCKS}; give a larger block, or fewer runs"
+        )
+
+
+def check_words(table: Mapping[str, Any]) -> None:
+    """Raise `InputError` unless words are words and truth values true or false."""
+    for key in WORDS:
+        listed = table.get(key) if key in GRID and isinstance(table.get(key), list) else [table.get(key, "")]
+        for value in listed or ():
+            if not isinstance(value, str):
+                raise InputError(f"{key} must be a string, got {value!r}")
+    for key in FLAGS:
+        if not isinstance(table.get(key, False), bool):
+            raise InputError(f"{key} must be true or false, got {table[key]!r}")
+
+
+def read_count(table: Mapping[str, Any], name: str, usual: int | None) -> Any:
+    """A whole number, positive unless it is the seed."""
+    value = table.get(name, usual)
+    if name == "seed":
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise InputError(f"seed must be a whole number, zero or more, got {value!r}")
+    elif value is not None:
+        check_count(value, name, MOST[name])
+    return value
+
+
+def read_paths(table: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:
+    """The model files: named, in a folder that is named, or matching a pattern; each once."""
+    words = table.get("models")
+    if words is None:
+        raise InputError("the key 'models' is missing; write models = [\"../models/paper-*.toml\"]")
+    words = [words] if isinstance(words, str) else words
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+        raise InputError(f"models must be a list of files and patterns, not empty, got {table['models']!r}")
+    return tuple(dict.fromkeys(path for word in words for path in matching(word, folder)))
+
+
+def matching(word: str, folder: Path) -> Sequence[Path]:
+    """The files that a word of the study means."""
+    if not has_magic(word):
+        return model_paths(folder / word)
+    found = sorted(glob(word, root_dir=folder, recursive=True))
+    if not found:
+        raise InputError(f"no model matches {word!r} in {folder}")
+    return [folder / name for name in found]
+
+
+def read_levels(table: Mapping[str, Any]) -> tuple[float, ...]:
+    """log(1/delta) of every delta, in order."""
+    if ("deltas" in table) == ("log_inv_deltas" in table):
+        raise InputError(
+            "give either deltas = [0.1, 0.01], or log_inv_deltas = [2, 5] or {from = 2, to = 50, points = 5}"
+        )
+    if "deltas" in table:
+        levels = [-log(checked_delta(value)) for value in read_values("deltas", table["deltas"])]
+    elif isinstance(table["log_inv_deltas"], dict):
+        levels = read_range(table["log_inv_deltas"])
+    else:
+        levels = [checked_level(value) for value in read_values("log_inv_deltas", table["log_inv_deltas"])]
+    if len(set(levels)) < len(levels):
+        raise InputError("a delta is listed twice")
+    return tuple(levels)
+
+
+def read_range(table: Mapping[str, Any]) -> list[float]:
+    """Points from one level to another, evenly or, with spacing = "log", by a constant factor."""
+    for key in table:
+        if key not in RANGE_KEYS:
+            raise InputError(unknown_name("key of log_inv_deltas", key, RANGE_KEYS))
+    for key in RANGE_KEYS[:3]:
+        if key not in table:
+            raise InputError(f"log_inv_deltas needs {key!r}: write {{from = 2, to = 50, points = 5}}")
+    check_count(table["points"], "points of log_inv_deltas", MOST_CELLS)
+    low, high = checked_level(table["from"]), checked_level(table["to"])
+    if low > high or (low == high) != (table["points"] == 1):
+        raise InputError(f"log_inv_deltas cannot go from {low:g} to {high:g} in {table['points']} points")
+    spacing = table.get("spacing", SPACINGS[0])
+    if spacing not in SPACINGS:
+        raise InputError(unknown_name("spacing", str(spacing), SPACINGS))
+    space = np.geomspace if spacing == "log" else np.linspace
+    return [float(level) for level in space(low, high, table["points"])]
+
+
+def read_values(key: str, value: Any) -> tuple[Any, ...]:
+    """The values of a key of the grid: those of a list, or one; none twice."""
+    values = tuple(value) if isinstance(value, list) else (value,)
+    if not values:
+        raise InputError(f"{key} is an empty list, and so is the grid; give one value or more")
+    for each in values:
+        if key not in WORDS and not (key == "constant" and isinstance(each, str)):
+            check_number(key, each)
+    if len(set(values)) < len(values):
+        raise InputError(f"{key} lists a value twice")
+    return values
+
+
+def check_number(key: str, value: Any) -> None:
+    """Raise `InputError` unless the value is a finite number."""
+    if not is_finite(value):
+        raise InputError(f"{key} must be numbers, got {value!r}")
+
+
+def checked_delta(value: float) -> float:
+    """A delta, strictly between 0 and 1."""
+    if not 0 < value < 1:
+        raise InputError(f"deltas must lie strictly between 0 and 1, got {value:g}")
+    return value
+
+
+def checked_level(value: Any) -> float:
+    """A log(1/delta), positive and finite."""
+    check_number("log_inv_deltas", value)
+    if value <= 0:
+        raise InputError(f"log_inv_deltas must be positive, got {value:g}")
+    return float(value)

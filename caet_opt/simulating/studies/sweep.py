@@ -1,0 +1,105 @@
+"""A sweep: whatever runs of a study are missing in a folder, computed by an engine and kept block by block."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+from caet_opt.simulating.studies.blocks import Block, Job, Outcome, is_stored, missing_blocks
+from caet_opt.simulating.studies.cells import Cell
+from caet_opt.simulating.studies.estimate import expected_rounds
+from caet_opt.simulating.studies.store import Store, remove
+from caet_opt.simulating.studies.study import Study
+
+#: What runs blocks: `run_locally` with its workers, or `run_on_cluster` with its scheduler.
+Engine = Callable[[Sequence[Job]], Generator[Outcome, None, None]]
+
+Failure = dict[str, Any]
+
+
+@dataclass
+class Progress:
+    """How far a sweep is, and whom to tell.
+
+    Attributes
+    ----------
+    tell : called once before the first block, and then with every block that is stored or given up
+    runs, runs_stored : that the study asks for, and those of them that are stored
+    blocks, blocks_stored : that this sweep computes, and those of them that are stored
+    damaged, outdated : files that were found damaged, or of another version, whose runs are computed again
+    failures : blocks given up by this sweep, as in the manifest
+    rounds : expected of a run of each cell
+    """
+
+    tell: Callable[[Block | None], None] = lambda block: None
+    runs: int = 0
+    runs_stored: int = 0
+    blocks: int = 0
+    blocks_stored: int = 0
+    damaged: int = 0
+    outdated: int = 0
+    jobs: Sequence[Job] = ()
+    failures: list[Failure] = field(default_factory=list)
+    rounds: Mapping[str, float] = field(default_factory=dict)
+
+
+def sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine, progress: Progress) -> None:
+    """Compute and keep what is missing; the progress says what became of it, whatever ends the sweep."""
+    with store.locked():
+        manifest = store.begin(study, cells)
+        stock = store.take_stock()
+        stored = stock.whole
+        remove(stock.damaged)
+        plan(progress, study, cells, stored)
+        progress.damaged = len(stock.damaged)
+        progress.outdated = sum(len(stock.outdated[cell.id]) for cell in cells)
+        progress.tell(None)
+        with closing(engine(progress.jobs)) as outcomes:
+            for outcome in outcomes:
+                if outcome.records is not None:
+                    remove(stock.outdated.pop(outcome.block.cell, ()))  # a cell has runs of one version
+                keep(store, outcome, stored, progress)
+                if outcome.records is None:
+                    store.write_manifest(manifest | {"failures": failures_left(manifest, progress, stored)})
+                progress.tell(outcome.block)
+        store.write_manifest(manifest | {"failures": failures_left(manifest, progress, stored)})
+
+
+def plan(progress: Progress, study: Study, cells: Sequence[Cell], stored: Mapping[str, Sequence[Block]]) -> None:
+    """Find out what is missing; the longest blocks come first, so that none is begun when all others are done."""
+    rounds = {cell.id: expected_rounds(cell.experiment) for cell in cells}
+    jobs = [
+        Job(block, cell.experiment)
+        for cell in cells
+        for block in missing_blocks(cell, stored.get(cell.id, ()), study.block)
+    ]
+    progress.rounds = rounds
+    progress.jobs = sorted(jobs, key=lambda job: -job.block.runs * rounds[job.block.cell])
+    progress.blocks = len(jobs)
+    progress.runs = sum(cell.runs for cell in cells)
+    progress.runs_stored = progress.runs - sum(job.block.runs for job in jobs)
+
+
+def keep(store: Store, outcome: Outcome, stored: dict[str, list[Block]], progress: Progress) -> None:
+    """Store the records of a block, or remember that it was given up."""
+    block, records, error = outcome
+    if records is None:
+        progress.failures.append({**block._asdict(), "error": error})
+        return
+    store.write_block(block, records)
+    stored[block.cell].append(block)
+    progress.blocks_stored += 1
+    progress.runs_stored += block.runs
+
+
+def failures_left(
+    manifest: Mapping[str, Any], progress: Progress, stored: Mapping[str, Sequence[Block]]
+) -> list[Failure]:
+    """The failures of this sweep and of earlier ones whose runs are not stored yet, the last of each block."""
+    found = {as_block(failure): failure for failure in [*manifest["failures"], *progress.failures]}
+    return [failure for block, failure in found.items() if not is_stored(block, stored.get(block.cell, ()))]
+
+
+def as_block(failure: Failure) -> Block:
+    """The block that failed."""
+    return Block(*(failure[name] for name in Block._fields))

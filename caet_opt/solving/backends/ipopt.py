@@ -1,0 +1,125 @@
+"""Ipopt, an interior-point solver for nonlinear programs, through cyipopt."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import CDLL
+from typing import Any
+
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.errors import InputError, SolverError
+from caet_opt.solving.backends.base import Answer, Backend, Point
+from caet_opt.solving.problem import Problem
+from caet_opt.solving.profiles import Profile
+from caet_opt.solving.programs.cache import cached_program
+from caet_opt.solving.programs.scaling import Units
+
+#: Ipopt relaxes bounds by 1e-8 unless told not to, which alone moves T* in the eighth digit.
+OPTIONS = {
+    "print_level": 0,
+    "sb": "yes",
+    "bound_relax_factor": 0.0,
+    "tol": 1e-11,
+    "acceptable_tol": 1e-9,
+    "mu_strategy": "adaptive",
+}
+
+#: A warm start keeps the point and the multipliers where they are.
+WARM_OPTIONS = {
+    "warm_start_init_point": "yes",
+    "warm_start_bound_push": 1e-12,
+    "warm_start_bound_frac": 1e-12,
+    "warm_start_mult_bound_push": 1e-12,
+    "mu_strategy": "monotone",
+    "mu_init": 1e-9,
+}
+
+#: Codes of Ipopt that come with a point worth certifying.
+WITH_POINT = {
+    0: "solved",
+    1: "solved to acceptable level",
+    3: "search direction too small",
+    -1: "iteration limit",
+    -3: "error in step computation",
+    -5: "time limit",
+}
+
+
+class Ipopt(Backend):
+    """The nonlinear program with its analytic derivatives, solved by Ipopt."""
+
+    name = "ipopt"
+    requires = "cyipopt"
+    extra = "ipopt"
+
+    def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
+        from caet_opt.solving.programs.nonlinear import NonlinearProgram
+
+        program = cached_program(self.name, problem.shape, NonlinearProgram)
+        scale = program.update(problem)
+        return run_ipopt(program, problem, scale, profile, start)
+
+
+def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, start: Point | None) -> Answer:
+    """Solve a program in scaled variables ``(x, t)`` whose last constraint is ``shares . x = 1``."""
+    import cyipopt
+
+    arms, terms = problem.shape.arms, len(problem.pairs)
+    solver = cyipopt.Problem(
+        n=arms + 1,
+        m=terms + 1,
+        problem_obj=program,
+        lb=np.zeros(arms + 1),
+        ub=np.full(arms + 1, 1e20),
+        cl=np.append(np.zeros(terms), 1.0),
+        cu=np.append(np.full(terms, 1e20), 1.0),
+    )
+    options = {**OPTIONS, **(WARM_OPTIONS if start else {}), "max_iter": profile.max_iterations, **profile.options}
+    if profile.time_limit is not None:
+        options["max_wall_time"] = profile.time_limit
+    with silenced():
+        for key, value in options.items():
+            try:
+                solver.add_option(key, value)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise InputError(f"Ipopt does not take the option {key} = {value!r}") from error
+    z, multipliers = initial_point(problem, scale, start)
+    program.iterations = 0
+    z, info = solver.solve(z, lagrange=multipliers) if start else solver.solve(z)
+    status = int(info["status"])
+    if status not in WITH_POINT or not np.all(np.isfinite(z)):
+        raise SolverError(f"Ipopt returned no usable point: {info['status_msg']!r}")
+    effort = scale.effort * np.maximum(z[:-1], 0.0)
+    weights = np.maximum(-np.asarray(info["mult_g"])[:-1], 0.0)
+    return Answer(Point(effort, weights), program.iterations, WITH_POINT[status])
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Without what a library written in C prints on standard output, as Ipopt does about an option that it refuses."""
+    if os.name != "posix":
+        yield
+        return
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def initial_point(problem: Problem, scale: Units, start: Point | None) -> tuple[Array, Array]:
+    """Scaled variables and constraint multipliers: the units themselves, or a previous answer."""
+    if start is None:
+        return np.ones(problem.shape.arms + 1), np.zeros(len(problem.pairs) + 1)
+    x = start.effort / scale.effort
+    x = x / (scale.shares @ x)
+    t = np.min(problem.terms(scale.effort * x)) / scale.information
+    return np.append(x, t), np.append(-start.weights / np.sum(start.weights), t)

@@ -1,0 +1,57 @@
+"""The native solver: interior point in log-effort, written for this problem."""
+
+import numpy as np
+
+from caet_opt.errors import SolverError
+from caet_opt.solving.backends.base import Answer, Backend, Point
+from caet_opt.solving.native.compiled import FAMILY_CODES, kernel_for
+from caet_opt.solving.native.elimination import integers
+from caet_opt.solving.native.interior import CERTIFIED, LIMIT, STALLED
+from caet_opt.solving.native.quick import build_plan
+from caet_opt.solving.native.records import Data
+from caet_opt.solving.problem import Problem
+from caet_opt.solving.profiles import Profile
+from caet_opt.solving.programs.cache import cached_program
+
+#: Statuses in words.
+STATUS = {CERTIFIED: "certified", STALLED: "no further progress", LIMIT: "iteration limit"}
+
+#: The gap at which the iteration ends at once; what the tolerance asks for is enough when progress ends.
+TARGET = 1e-13
+
+
+class Native(Backend):
+    """The kernel of `caet_opt.solving.native`, interpreted for a small one-off problem, compiled for more."""
+
+    name = "native"
+    requires = "numba"
+    takes_options = False
+
+    def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
+        plan = cached_program(self.name, problem.shape, build_plan)
+        edges = len(problem.shape.edges)
+        kernel = kernel_for(problem.shape.family, len(problem.pairs))
+        data = instance_data(problem)
+        y, z = np.zeros(problem.shape.arms), np.zeros(edges + problem.shape.arms)
+        kernel["first_guess"](data, y)
+        if start is not None:
+            y, z[:edges] = np.log(start.effort), start.weights[:edges]
+            z[edges + problem.anchored] = start.weights[edges:]
+        work = kernel["make_work"](y.size, edges, plan.cores.size, plan.parts)
+        tolerance = profile.tolerance
+        status, steps, _, upper = kernel["minimise"](
+            data, plan, y, z, start is not None, tolerance, min(TARGET, tolerance), profile.max_iterations, work
+        )
+        if not np.isfinite(upper):
+            raise SolverError("a pair term left double precision")
+        weights = np.concatenate([z[:edges], z[edges + problem.anchored]])
+        return Answer(Point(np.exp(y), weights), int(steps), STATUS[int(status)])
+
+
+def instance_data(problem: Problem) -> Data:
+    """A problem as the kernel reads it."""
+    rates = np.zeros(problem.shape.arms)
+    rates[problem.anchored] = problem.rates
+    ends = integers([problem.heads, problem.tails])
+    arms = np.array([problem.means, problem.costs, rates, problem.rests])
+    return Data(FAMILY_CODES.get(problem.shape.family, -1), arms, ends)

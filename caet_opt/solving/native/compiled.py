@@ -1,0 +1,237 @@
+"""The kernel compiled by numba, or interpreted where compiling is not worth the wait."""
+
+import marshal
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from math import inf
+from threading import Timer
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from caet_opt.bandits.families import Bernoulli, Exponential, Family, Gamma, Gaussian, Geometric, Poisson
+from caet_opt.bandits.model import BanditModel
+from caet_opt.solving.native import bounds, divergences, factor, instance, interior, records, terms
+from caet_opt.solving.native.elimination import columns, integers, plan_elimination
+
+Kernel = dict[str, Callable[..., Any]]
+Sources = tuple[Callable[..., Any], ...]
+
+#: Every function of the kernel, callees first.
+KERNEL: Sources = (
+    divergences.kl_div,
+    divergences.mixture_divergence,
+    divergences.variance,
+    records.make_work,
+    terms.evaluate,
+    terms.bound,
+    factor.fill_core,
+    factor.eliminate_spoke,
+    factor.cholesky,
+    factor.factorise,
+    factor.substitute,
+    factor.back_solve,
+    interior.keep_best,
+    interior.present_gap,
+    interior.resting,
+    interior.all_resting,
+    interior.first_multipliers,
+    interior.first_slacks,
+    interior.count_rows,
+    interior.warm_slacks,
+    interior.assemble,
+    interior.direction,
+    interior.longest_steps,
+    interior.shorten_steps,
+    interior.back_to_best,
+    interior.repair,
+    interior.largest_part,
+    interior.decided,
+    interior.settle,
+    interior.predict,
+    interior.move,
+    interior.newton,
+    interior.iterate,
+    interior.minimise,
+    bounds.separated,
+    bounds.usable,
+    bounds.certify_pairs,
+    instance.fill,
+    instance.first_guess,
+    instance.rescale,
+    instance.make_room,
+    instance.solve_in_room,
+    instance.solve_instance,
+)
+
+
+#: Parts of the iteration that are called once or twice in it. A call hands over every array of its records, which costs
+#: a small problem as much as the work itself.
+INLINED = frozenset(
+    f.__name__
+    for f in (
+        terms.evaluate,
+        terms.bound,
+        factor.factorise,
+        factor.back_solve,
+        interior.keep_best,
+        interior.resting,
+        interior.all_resting,
+        interior.assemble,
+        interior.direction,
+        interior.longest_steps,
+        interior.shorten_steps,
+        interior.move,
+    )
+)
+
+#: Codes of the families that the compiled kernel knows; any other is interpreted.
+FAMILY_CODES: dict[type[Family], int] = {
+    Gaussian: divergences.GAUSSIAN,
+    Bernoulli: divergences.BERNOULLI,
+    Poisson: divergences.POISSON,
+    Exponential: divergences.EXPONENTIAL,
+    Gamma: divergences.EXPONENTIAL,
+    Geometric: divergences.GEOMETRIC,
+}
+
+#: Seconds of interpreted solving in a process after which compiling is worth it, and what an edge takes.
+INTERPRETED_BUDGET, SECONDS_PER_EDGE = 2.0, 5e-4
+
+_spent = 0.0
+_compiled: Kernel | None = None
+
+
+def kernel_for(family: type[Family], edges: int) -> Kernel:
+    """The compiled kernel where it is at hand or worth the wait, else the interpreted one."""
+    global _spent
+    if family not in FAMILY_CODES:
+        return foreign_kernel(family)
+    if _compiled is None:
+        _spent += SECONDS_PER_EDGE * max(edges, 4)
+        if _spent < INTERPRETED_BUDGET:
+            return interpreted_kernel()
+    return compiled_kernel()
+
+
+def present_kernel(family: type[Family]) -> Kernel:
+    """The compiled kernel if this process has it, else the interpreted one: for what is not worth compiling."""
+    if family not in FAMILY_CODES:
+        return foreign_kernel(family)
+    return _compiled or interpreted_kernel()
+
+
+def interpreted_kernel() -> Kernel:
+    """The kernel's functions as they are written."""
+    return {function.__name__: function for function in KERNEL}
+
+
+def loaded_kernel() -> Kernel | None:
+    """The compiled kernel if this process has it."""
+    return _compiled
+
+
+def compiled_kernel() -> Kernel:
+    """The kernel for the shipped families: from numba's cache on disk, or compiled now, which is said once."""
+    global _compiled
+    if _compiled is None:
+        with announced("the native solver"):
+            _compiled = compile_kernel()
+    return _compiled
+
+
+@contextmanager
+def announced(what: str) -> Iterator[None]:
+    """Say that something is being compiled, if it takes more than two seconds."""
+    notice = Timer(2.0, lambda: print(f"caet-opt: compiling {what}, once ...", file=sys.stderr))
+    notice.daemon = True
+    notice.start()
+    try:
+        yield
+    finally:
+        notice.cancel()
+
+
+def compile_kernel() -> Kernel:
+    """Compile every function of the kernel by solving a small instance."""
+    functions = compile_functions(KERNEL, {})
+    exercise(functions["solve_instance"])
+    return functions
+
+
+def compile_functions(sources: Sources, known: Kernel) -> Kernel:
+    """The functions under numba, calling each other and the known ones; callees come first."""
+    import numba
+
+    functions, mark = dict(known), fingerprint(sources)
+    for source in sources:
+        copy = rebound(source, functions)
+        copy.__qualname__ += f"_{mark}"
+        inline = "always" if source.__name__ in INLINED else "never"
+        functions[source.__name__] = numba.njit(cache=True, error_model="numpy", inline=inline)(copy)
+    return functions
+
+
+def fingerprint(sources: Sources) -> str:
+    """A name for this version of all the functions together with the kernel, of their constants and of how they are
+    compiled: numba's cache would notice a change in a function, not in its callees, nor in whether indices are checked.
+    """
+    digest = sha256(" ".join([*sorted(INLINED), os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
+    for function in (*KERNEL, *sources):
+        assert isinstance(function, FunctionType)
+        used = [function.__globals__.get(name) for name in function.__code__.co_names]
+        digest.update(marshal.dumps(function.__code__, 2))
+        digest.update(repr([value for value in used if isinstance(value, int | float)]).encode())
+    return digest.hexdigest()[:12]
+
+
+def exercise(solve_instance: Callable[..., Any]) -> None:
+    """Solve two arms, so that everything is compiled."""
+    pair = integers([[0], [1]])
+    layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
+    given = records.Given(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
+    solve_instance(given, layout, plan_elimination(2, ((0, 1),)), np.ones(2), np.ones(1), False, 1e-9, 1e-9, 50)
+
+
+def given_model(model: BanditModel) -> records.Given:
+    """A model as the kernel reads it."""
+    family = type(model.family)
+    return records.Given(
+        FAMILY_CODES.get(family, -1),
+        float(family.divergence_error),
+        float(family.mean_space.low),
+        float(family.mean_space.high),
+        *model.arrays,
+    )
+
+
+@cache
+def foreign_kernel(family: type[Family]) -> Kernel:
+    """The interpreted kernel on a user's own family."""
+
+    def mixture_divergence(
+        code: int, x: float, other: float, share: float, other_share: float, rest: float, other_rest: float
+    ) -> float:
+        return float(family.mixture_divergence(x, other, share, other_share, rest, other_rest))
+
+    def variance(code: int, mean: float) -> float:
+        return float(family.unit_variance(mean))
+
+    functions: Kernel = {"mixture_divergence": mixture_divergence, "variance": variance}
+    for source in KERNEL:
+        if source.__name__ not in functions:
+            functions[source.__name__] = rebound(source, functions)
+    return functions
+
+
+def rebound(source: Callable[..., Any], functions: Kernel) -> FunctionType:
+    """A copy of a function that calls the given ones instead of those of its module."""
+    assert isinstance(source, FunctionType)
+    copy = FunctionType(source.__code__, {**source.__globals__, **functions}, source.__name__)
+    copy.__module__, copy.__qualname__ = source.__module__, source.__qualname__
+    return copy

@@ -1,0 +1,173 @@
+"""From a model's numbers to its certified answer in one compiled call, in the subset of Python that numba compiles."""
+
+from math import exp, inf, isfinite, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.solving.native.bounds import certify_pairs, separated
+from caet_opt.solving.native.divergences import mixture_divergence, variance
+from caet_opt.solving.native.interior import minimise
+from caet_opt.solving.native.records import COST, MEAN, RATE, REST, Data, Given, Integers, Plan, Work, make_work
+
+#: The instance needs the general path: a tie, a number outside double precision, or an infinite divergence.
+IRREGULAR = 3
+
+
+class Layout(NamedTuple):
+    """How the problem of a shape sits in a model: which arms, edges, anchors and pairs are which.
+
+    labels : the model's arm behind each arm of the problem
+    ends : the two arms of each edge, in the problem's labels
+    edge_pairs : the model's pair behind each edge
+    anchors : columns (arm, free arm of the model, pair) of each pair of a costly and a free arm
+    pairs : the model's pairs
+    """
+
+    labels: Integers
+    ends: Integers
+    edge_pairs: Integers
+    anchors: Integers
+    pairs: Integers
+
+
+def solve_instance(
+    given: Given,
+    layout: Layout,
+    plan: Plan,
+    effort: Array,
+    weights: Array,
+    warm: bool,
+    tolerance: float,
+    target: float,
+    limit: int,
+) -> tuple[int, int, float, float, float]:
+    """Solve for effort per arm and weight per pair, both in place; returns status, iterations, and T* as
+    `certify_pairs` has it: at this effort, from below and from above. The effort costs T* and the weights sum to it.
+    """
+    room = make_room(given.means.size, layout, plan)
+    return solve_in_room(given, layout, plan, effort, weights, warm, tolerance, target, limit, room)
+
+
+class Room(NamedTuple):
+    """Where `solve_in_room` works: the instance, the nearest free arms' pairs, the iterate, loads, and the rest."""
+
+    arms: Array
+    nearest: Integers
+    y: Array
+    z: Array
+    load: Array
+    work: Work
+
+
+def make_room(arms: int, layout: Layout, plan: Plan) -> Room:
+    """Room for instances of a layout."""
+    n, edges = layout.labels.size, layout.ends.shape[1]
+    work = make_work(n, edges, plan.cores.size, plan.parts)
+    return Room(
+        np.zeros((4, n)), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(edges + n), np.zeros((2, arms)), work
+    )
+
+
+def solve_in_room(
+    given: Given,
+    layout: Layout,
+    plan: Plan,
+    effort: Array,
+    weights: Array,
+    warm: bool,
+    tolerance: float,
+    target: float,
+    limit: int,
+    room: Room,
+) -> tuple[int, int, float, float, float]:
+    """`solve_instance` without allocating."""
+    n, edges, means, rests = layout.labels.size, layout.ends.shape[1], given.means, given.rests
+    for p in range(layout.pairs.shape[1]):
+        a, b = layout.pairs[0, p], layout.pairs[1, p]
+        if not separated(means[a], means[b], rests[a], rests[b]):
+            return IRREGULAR, 0, inf, 0.0, inf
+    arms, nearest, y, z = room.arms, room.nearest, room.y, room.z
+    data = Data(given.family, arms, layout.ends)
+    fill(data, given, layout, nearest)
+    if not first_guess(data, y):
+        return IRREGULAR, 0, inf, 0.0, inf
+    if warm:
+        for a in range(n):
+            label = layout.labels[a]
+            y[a] = log(effort[label] / given.dispersions[label])
+            z[edges + a] = weights[nearest[a]] if arms[RATE, a] > 0.0 else 0.0
+        for e in range(edges):
+            z[e] = weights[layout.edge_pairs[e]]
+    status, steps, _, upper = minimise(data, plan, y, z, warm, tolerance, target, limit, room.work)
+    if not isfinite(upper):
+        return IRREGULAR, steps, inf, 0.0, inf
+    for a in range(effort.size):
+        effort[a] = 0.0
+    for p in range(weights.size):
+        weights[p] = 0.0
+    for a in range(n):
+        label = layout.labels[a]
+        effort[label] = exp(y[a]) * given.dispersions[label]
+        if arms[RATE, a] > 0.0:
+            weights[nearest[a]] = z[edges + a]
+    for e in range(edges):
+        weights[layout.edge_pairs[e]] = z[e]
+    value, lower, upper = certify_pairs(given, layout.pairs, effort, weights, room.load)
+    rescale(given.costs, effort, weights, value)
+    return status, steps, value, lower, upper
+
+
+def rescale(costs: Array, effort: Array, weights: Array, value: float) -> None:
+    """Scale the effort to cost ``value`` and the weights to sum to it; nothing stays nothing."""
+    spent, mass = 0.0, 0.0
+    for a in range(effort.size):
+        spent += costs[a] * effort[a]
+    for p in range(weights.size):
+        mass += weights[p]
+    for a in range(effort.size):
+        effort[a] *= value / spent if spent > 0.0 else 0.0
+    for p in range(weights.size):
+        weights[p] *= value / mass if mass > 0.0 else 0.0
+
+
+def fill(data: Data, given: Given, layout: Layout, nearest: Integers) -> None:
+    """Means, unit-dispersion costs and anchor rates of the problem's arms; the pair of the nearest free arm."""
+    arms = data.arms
+    for a in range(layout.labels.size):
+        label = layout.labels[a]
+        arms[MEAN, a], arms[REST, a] = given.means[label], given.rests[label]
+        arms[COST, a] = given.costs[label] * given.dispersions[label]
+        arms[RATE, a] = 0.0
+    for k in range(layout.anchors.shape[1]):
+        a, free = layout.anchors[0, k], layout.anchors[1, k]
+        rate = mixture_divergence(
+            data.family, arms[MEAN, a], given.means[free], 0.0, 1.0, arms[REST, a], given.rests[free]
+        )
+        if rate < inf and (arms[RATE, a] == 0.0 or rate < arms[RATE, a]):
+            arms[RATE, a] = rate
+            nearest[a] = layout.anchors[2, k]
+
+
+def first_guess(data: Data, y: Array) -> bool:
+    """Log of an effort that satisfies each pair by itself; False when a number is not representable.
+
+    A pair alone has ``w_a = (2 V / gap^2) (1 + sqrt(c_b / c_a))`` with the divergences replaced by parabolas.
+    """
+    arms = data.arms
+    for a in range(y.size):
+        y[a] = 1.0 / arms[RATE, a] if arms[RATE, a] > 0.0 else 0.0
+    for e in range(data.ends.shape[1]):
+        a, b = data.ends[0, e], data.ends[1, e]
+        gap = (arms[MEAN, b] - arms[MEAN, a]) + (arms[REST, b] - arms[REST, a])
+        ratio = sqrt(arms[COST, b] / arms[COST, a])
+        scale = 2.0 * variance(data.family, 0.5 * (arms[MEAN, a] + arms[MEAN, b])) / (gap * gap)
+        y[a] = max(y[a], scale * (1.0 + ratio))
+        y[b] = max(y[b], scale * (1.0 + 1.0 / ratio))
+    for a in range(y.size):
+        spent = arms[COST, a] * y[a]
+        if not (y[a] > 0.0 and isfinite(y[a]) and spent > 0.0 and isfinite(spent)):
+            return False
+        y[a] = log(y[a])
+    return True

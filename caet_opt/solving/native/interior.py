@@ -1,0 +1,474 @@
+"""Primal-dual interior point in log-effort, in the subset of Python that numba compiles.
+
+Connected components of the graph share nothing, so each has its own barrier parameter and its own steps; they are
+iterated side by side, and a component that is certified rests.
+"""
+
+from math import exp, inf, isfinite, log
+
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.solving.native.factor import back_solve, factorise
+from caet_opt.solving.native.records import (
+    AHEAD,
+    AIM,
+    BASE,
+    BEND,
+    BEST_LOWER,
+    BEST_UPPER,
+    BEST_Y,
+    BEST_Z,
+    COST,
+    COUNT,
+    CURVE,
+    DEAREST,
+    DS,
+    DUAL,
+    DY,
+    DZ,
+    EFFORT,
+    IDLE,
+    LEAST,
+    LEVEL,
+    LOAD,
+    LOWER,
+    OTHER,
+    PRIMAL,
+    PRODUCT,
+    RHS,
+    SHARE,
+    STIFF,
+    UPPER,
+    WEIGHT,
+    Data,
+    Plan,
+    S,
+    Work,
+    Y,
+    Z,
+)
+from caet_opt.solving.native.terms import bound, evaluate
+
+#: Runs from the best point so far: bold, then in short plain Newton steps, then with a margin to the boundary.
+ATTEMPTS = 4
+
+#: Why the iteration stopped.
+CERTIFIED, STALLED, LIMIT = range(3)
+
+#: Slacks below this are rounding noise of a logarithm of order one.
+LEAST_SLACK = 1e-17
+
+#: Proximal slack of Newton's method on the binding pairs.
+SETTLING_SLACK = 1e-6
+
+#: Newton's method on the binding pairs is tried below this gap, once each pair is decided: what it carries and its
+#: slack differ by this factor.
+PROMISING, DECIDED = 0.1, 2.0
+
+#: It goes on while a step changes the gap by no more than this factor: the first step makes up for slacks, the
+#: others must show that it converges.
+FIRST_FACTOR, NEXT_FACTOR = 4.0, 0.1
+
+#: Rounds of repair of a point that stalled.
+REPAIRS = 20
+
+#: Iterations without progress of the certificate after which a component is given up, and after which one that is
+#: good enough is left as it is.
+PATIENCE, CONTENT = 40.0, 2.0
+
+
+def minimise(
+    data: Data, plan: Plan, y: Array, z: Array, warm: bool, tolerance: float, target: float, limit: int, work: Work
+) -> tuple[int, int, float, float]:
+    """Solve from log-effort y and multipliers z, both overwritten with the best certified point.
+
+    A relative gap of ``tolerance`` must be reached, one of ``target`` ends the iteration at once. Returns why it
+    stopped, the iterations, and the certified bounds. A warm start whose point is already certified to the
+    tolerance costs one evaluation and no iteration.
+    """
+    tolerance *= 0.9  # the rest is for rounding, where the answer is certified once more
+    status, steps, lower, upper = STALLED, 0, 0.0, 1.0
+    for attempt in range(ATTEMPTS):
+        if status == STALLED and isfinite(upper):
+            status, more, lower, upper = iterate(
+                data, plan, y, z, warm or attempt > 0, attempt, tolerance, target, limit, work
+            )
+            steps += more
+    return status, steps, lower, upper
+
+
+def iterate(
+    data: Data,
+    plan: Plan,
+    y: Array,
+    z: Array,
+    warm: bool,
+    attempt: int,
+    tolerance: float,
+    target: float,
+    limit: int,
+    work: Work,
+) -> tuple[int, int, float, float]:
+    """One run of `minimise`; every second attempt follows the central path in plain Newton steps."""
+    arms, rows, parts = work.arms, work.rows, work.parts
+    for a in range(y.size):
+        arms[Y, a] = y[a]
+    for r in range(z.size):
+        rows[Z, r] = z[r]
+    for k in range(plan.parts):
+        parts[BEST_LOWER, k], parts[BEST_UPPER, k], parts[IDLE, k] = 0.0, inf, 0.0
+    if not evaluate(data, work):
+        return STALLED, 0, 0.0, inf
+    if not warm:
+        first_multipliers(data, work)
+    if not warm:
+        bound(data, plan, work)
+        first_slacks(plan, work)
+    elif attempt > 0:
+        bound(data, plan, work)
+        warm_slacks(plan, work)
+    status, step, last, settled, promising = LIMIT, 0, inf, 0, inf if warm else PROMISING
+    while True:
+        bound(data, plan, work)
+        gap = keep_best(data, plan, work)
+        if gap <= target or (step == 0 and warm and gap <= tolerance) or all_resting(plan, work, tolerance, target):
+            status = CERTIFIED if gap <= tolerance else STALLED
+            break
+        if step == limit:
+            break
+        now = present_gap(plan, work)
+        if settled > 0 and now > (FIRST_FACTOR if settled == 1 else NEXT_FACTOR) * last:
+            if warm and gap <= tolerance:
+                status = CERTIFIED
+                break
+            settled, promising = 0, 0.0
+            back_to_best(data, plan, work)
+            warm_slacks(plan, work)
+        if settled > 0 or (attempt == 0 and gap < promising and (warm or decided(data, work))):
+            settled += 1
+            moved = settle(data, plan, work)
+        else:
+            moved = newton(data, plan, work, attempt, tolerance, target)
+        if not moved:
+            status = CERTIFIED if gap <= tolerance else STALLED
+            break
+        step, last = step + 1, now
+    if status == STALLED and repair(data, plan, work, tolerance):
+        status = CERTIFIED
+    for a in range(y.size):
+        y[a] = arms[BEST_Y, a]
+    for r in range(z.size):
+        z[r] = rows[BEST_Z, r]
+    below, above = 0.0, 0.0
+    for k in range(plan.parts):
+        below += parts[BEST_LOWER, k]
+        above += parts[BEST_UPPER, k]
+    return status, step, below, above
+
+
+def keep_best(data: Data, plan: Plan, work: Work) -> float:
+    """Keep each component's best point, scaled to be feasible on both sides; returns the relative gap of all."""
+    arms, rows = work.arms, work.rows
+    edges, parts = data.ends.shape[1], work.parts
+    below, above = 0.0, 0.0
+    for k in range(plan.parts):
+        new = parts[UPPER, k] - parts[LOWER, k]
+        old = parts[BEST_UPPER, k] - parts[BEST_LOWER, k]
+        parts[IDLE, k] = 0.0 if new < 0.9 * old else parts[IDLE, k] + 1.0
+        parts[AHEAD, k] = 0.0
+        if new < old:
+            parts[AHEAD, k] = 1.0 / parts[DEAREST, k] if parts[DEAREST, k] > 0.0 else 1.0
+            parts[BEST_LOWER, k], parts[BEST_UPPER, k] = parts[LOWER, k], parts[UPPER, k]
+        below += parts[BEST_LOWER, k]
+        above += parts[BEST_UPPER, k]
+    for r in range(rows.shape[1]):
+        k = plan.part[r]
+        if parts[AHEAD, k] > 0.0:
+            rows[BEST_Z, r] = rows[WEIGHT, r] * parts[AHEAD, k] if rows[LEVEL, r] < inf else 0.0
+            if r >= edges:
+                arms[BEST_Y, r - edges] = arms[Y, r - edges] - parts[LEAST, k]
+    return float((above - below) / above)
+
+
+def present_gap(plan: Plan, work: Work) -> float:
+    """The relative gap of the present point, which need not be the best one."""
+    below, above = 0.0, 0.0
+    for k in range(plan.parts):
+        below += work.parts[LOWER, k]
+        above += work.parts[UPPER, k]
+    return float((above - below) / above)
+
+
+def resting(work: Work, k: int, tolerance: float, target: float) -> bool:
+    """Whether a component is certified to the target, is good enough and gets no better, or was given up."""
+    parts = work.parts
+    best, idle = parts[BEST_UPPER, k], parts[IDLE, k]
+    gap = best - parts[BEST_LOWER, k]
+    return bool(gap <= 0.5 * target * best or idle > PATIENCE or (idle > CONTENT and gap <= 0.5 * tolerance * best))
+
+
+def all_resting(plan: Plan, work: Work, tolerance: float, target: float) -> bool:
+    """Whether no component is worth another iteration."""
+    for k in range(plan.parts):
+        if not resting(work, k, tolerance, target):
+            return False
+    return True
+
+
+def first_multipliers(data: Data, work: Work) -> None:
+    """Each arm hands its cost to its pairs, in proportion to how close to binding they are."""
+    given, arms, rows = data.arms, work.arms, work.rows
+    edges = data.ends.shape[1]
+    for a in range(arms.shape[1]):
+        arms[LOAD, a] = exp(-rows[LEVEL, edges + a])
+    for e in range(edges):
+        arms[LOAD, data.ends[0, e]] += exp(-rows[LEVEL, e])
+        arms[LOAD, data.ends[1, e]] += exp(-rows[LEVEL, e])
+    for a in range(arms.shape[1]):
+        arms[LOAD, a] = given[COST, a] * arms[EFFORT, a] / arms[LOAD, a]
+        rows[Z, edges + a] = arms[LOAD, a] * exp(-rows[LEVEL, edges + a])
+    for e in range(edges):
+        rows[Z, e] = (arms[LOAD, data.ends[0, e]] + arms[LOAD, data.ends[1, e]]) * exp(-rows[LEVEL, e])
+
+
+def first_slacks(plan: Plan, work: Work) -> None:
+    """Slacks and multipliers away from zero."""
+    rows, parts = work.rows, work.parts
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            rows[S, r] = max(rows[LEVEL, r], 0.3)
+            rows[Z, r] = max(rows[Z, r], 1e-6 * parts[UPPER, plan.part[r]])
+
+
+def count_rows(plan: Plan, work: Work) -> None:
+    """How many pairs each component has."""
+    rows, parts = work.rows, work.parts
+    for k in range(plan.parts):
+        parts[COUNT, k] = 0.0
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            parts[COUNT, plan.part[r]] += 1.0
+
+
+def warm_slacks(plan: Plan, work: Work) -> None:
+    """Products s z no smaller than what the gap to be closed leaves for each pair."""
+    rows, parts = work.rows, work.parts
+    count_rows(plan, work)
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            k = plan.part[r]
+            mu = 0.1 * (parts[UPPER, k] - parts[LOWER, k]) / parts[COUNT, k]
+            slack = min(mu / max(rows[Z, r], 1e-30 * parts[UPPER, k]), 0.3)
+            rows[S, r] = max(rows[LEVEL, r], slack, LEAST_SLACK)
+            rows[Z, r] = max(rows[Z, r], mu / rows[S, r])
+
+
+def back_to_best(data: Data, plan: Plan, work: Work) -> None:
+    """Continue from the best point that was certified."""
+    arms, rows = work.arms, work.rows
+    for a in range(arms.shape[1]):
+        arms[Y, a] = arms[BEST_Y, a]
+    for r in range(rows.shape[1]):
+        rows[Z, r] = rows[BEST_Z, r]
+    evaluate(data, work)
+    bound(data, plan, work)
+
+
+def repair(data: Data, plan: Plan, work: Work, tolerance: float) -> bool:
+    """Raise the effort of arms whose load exceeds their cost, until all is certified; False when it never is.
+
+    The lower bound is divided by the largest ratio of load to cost. For an arm that costs next to nothing, more
+    effort lowers that ratio and hardly changes anything else.
+    """
+    given, arms = data.arms, work.arms
+    back_to_best(data, plan, work)
+    for _ in range(REPAIRS):
+        for a in range(arms.shape[1]):
+            if arms[LOAD, a] > given[COST, a] * arms[EFFORT, a]:
+                arms[Y, a] += log(arms[LOAD, a] / (given[COST, a] * arms[EFFORT, a]))
+        if not evaluate(data, work):
+            return False
+        bound(data, plan, work)
+        if keep_best(data, plan, work) <= tolerance:
+            return True
+    return False
+
+
+def largest_part(data: Data, work: Work, r: int) -> float:
+    """The larger of the parts of its two arms' costs that pair r carries, per unit of its multiplier."""
+    given, arms, rows = data.arms, work.arms, work.rows
+    edges = data.ends.shape[1]
+    if r >= edges:
+        return float(1.0 / (given[COST, r - edges] * arms[EFFORT, r - edges]))
+    a, b = data.ends[0, r], data.ends[1, r]
+    first = rows[SHARE, r] / (given[COST, a] * arms[EFFORT, a])
+    return float(max(first, rows[OTHER, r] / (given[COST, b] * arms[EFFORT, b])))
+
+
+def decided(data: Data, work: Work) -> bool:
+    """Whether each pair is clearly binding or clearly not."""
+    rows = work.rows
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            carried = rows[Z, r] * largest_part(data, work, r)
+            if carried < DECIDED * rows[LEVEL, r] and rows[LEVEL, r] < DECIDED * carried:
+                return False
+    return True
+
+
+def settle(data: Data, plan: Plan, work: Work) -> bool:
+    """One step of Newton's method on the binding pairs, ``F_e = 0``, with a vanishing proximal term."""
+    arms, rows = work.arms, work.rows
+    for r in range(rows.shape[1]):
+        rows[AIM, r], rows[S, r] = 0.0, SETTLING_SLACK
+        part = largest_part(data, work, r)
+        if not rows[Z, r] * part > rows[LEVEL, r]:
+            rows[Z, r] = 0.0
+        elif rows[LEVEL, r] < 0.0:
+            rows[Z, r] = max(rows[Z, r], 1e-3 / part)
+    assemble(data, work)
+    if not factorise(data, plan, work):
+        return False
+    direction(data, plan, work)
+    for a in range(arms.shape[1]):
+        arms[Y, a] += min(max(arms[DY, a], -1.0), 1.0)
+    for r in range(rows.shape[1]):
+        if rows[Z, r] > 0.0:
+            rows[Z, r] = max(rows[Z, r] + rows[DZ, r], 0.0)
+    return evaluate(data, work)
+
+
+def newton(data: Data, plan: Plan, work: Work, attempt: int, tolerance: float, target: float) -> bool:
+    """One predictor-corrector step; False when the linear algebra or the terms break down."""
+    rows, parts = work.rows, work.parts
+    for k in range(plan.parts):
+        parts[PRODUCT, k], parts[COUNT, k], parts[AHEAD, k] = 0.0, 0.0, 0.0
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            parts[PRODUCT, plan.part[r]] += rows[S, r] * rows[Z, r]
+            parts[COUNT, plan.part[r]] += 1.0
+            rows[AIM, r] = 0.0
+    assemble(data, work)
+    if not factorise(data, plan, work):
+        return False
+    if attempt % 2 == 1:
+        for r in range(rows.shape[1]):
+            rows[AIM, r] = 0.2 * parts[PRODUCT, plan.part[r]] / parts[COUNT, plan.part[r]]
+    else:
+        predict(data, plan, work)
+    # Products smaller than the gap that is asked for only make the matrix worse.
+    enough = 0.1 * target if attempt == 0 else 0.01 * tolerance
+    for r in range(rows.shape[1]):
+        k = plan.part[r]
+        rows[AIM, r] = max(rows[AIM, r], enough * parts[UPPER, k] / parts[COUNT, k])
+    direction(data, plan, work)
+    longest_steps(plan, work)
+    shorten_steps(data, plan, work, attempt, tolerance, target)
+    move(data, plan, work)
+    return evaluate(data, work)
+
+
+def predict(data: Data, plan: Plan, work: Work) -> None:
+    """Aim each product at what the step without centring would leave, less its second-order error."""
+    rows, parts = work.rows, work.parts
+    direction(data, plan, work)
+    longest_steps(plan, work)
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            k = plan.part[r]
+            parts[AHEAD, k] += (rows[S, r] + parts[PRIMAL, k] * rows[DS, r]) * (
+                rows[Z, r] + parts[DUAL, k] * rows[DZ, r]
+            )
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            k = plan.part[r]
+            centring = (parts[AHEAD, k] / parts[PRODUCT, k]) ** 3
+            rows[AIM, r] = centring * parts[PRODUCT, k] / parts[COUNT, k] - rows[DS, r] * rows[DZ, r]
+
+
+def move(data: Data, plan: Plan, work: Work) -> None:
+    """Take the step."""
+    arms, rows = work.arms, work.rows
+    edges, parts = data.ends.shape[1], work.parts
+    for r in range(rows.shape[1]):
+        k = plan.part[r]
+        if rows[LEVEL, r] < inf:
+            rows[S, r] = max(rows[S, r] + parts[PRIMAL, k] * rows[DS, r], LEAST_SLACK)
+            rows[Z, r] = max(rows[Z, r] + parts[DUAL, k] * rows[DZ, r], 1e-30 * parts[UPPER, k])
+        if r >= edges:
+            arms[Y, r - edges] += parts[PRIMAL, k] * arms[DY, r - edges]
+
+
+def assemble(data: Data, work: Work) -> None:
+    """``diag(c w) + sum_e z_e h_e (1, -1)(1, -1)' + (z_e / s_e) p_e p_e'``."""
+    given, arms, rows = data.arms, work.arms, work.rows
+    edges = data.ends.shape[1]
+    for a in range(data.arms.shape[1]):
+        arms[BASE, a] = given[COST, a] * arms[EFFORT, a]
+        if rows[LEVEL, edges + a] < inf:
+            arms[BASE, a] += rows[Z, edges + a] / rows[S, edges + a]
+    for e in range(edges):
+        rows[STIFF, e] = rows[Z, e] / rows[S, e]
+        rows[BEND, e] = rows[Z, e] * rows[CURVE, e]
+
+
+def direction(data: Data, plan: Plan, work: Work) -> None:
+    """Solve for dy, ds, dz, with complementarity products aimed at ``aim``.
+
+    ``H dy - P' dz = P'z - c w``,  ``P dy - ds = s - F``,  ``z ds + s dz = aim - s z``.
+    """
+    given, arms, rows = data.arms, work.arms, work.rows
+    edges = data.ends.shape[1]
+    for a in range(arms.shape[1]):
+        arms[RHS, a] = -given[COST, a] * arms[EFFORT, a]
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            force = (rows[AIM, r] - rows[Z, r] * (rows[LEVEL, r] - rows[S, r])) / rows[S, r]
+            if r < edges:
+                arms[RHS, data.ends[0, r]] += rows[SHARE, r] * force
+                arms[RHS, data.ends[1, r]] += rows[OTHER, r] * force
+            else:
+                arms[RHS, r - edges] += force
+    back_solve(plan, work)
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            if r < edges:
+                moved = rows[SHARE, r] * arms[DY, data.ends[0, r]] + rows[OTHER, r] * arms[DY, data.ends[1, r]]
+            else:
+                moved = arms[DY, r - edges]
+            rows[DS, r] = moved + rows[LEVEL, r] - rows[S, r]
+            rows[DZ, r] = (rows[AIM, r] - rows[Z, r] * (moved + rows[LEVEL, r])) / rows[S, r]
+
+
+def longest_steps(plan: Plan, work: Work) -> None:
+    """Largest primal and dual steps of each component that keep its slacks and multipliers non-negative."""
+    rows, parts = work.rows, work.parts
+    for k in range(plan.parts):
+        parts[PRIMAL, k], parts[DUAL, k] = 1.0, 1.0
+    for r in range(rows.shape[1]):
+        if rows[LEVEL, r] < inf:
+            k = plan.part[r]
+            if rows[DS, r] < 0.0:
+                parts[PRIMAL, k] = min(parts[PRIMAL, k], -rows[S, r] / rows[DS, r])
+            if rows[DZ, r] < 0.0:
+                parts[DUAL, k] = min(parts[DUAL, k], -rows[Z, r] / rows[DZ, r])
+
+
+def shorten_steps(data: Data, plan: Plan, work: Work, attempt: int, tolerance: float, target: float) -> None:
+    """Stay inside the boundary, move no log-effort by more than three, and let finished components rest."""
+    arms, parts = work.arms, work.parts
+    edges = data.ends.shape[1]
+    for k in range(plan.parts):
+        stay = 0.99 if attempt > 0 else max(0.99, 1.0 - (parts[UPPER, k] - parts[LOWER, k]) / parts[UPPER, k])
+        parts[PRIMAL, k] = min(1.0, stay * parts[PRIMAL, k])
+        parts[DUAL, k] = min(1.0, stay * parts[DUAL, k])
+        if attempt % 2 == 1:
+            parts[PRIMAL, k] = parts[DUAL, k] = min(parts[PRIMAL, k], parts[DUAL, k])
+        if resting(work, k, tolerance, target):
+            parts[PRIMAL, k], parts[DUAL, k] = 0.0, 0.0
+    for a in range(arms.shape[1]):
+        k = plan.part[edges + a]
+        if not isfinite(arms[DY, a]):
+            parts[PRIMAL, k], parts[DUAL, k], arms[DY, a] = 0.0, 0.0, 0.0
+            parts[IDLE, k] = PATIENCE + 1.0
+        elif parts[PRIMAL, k] * abs(arms[DY, a]) > 3.0:
+            parts[PRIMAL, k] = 3.0 / abs(arms[DY, a])

@@ -1,0 +1,104 @@
+"""What the kernel works on. Related vectors are rows of one matrix, which keeps compiled signatures short."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caet_opt.bandits.families.numerics import Array
+
+Integers = NDArray[np.int64]
+
+
+class Given(NamedTuple):
+    """A model, by arm.
+
+    family : code of the family
+    error : bound on the relative error of its divergences, in units of 2^-53
+    low, high : the ends of its mean space
+    means, rests : the means are their sums; a rest is what rounding to a double took away
+    costs, dispersions : as they are
+    """
+
+    family: int
+    error: float
+    low: float
+    high: float
+    means: Array
+    rests: Array
+    costs: Array
+    dispersions: Array
+
+
+class Data(NamedTuple):
+    """An instance.
+
+    family : code of the family
+    arms : rows MEAN, COST, RATE (of the anchor, zero for none) and REST (of the mean), a column per arm
+    ends : the two arms of each edge, a column per edge
+    """
+
+    family: int
+    arms: Array
+    ends: Integers
+
+
+class Plan(NamedTuple):
+    """The order in which arms are eliminated, decided by the graph of pairs alone.
+
+    peeled : how many arms are peeled off one by one, each with at most one neighbour left
+    trees : rows ORDER (the peeled arms), PARENT and PARENT_EDGE (-1 for the last arm of a tree) by arm
+    spokes : an independent set of what remains, eliminated together; for a bipartite graph its larger side
+    spoke_start, spoke_links : each spoke's columns of (edge, position in the core)
+    cores : the arms left for a dense factorisation
+    core_links : columns (edge, position of its first arm, of its second) inside the core
+    parts : how many connected components there are; they share nothing but the sum of their times
+    part : the component of each row, edges then arms
+    """
+
+    peeled: int
+    trees: Integers
+    spokes: Integers
+    spoke_start: Integers
+    spoke_links: Integers
+    cores: Integers
+    core_links: Integers
+    parts: int
+    part: Integers
+
+
+class Work(NamedTuple):
+    """Room for an iteration: rows per arm, per edge or anchor ("row"), and per component ("part")."""
+
+    arms: Array
+    rows: Array
+    parts: Array
+    dense: Array
+    inner: Array
+
+
+#: Rows of Data.arms and of Plan.trees.
+MEAN, COST, RATE, REST = range(4)
+ORDER, PARENT, PARENT_EDGE = range(3)
+
+#: Rows of Work.arms: log-effort y, effort w, load sum_e z_e p_ea, matrix diagonal, pivots, direction, right-hand side.
+Y, EFFORT, LOAD, BASE, PIVOT, DY, RHS, BEST_Y = range(8)
+
+#: Rows of Work.rows: F = log f, slack, multiplier, their directions, target of s z, the best z, q = z / f, and, for
+#: edges only, the shares p_a and p_b, the curvature h, and the matrix: z / s, z h, and the factor's off-diagonal.
+LEVEL, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND, LINK = range(14)
+
+#: Rows of Work.parts: extremes left by the bounds, the bounds, the best of them, iterations without progress, sum of
+#: s z, number of rows, step lengths, and scratch.
+LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD = range(12)
+
+
+def make_work(arms: int, edges: int, cores: int, parts: int) -> Work:
+    """Room for a problem of this size."""
+    return Work(
+        np.zeros((8, arms)),
+        np.ones((14, edges + arms)),
+        np.zeros((12, parts)),
+        np.zeros((cores, cores)),
+        np.zeros(cores),
+    )

@@ -1,0 +1,115 @@
+"""Newton's method on the binding pairs: the last digits of an answer, whoever computed the first ones."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.sparse import coo_array, csc_array, diags_array
+from scipy.sparse.linalg import splu
+
+from caet_opt.bandits.families.numerics import Array, Mask
+from caet_opt.solving.backends.base import Point
+from caet_opt.solving.problem import Problem
+
+#: Newton steps at most; a binding set that is right needs three or four.
+MAX_STEPS = 30
+
+
+def polish(problem: Problem, point: Point) -> Iterator[Point]:
+    """Refine a point; every iterate is yielded for the caller to certify.
+
+    With ``y = log w``, ``F_e = log f_e`` and multipliers z, the binding pairs B satisfy
+
+        c_a w_a = sum_{e in B} z_e p_ea        and        F_e = 0  for e in B,
+
+    p_ea being arm a's share of f_e. Each step solves the linearised system, then drops pairs whose multiplier
+    became negative and adds pairs that became violated.
+    """
+    y, z = scale_to_feasible(problem, point)
+    logs, _, _ = logarithmic(problem, np.exp(y))
+    binding = z / np.sum(problem.costs * np.exp(y)) > logs
+    for _ in range(MAX_STEPS):
+        y, z = stepped(problem, y, z, binding)
+        if not (np.all(np.isfinite(y)) and np.all(np.abs(y) < 600)):
+            return
+        yield Point(np.exp(y), np.maximum(z, 0.0))
+        logs, _, _ = logarithmic(problem, np.exp(y))
+        binding = (binding & (z > 0)) | (logs < -1e-12)
+
+
+def stepped(problem: Problem, y: Array, z: Array, binding: Mask) -> tuple[Array, Array]:
+    """One step from a point; not a number where its system is singular."""
+    try:
+        return newton_step(problem, y, z, binding)
+    except np.linalg.LinAlgError:
+        return np.full_like(y, np.nan), z
+
+
+def scale_to_feasible(problem: Problem, point: Point) -> tuple[Array, Array]:
+    """Log-effort with ``min_e f_e = 1`` and multipliers that sum to the cost ``c . w``."""
+    effort = np.maximum(point.effort, 1e-12 * problem.first_guess())
+    effort = effort / np.min(problem.terms(effort))
+    weights = np.maximum(point.weights, 0.0)
+    spent = np.sum(problem.costs * effort)
+    mass = np.sum(weights)
+    return np.log(effort), weights * (spent / mass) if mass > 0 else np.full(len(weights), spent / len(weights))
+
+
+def logarithmic(problem: Problem, effort: Array) -> tuple[Array, Array, Array]:
+    """``log f_e`` of every term, and each edge's share ``p_a`` and curvature h.
+
+    In ``y = log w`` the gradient of log f_e is ``(p_a, 1 - p_a)`` and its Hessian ``-h (1, -1)(1, -1)'`` with
+    ``h = k w_a^2 w_b^2 / f_e - p_a p_b`` and ``k = gap^2 / (V(m) (w_a + w_b)^3)``.
+    """
+    wa, wb = effort[problem.heads], effort[problem.tails]
+    m, da, db = problem.term_gradients(effort)
+    terms = wa * da + wb * db
+    share_a, share_b = wa * da / terms, wb * db / terms
+    harmonic = wa * wb / (wa + wb)
+    k = problem.differences**2 / (problem.family.unit_variance(m) * (wa + wb))
+    h = np.maximum(k * harmonic**2 / terms - share_a * share_b, 0.0)
+    anchors = np.log(effort[problem.anchored] * problem.rates)
+    return np.concatenate([np.log(terms), anchors]), share_a, h
+
+
+def newton_step(problem: Problem, y: Array, z: Array, binding: Mask) -> tuple[Array, Array]:
+    """One step on ``[H, -P'; P, 0] [dy; dz] = [P'z - c w; -F]`` over the binding pairs."""
+    n, edges = problem.shape.arms, len(problem.shape.edges)
+    effort = np.exp(y)
+    logs, share, h = logarithmic(problem, effort)
+    z = np.where(binding, np.maximum(z, 0.0), 0.0)
+    heads, tails = problem.heads, problem.tails
+    curvature = z[:edges] * h
+    spent = problem.costs * effort
+    hessian = diags_array(spent) + coo_array(
+        (
+            np.concatenate([curvature, curvature, -curvature, -curvature]),
+            (np.concatenate([heads, tails, heads, tails]), np.concatenate([heads, tails, tails, heads])),
+        ),
+        shape=(n, n),
+    )
+    rows = np.concatenate([np.arange(edges), np.arange(edges), edges + np.arange(len(problem.anchored))])
+    columns = np.concatenate([heads, tails, problem.anchored])
+    values = np.concatenate([share, 1.0 - share, np.ones(len(problem.anchored))])
+    jacobian = csc_array(coo_array((values, (rows, columns)), shape=(len(z), n)).tocsr()[binding])
+    residual = jacobian.T @ z[binding] - spent
+    dy, dz = solve_saddle(csc_array(hessian), jacobian, residual, -logs[binding])
+    z = z.copy()
+    z[binding] += dz
+    # Far from the solution a full step can leave the region where the logarithms mean anything.
+    return y + dy * min(1.0, 2.0 / max(np.max(np.abs(dy)), 1e-300)), z
+
+
+def solve_saddle(H: csc_array, P: csc_array, top: Array, bottom: Array) -> tuple[Array, Array]:
+    """Solve ``[H, -P'; -P, -R] [dy; dz] = [top; -bottom]``, H positive definite, R a vanishing proximal term."""
+    from scipy.sparse import block_array
+
+    scale = 1.0 / np.sqrt(H.diagonal())
+    D = diags_array(scale)
+    scaled = P @ D
+    proximal = diags_array(np.full(P.shape[0], 1e-13 * max(1.0, abs(scaled).max() ** 2 if P.shape[0] else 1.0)))
+    system = block_array([[D @ H @ D, -scaled.T], [-scaled, -proximal]], format="csc")
+    try:
+        solution = splu(system).solve(np.concatenate([scale * top, -bottom]))
+    except RuntimeError as error:  # so it says that a factor is singular, as entries that are not finite make it
+        raise np.linalg.LinAlgError(str(error)) from error
+    return scale * solution[: H.shape[0]], solution[H.shape[0] :]

@@ -1,0 +1,491 @@
+"""The command line on good input, and when a solver, a pipe or the user stops it."""
+
+import doctest
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import caet_opt.presenting.numbers
+from caet_opt import (
+    FAMILIES,
+    BanditModel,
+    Bernoulli,
+    Exponential,
+    Gaussian,
+    Poisson,
+    Ranking,
+    SolverError,
+    TieError,
+    TopArms,
+    installed_backends,
+    read_model,
+)
+from caet_opt.bandits.tasks import parse_task
+from caet_opt.cli import main, solve
+from caet_opt.presenting.numbers import certified, digits_supported, outward, relative_deviation, table
+from caet_opt.solving.backends.clarabel import Clarabel
+from caet_opt.solving.programs.text import show_program
+
+ROOT = Path(__file__).resolve().parents[2]
+PAPER = str(ROOT / "models" / "paper-instance-1.toml")
+FLAGS = ["solve", "--family", "gaussian", "--means", "3,4,2", "--costs", "gaps", "--task", "ranking"]
+FREE = ["solve", "--family", "gaussian", "--means", "1,2", "--costs", "0,0", "--task", "best-arm"]
+KEYS = [
+    "task",
+    "family",
+    "means",
+    "costs",
+    "characteristic_time",
+    "lower",
+    "upper",
+    "gap",
+    "cost_proportions",
+    "sampling_proportions",
+    "binding_pairs",
+    "pair_weights",
+    "solver",
+    "iterations",
+    "seconds",
+]
+TIME = 11.656854249492381
+
+
+def solved(capsys, *argv):
+    """Standard output of a command that succeeds and says nothing on stderr."""
+    assert main(list(argv)) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def strict_json(text):
+    """One JSON object, NaN and infinity refused."""
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+# solve --json
+
+
+def test_json_is_one_object_with_the_keys_of_the_contract(capsys):
+    record = strict_json(solved(capsys, *FLAGS, "--json"))
+    assert list(record) == KEYS
+    assert record["task"] == "ranking"
+    assert record["family"] == "gaussian"
+    assert record["means"] == [3, 4, 2]
+    assert record["costs"] == [1, 0, 2]
+    assert record["characteristic_time"] == pytest.approx(TIME, rel=1e-9)
+    assert record["lower"] <= TIME <= record["upper"]
+    assert record["lower"] < record["characteristic_time"] <= record["upper"]
+    assert record["gap"] == (record["upper"] - record["lower"]) / record["upper"] <= 1e-9
+    assert record["sampling_proportions"] == pytest.approx([0.585786437627, 0, 0.414213562373], abs=1e-6)
+    assert record["cost_proportions"] == pytest.approx([0.414213562373, 0, 0.585786437627], abs=1e-6)
+    assert record["binding_pairs"] == [[0, 2]]
+    assert record["pair_weights"] == [1.0]
+    assert record["iterations"] > 0
+    assert record["seconds"] > 0
+
+
+def test_json_of_a_problem_with_nothing_to_pay(capsys):
+    model = ["--family", "bernoulli", "--means", "0,1,0.5", "--costs", "0,0,1", "--task", "comparisons:0-1"]
+    record = strict_json(solved(capsys, "solve", *model, "--json"))
+    assert list(record) == KEYS
+    assert record["characteristic_time"] == record["gap"] == 0
+    assert record["sampling_proportions"] == [0, 0, 0]
+    assert record["binding_pairs"] == record["pair_weights"] == []
+
+
+def test_json_carries_the_lower_bound_when_delta_is_given(capsys):
+    record = strict_json(solved(capsys, *FLAGS, "--json", "--delta", "0.1"))
+    assert list(record) == [*KEYS, "lower_bound"]
+    assert record["lower_bound"]["delta"] == 0.1
+    assert record["lower_bound"]["kl"] == pytest.approx(TIME * 0.8 * np.log(9))
+    assert record["lower_bound"]["log"] == pytest.approx(TIME * np.log(1 / 0.24))
+
+
+@pytest.mark.parametrize("delta", ["0.5", "0.6", "0.99"])
+def test_no_command_states_a_lower_bound_from_half_on(delta, capsys):
+    assert f"any {delta}-PAC strategy: at least 0, which is all" in solved(capsys, *FLAGS, "--delta", delta)
+    bounds = strict_json(solved(capsys, *FLAGS, "--json", "--delta", delta))["lower_bound"]
+    assert bounds["kl"] == bounds["log"] == 0
+    runs = ["simulate", *FLAGS[1:], "--delta", delta, "--runs", "1", "--max-rounds", "50"]
+    assert strict_json(solved(capsys, *runs, "--json"))["lower_bound"] == 0
+    assert re.search(r"lower bound +0, over .* zero from delta = 1/2 on", solved(capsys, *runs))
+    table = ["table", PAPER, "--delta", delta, "--format", "json", "--workers", "1"]
+    assert [row["lower_bound"] for row in strict_json(solved(capsys, *table))["rows"]] == [0]
+
+
+# how models are given
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--means -1,2,-3.5",
+        "--means -1 2 -3.5",
+        "--means=-1,2,-3.5",
+        "--means -1, 2, -3.5",
+        "--means -1e0 2 -.35e1",
+    ],
+)
+def test_lists_with_commas_spaces_and_negative_numbers(words, capsys):
+    argv = [
+        "solve",
+        *words.split(),
+        "--family",
+        "gaussian",
+        "--costs",
+        "1",
+        "0.5",
+        "2",
+        "--task",
+        "best-arm",
+        "--json",
+    ]
+    record = strict_json(solved(capsys, *argv))
+    assert record["means"] == [-1, 2, -3.5]
+    assert record["costs"] == [1, 0.5, 2]
+
+
+def test_a_file_and_the_flags_give_the_same_answer(capsys):
+    by_file = strict_json(solved(capsys, "solve", PAPER, "--json"))
+    by_flags = strict_json(solved(capsys, *FLAGS, "--json"))
+    assert {**by_file, "seconds": 0} == {**by_flags, "seconds": 0}
+
+
+def test_a_task_replaces_the_file_s_and_its_expected_time(capsys):
+    out = solved(capsys, "solve", PAPER, "--task", "best-arm")
+    assert "task best-arm" in out
+    assert "expected" not in out
+    assert "expected" in solved(capsys, "solve", PAPER, "--task", "ranking")
+
+
+@pytest.mark.parametrize("names", [["drug A, drug B,placebo"], ["drug A,", "drug B,", "placebo"]])
+def test_arm_names_with_commas(names, capsys):
+    out = solved(capsys, *FLAGS, "--arms", *names)
+    assert "drug A > placebo (weight 1.000000)" in out
+
+
+def test_arm_names_as_words(capsys):
+    assert "x > z (weight 1.000000)" in solved(capsys, *FLAGS, "--arms", "x", "y", "z")
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "ipopt", "pyomo"])
+def test_solver_by_name_and_by_profile(solver, capsys):
+    if solver not in installed_backends():
+        pytest.skip(f"{solver} is not installed")
+    for choice in (solver, str(ROOT / "solvers" / f"{solver}.toml")):
+        record = strict_json(solved(capsys, *FLAGS, "--solver", choice, "--json"))
+        assert record["solver"] == solver
+        assert record["characteristic_time"] == pytest.approx(TIME, rel=1e-9)
+
+
+# the text for people
+
+
+def test_the_text_shows_arms_pairs_time_and_bounds(capsys):
+    lines = solved(capsys, "solve", PAPER, "--delta", "0.1").splitlines()
+    assert lines[0] == read_model(PAPER).title
+    assert lines[1] == "task ranking, family gaussian, 3 arms"
+    assert re.split("  +", lines[3]) == ["arm", "mean", "cost", "cost proportion", "sampling proportion"]
+    assert [line.split() for line in lines[4:7]] == [
+        ["0", "3", "1", "0.414214", "0.585786"],
+        ["1", "4", "0", "0", "0"],
+        ["2", "2", "2", "0.585786", "0.414214"],
+    ]
+    assert lines[8] == "binding pairs: 0 > 2 (weight 1.000000)"
+    digits = r"11\.6568542494\d*"
+    assert re.match(rf"T\* = {digits}  in \[{digits}, {digits}\], relative gap \d\.\de-1\d$", lines[9])
+    assert lines[10].startswith("expected 11.656854249492381, relative deviation ")
+    assert "at least 20.49" in lines[11]
+    assert "16.635" in lines[11]
+    assert lines[12].startswith("solver ")
+
+
+def test_the_printed_interval_contains_the_certified_one(capsys):
+    record = strict_json(solved(capsys, *FLAGS, "--json"))
+    _, interval = certified(*(record[key] for key in ("characteristic_time", "lower", "upper", "gap")))
+    low, high = map(float, interval.strip("[]").split(","))
+    assert low <= record["lower"] < record["upper"] <= high
+
+
+def test_nothing_to_pay_reads_well(capsys):
+    out = solved(capsys, *FREE)
+    assert "binding pairs: none" in out
+    assert "T* = 0  in [0, 0]" in out
+
+
+def test_digits_supported_is_what_the_gap_allows():
+    assert digits_supported(9.99, 1e-4) == 3  # +- 0.001, half a unit of the second decimal is 0.005
+    assert digits_supported(1.01, 1e-4) == 4  # +- 0.0001, half a unit of the third decimal is 0.0005
+    assert digits_supported(1.0, 0.5) == 1
+    assert digits_supported(123.0, 0.9) == 1
+    assert digits_supported(1.0, 1e-30) == 15
+
+
+@pytest.mark.parametrize("value", [1.0, 1.01, 2.5, 9.99, 123456.7, 3.2e-7])
+@pytest.mark.parametrize("gap", [1e-2, 3e-6, 1e-9, 7e-13])
+def test_the_gap_is_within_half_a_unit_of_the_last_printed_digit(value, gap):
+    digits = digits_supported(value, gap)
+    unit = 10.0 ** (np.floor(np.log10(value)) + 1 - digits)
+    assert value * gap <= 0.5 * unit * (1 + 1e-9)
+    assert value * gap * 10 > 0.5 * unit * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.23456, 1.23461), (9.9996, 9.9999), (2e-9, 2.1e-9), (1e20, 2e20)])
+def test_intervals_are_rounded_outward(low, high):
+    shown = [float(end) for end in outward(low, high, 4)]
+    assert shown[0] <= low <= high <= shown[1]
+    assert shown == pytest.approx([low, high], rel=2e-3)
+
+
+def test_relative_deviation_from_zero():
+    assert relative_deviation(0.0, 0.0) == 0.0
+    assert relative_deviation(1e-300, 0.0) == float("inf")
+    assert relative_deviation(3.0, 2.0) == 0.5
+
+
+def test_table_is_aligned():
+    assert table(["a", "bb"], [["xxx", "1"], ["y", "22"]]) == "a    bb\nxxx   1\ny    22"
+
+
+def test_the_examples_of_the_formatting_functions_hold():
+    done = doctest.testmod(caet_opt.presenting.numbers)
+    assert done.attempted >= 5
+    assert done.failed == 0
+
+
+# --cross-check
+
+
+def test_cross_check_shows_every_backend_and_their_agreement(capsys):
+    out = solved(capsys, "solve", PAPER, "--cross-check")
+    for backend in installed_backends():
+        assert re.search(rf"^{backend} +11\.65685", out, re.MULTILINE)
+    assert f"all {len(installed_backends())} answers overlap" in out
+
+
+def test_cross_check_as_json(capsys):
+    record = strict_json(solved(capsys, "solve", PAPER, "--cross-check", "--json"))
+    assert list(record) == ["solvers", "agree"]
+    assert record["agree"] is True
+    assert [entry["solver"] for entry in record["solvers"]] == list(installed_backends())
+    for entry in record["solvers"]:
+        assert list(entry) == [*KEYS, "solver_gap"]
+        assert entry["characteristic_time"] == pytest.approx(TIME, rel=1e-9)
+
+
+def fail(self, problem, profile, start=None):
+    raise SolverError("out of luck")
+
+
+def test_cross_check_goes_on_after_a_backend_that_fails(monkeypatch, capsys):
+    monkeypatch.setattr(Clarabel, "solve", fail)
+    assert main(["solve", PAPER, "--cross-check"]) == 1
+    out, err = capsys.readouterr()
+    assert re.search(r"^clarabel +failed$", out, re.MULTILINE)
+    assert "clarabel failed: solver 'clarabel' failed: out of luck" in out
+    assert err == ""
+    others = len(installed_backends()) - 1
+    assert out.count(" 11.656854") == 3 * others
+    assert main(["solve", PAPER, "--cross-check", "--json"]) == 1
+    entries = strict_json(capsys.readouterr().out)["solvers"]
+    assert [entry["solver"] for entry in entries if "error" in entry] == ["clarabel"]
+
+
+def test_cross_check_tells_when_intervals_do_not_overlap(monkeypatch, capsys):
+    truth = solve.solve
+
+    def skewed(entry, solver, tolerance):
+        result = truth(entry, solver, tolerance)
+        if solver == installed_backends()[0]:
+            object.__setattr__(result, "upper", 0.5 * result.lower)
+        return result
+
+    monkeypatch.setattr(solve, "solve", skewed)
+    if len(installed_backends()) < 2:
+        pytest.skip("one backend alone cannot disagree")
+    assert main(["solve", PAPER, "--cross-check", "--json"]) == 1
+    assert strict_json(capsys.readouterr().out)["agree"] is False
+    assert main(["solve", PAPER, "--cross-check"]) == 1
+    assert "do NOT all overlap" in capsys.readouterr().out
+
+
+# --show-program
+
+
+def lines_of(text):
+    """Lines with single spaces."""
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def test_show_program_reads_like_the_paper(capsys):
+    lines = lines_of(solved(capsys, "solve", PAPER, "--show-program"))
+    assert "d(x, y) = (x - y)^2 / (2 variance), variances = 1" in lines
+    start = lines.index("maximise t")
+    assert lines[start + 1 : start + 5] == [
+        "subject to t <= w_0 d(3, 4), arm 1 is free (1 > 0)",
+        "t <= w_0 d(3, m) + w_2 d(2, m), m = (3 w_0 + 2 w_2) / (w_0 + w_2) (0 > 2)",
+        "w_0 + 2 w_2 = 1",
+        "w >= 0",
+    ]
+    assert any(line.startswith("T* = 11.65685") for line in lines)
+
+
+def test_show_program_with_names_negative_means_and_idle_arms():
+    model = BanditModel(Poisson(), [0.5, 2, 0, 1], [1, 0.5, 3, 2], ["a", "b", "c", "d"])
+    lines = lines_of(show_program(model, parse_task("comparisons:0-1,1-2")))
+    assert "subject to t <= w[b] d(2, m) + w[a] d(0.5, m), m = (2 w[b] + 0.5 w[a]) / (w[b] + w[a]) (b > a)" in lines
+    assert "t <= w[b] d(2, m) + w[c] d(0, m), m = (2 w[b]) / (w[b] + w[c]) (b > c)" in lines
+    assert "w[a] + 0.5 w[b] + 3 w[c] = 1" in lines
+    assert "w[d] = 0, the arm is in no constraint" in lines
+    text = show_program(BanditModel(Gaussian(), [3, -1], [1, 1]), Ranking())
+    assert "m = (3 w_0 - w_1) / (w_0 + w_1)" in text
+
+
+def test_show_program_lists_what_it_drops_and_why():
+    model = BanditModel(Bernoulli(), [0.0, 0.5, 0.2, 0.1, 0.6], [0, 1, 0, 0, 0])
+    lines = lines_of(show_program(model, parse_task("comparisons:0-1,1-2,1-3,2-3,1-4")))
+    start = lines.index("pairs that constrain nothing")
+    assert lines[start + 1 :] == [
+        "1 > 0: d(0.5, 0) is infinite, any effort will do",
+        "1 > 2: implied by a pair of arm 1 with a nearer free arm",
+        "1 > 3: implied by a pair of arm 1 with a nearer free arm",
+        "2 > 3: both arms are free of cost",
+    ]
+    assert "subject to t <= w_1 d(0.5, 0.6), arm 4 is free (4 > 1)" in lines
+
+
+def test_show_program_with_nothing_to_pay():
+    text = show_program(BanditModel(Gaussian(), [1, 2], [0, 0]), Ranking())
+    assert "so T* = 0" in text
+    assert "maximise" not in text
+
+
+def test_show_program_with_a_variance_per_arm():
+    lines = lines_of(show_program(BanditModel(Gaussian([1, 4]), [1, 2], [1, 3]), Ranking()))
+    assert "d_a is d with the dispersion v_a of arm a, v = 1, 4" in lines
+    mean = "m = (2 w_1/v_1 + w_0/v_0) / (w_1/v_1 + w_0/v_0)"
+    assert f"subject to t <= w_1 d_1(2, m) + w_0 d_0(1, m), {mean} (1 > 0)" in lines
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_show_program_states_every_family_s_divergence(family):
+    model = BanditModel(FAMILIES[family].parse("2" if family == "gamma" else None), [0.2, 0.5, 0.7], [1, 1, 1])
+    text = show_program(model, TopArms(1))
+    assert "d(x, y) = " in text
+    assert ("shape = 2" in text) == (family == "gamma")
+
+
+def test_show_program_with_a_user_s_own_family():
+    class Mine(Exponential):
+        name = "mine"
+
+    text = show_program(BanditModel(Mine(), [1, 2], [1, 1]), Ranking())
+    assert "Kullback-Leibler divergence of the mine family" in text
+
+
+def test_show_program_refuses_a_tie():
+    with pytest.raises(TieError, match="arms 0 and 1"):
+        show_program(BanditModel(Gaussian(), [1, 1], [1, 1]), Ranking())
+
+
+# the program around the commands
+
+
+def test_a_solver_that_fails_is_one_line_and_status_1(monkeypatch, capsys):
+    monkeypatch.setattr(Clarabel, "solve", fail)
+    assert main([*FLAGS, "--solver", "clarabel"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("caet-opt: error: solver 'clarabel' failed: out of luck; try another solver")
+    assert err.count("\n") == 1
+
+
+def test_a_tolerance_out_of_reach_is_status_1(capsys):
+    assert main([*FLAGS, "--tolerance", "1e-17"]) == 1
+    assert "above the tolerance 1.0e-17" in capsys.readouterr().err
+
+
+def test_an_interrupt_is_status_130(monkeypatch, capsys):
+    def interrupt(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solve, "run", interrupt)
+    assert main(FLAGS) == 130
+    assert capsys.readouterr().err == "caet-opt: interrupted\n"
+
+
+def test_version_and_help(capsys):
+    assert solved(capsys, "--version") == f"caet-opt {caet_opt.__version__}\n"
+    assert "solve " in solved(capsys, "--help")
+    text = solved(capsys, "solve", "--help")
+    assert "examples:" in text
+    assert "exit status: 0 done; 1 no certified answer" in text
+
+
+def test_the_examples_of_the_help_work(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    examples = [line.split()[1:] for line in solve.EXAMPLES.splitlines() if line.startswith("  caet-opt ")]
+    assert len(examples) >= 5
+    for argv in examples:
+        solver = argv[argv.index("--solver") + 1] if "--solver" in argv else ""
+        if "ipopt" in solver and "ipopt" not in installed_backends():
+            continue
+        solved(capsys, *argv)
+
+
+def run_python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "from caet_opt.cli import main; main(['--help'])",
+        "from caet_opt.cli import main; main(['solve', '--help'])",
+    ],
+)
+def test_help_imports_no_numerical_package(action):
+    heavy = ["numpy", "scipy", "pandas", "cvxpy", "pyomo", "cyipopt", "sympy"]
+    done = run_python(f"{action}; import sys; print('loaded:', [m for m in {heavy} if m in sys.modules])")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_the_package_imports_no_numerical_package():
+    done = run_python("import caet_opt, sys; print([m for m in ('numpy', 'cvxpy') if m in sys.modules])")
+    assert done.stdout == "[]\n"
+
+
+def test_a_closed_pipe_is_quiet():
+    code = (
+        "import os, sys; from caet_opt.cli import main\n"
+        "read, write = os.pipe(); os.close(read); os.dup2(write, 1)\n"
+        f"sys.exit(main({FREE}))"
+    )
+    done = run_python(code)
+    assert done.stderr == ""
+    assert done.returncode == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_one_line():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "caet_opt", *FREE],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "caet-opt: error: cannot write the output (No space left on device)\n"

@@ -1,0 +1,292 @@
+"""Curves: values, switches of binding pairs, ties, closed forms, files, and what is refused."""
+
+import csv
+import json
+import shlex
+from math import sqrt
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from caet_opt import (
+    BanditModel,
+    Bernoulli,
+    Gaussian,
+    InputError,
+    SolverError,
+    characteristic_time,
+    curves,
+    read_model,
+    trace_curve,
+)
+from caet_opt.cli import curve as command
+from caet_opt.cli import main
+from caet_opt.presenting.curves import largest_deviation
+from caet_opt.presenting.figures import curve as figure
+from caet_opt.presenting.figures import style
+from caet_opt.presenting.sweeps import parse_sweep
+
+ROOT = Path(__file__).resolve().parents[2]
+PAPER = str(ROOT / "models" / "paper-instance-1.toml")
+GOLDEN = (3 + sqrt(5)) / 2
+PATH = ["curve", PAPER, "--sweep", "mean:2", "--from", "0", "--to", "2.5", "--points", "11"]
+RANKING = BanditModel(Gaussian(), [3, 4, 2], "gaps")
+
+
+def traced(capsys, *argv, status=0):
+    """Standard output of a command that says nothing on stderr."""
+    assert main([*map(str, argv)]) == status
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+# values and switches
+
+
+def test_the_switch_is_where_the_branches_of_the_closed_form_meet():
+    """With gaps as costs both pairs bind from Delta_3 = 2.618 Delta_2 on; here Delta_2 = 1 and Delta_3 = 4 - mean."""
+    curve = trace_curve(RANKING, "ranking", "mean:2", 0, 2.5, 11)
+    (switch,) = curve.switches
+    assert switch.value == pytest.approx(4 - GOLDEN, abs=1e-6)
+    assert (switch.pair, switch.starts) == ((1, 0), False)
+    assert largest_deviation(curve) < 1e-9
+    for point in curve.points:
+        second, third = 1.0, 4 - point.value
+        if third <= GOLDEN * second:
+            expected = 2 / (sqrt(third) - sqrt(second)) ** 2
+        else:
+            expected = 2 * (third - second) / (second * (third - 2 * second))
+        assert point.result.value == pytest.approx(expected, rel=1e-9)
+        assert point.closed_form == "three-arm-ranking-gaps"
+
+
+@given(st.floats(0.5, 2), st.floats(0.5, 4), st.floats(0.2, 5))
+def test_the_switch_of_any_costs_is_where_h_meets_its_bound(near, far_cost, near_cost):
+    """Costs (0, c_2, c_3): only the pair of costly arms binds up to h^2 = g^2 (1 + sqrt(c_3 / c_2))."""
+    model = BanditModel(Gaussian(), [0.0, -near, -near - 1], [0, near_cost, far_cost])
+    bound = near * sqrt(1 + sqrt(far_cost / near_cost))
+    curve = trace_curve(model, "ranking", "mean:2", -near - 2 * bound, -near - 0.3 * bound, 6)
+    (switch,) = curve.switches
+    assert switch.value == pytest.approx(-near - bound, rel=1e-5)
+
+
+def test_points_agree_with_single_solves_and_the_switch_joins_them():
+    curve = trace_curve(RANKING, "ranking", "mean:2", 0, 2.5, 6)
+    assert [point.kind for point in curve.points].count("switch") == 1
+    values = [point.value for point in curve.points]
+    assert values == sorted(values)
+    for point in curve.points:
+        alone = characteristic_time(BanditModel(Gaussian(), [3, 4, point.value], "gaps"), "ranking")
+        assert point.result.value == pytest.approx(alone.value, rel=1e-11)
+        assert point.result.cost_proportions == pytest.approx(alone.cost_proportions, abs=1e-5)
+
+
+def test_gaps_follow_a_mean_and_freeze_around_a_cost():
+    at = parse_sweep("mean:0", RANKING).at(RANKING, 3.5)
+    assert (at.means, at.costs, at.cost_rule) == ((3.5, 4, 2), (0.5, 0, 2), "gaps")
+    at = parse_sweep("cost:0", RANKING).at(RANKING, 7)
+    assert (at.means, at.costs, at.cost_rule) == ((3, 4, 2), (7, 0, 2), None)
+    given = BanditModel(Gaussian(), [3, 4, 2], [1, 2, 3])
+    assert parse_sweep("mean:0", given).at(given, 3.5).costs == (1, 2, 3)
+
+
+def test_arms_are_found_by_name_before_number():
+    model = BanditModel(Gaussian(), [1, 2], [1, 1], ["1", "a:b"])
+    assert parse_sweep("mean:1", model).arm == 0
+    assert parse_sweep("cost:a:b", model).arm == 1
+    assert parse_sweep("cost:0", model).arm == 0
+
+
+def test_a_cost_may_start_at_zero():
+    curve = trace_curve(BanditModel(Gaussian(), [1.0, 0.0], [1, 1]), "best-arm", "cost:0", 0, 4, 5)
+    expected = [2 * (1 + sqrt(cost)) ** 2 for cost in range(5)]
+    assert [point.result.value for point in curve.points] == pytest.approx(expected)
+    assert curve.switches == ()
+
+
+# ties and gaps
+
+
+def test_a_tie_on_the_grid_is_a_gap():
+    curve = trace_curve(RANKING, "ranking", "mean:0", 3, 5, 5)
+    assert curve.ties == (4,)
+    assert [point.value for point in curve.points if point.error is not None] == [4]
+    assert [[point.value for point in stretch if point.kind == "grid"] for stretch in curve.stretches()] == [
+        [3, 3.5],
+        [4.5, 5],
+    ]
+
+
+def test_a_grid_of_decimals_meets_a_tie_at_a_decimal():
+    model = read_model(ROOT / "models" / "top-arms.toml").model
+    curve = trace_curve(model, "top-arms:2", "mean:2", -1, 2)
+    assert curve.ties == (0.8,)
+    assert [point.value for point in curve.points if point.error is not None] == [0.8]
+    assert max(point.result.value for point in curve.points if point.result is not None) < 1e5
+
+
+def test_a_tie_between_points_breaks_the_line():
+    curve = trace_curve(RANKING, "ranking", "mean:0", 3.1, 5, 4)
+    assert curve.ties == pytest.approx((4,), rel=1e-9)
+    assert all(point.error is None for point in curve.points)
+    assert [stretch[0].value for stretch in curve.stretches()] == pytest.approx([3.1, 4 + 1.1 / 3])
+
+
+def test_models_outside_the_family_are_a_gap(capsys):
+    model = BanditModel(Bernoulli(), [0.5, 0.2], [1, 1])
+    curve = trace_curve(model, "best-arm", "mean:0", 0.6, 1.4, 5)
+    assert [point.error is None for point in curve.points] == [True, True, True, False, False]
+    out = traced(
+        capsys,
+        *(["curve", "--family", "bernoulli", "--means", "0.5,0.2", "--costs", "1,1", "--task", "best-arm"]),
+        *(["--sweep", "mean:0", "--from", "0.6", "--to", "1.4", "--points", "5", "--json"]),
+    )
+    assert "1.2" in json.loads(out)["points"][3]["error"]
+
+
+def test_a_path_without_any_answer_is_an_error():
+    with pytest.raises(InputError, match=r"no model of the sweep has a T\*; at 2: "):
+        trace_curve(BanditModel(Bernoulli(), [0.5, 0.2], [1, 1]), "best-arm", "mean:0", 2, 3, 3)
+
+
+def test_a_solver_that_fails_is_a_gap_and_status_1(capsys, monkeypatch, tmp_path):
+    solve = curves.characteristic_time
+
+    def unlucky(model, task, **how):
+        if model.means[2] == 1.0:
+            raise SolverError("out of luck")
+        return solve(model, task, **how)
+
+    monkeypatch.setattr(curves, "characteristic_time", unlucky)
+    out = traced(capsys, *PATH, "--no-figure", "--output", tmp_path / "c", status=1)
+    assert "no T* at 1: out of luck" in out
+
+
+# files
+
+
+def test_the_command_writes_figure_and_csv(capsys, tmp_path):
+    out = traced(capsys, *PATH, "--output", tmp_path / "new" / "path")
+    files = {suffix: tmp_path / "new" / f"path.{suffix}" for suffix in ("csv", "png", "pdf")}
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+    assert files["pdf"].read_bytes().startswith(b"%PDF")
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["path.csv", "path.pdf", "path.png"]
+    with files["csv"].open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 12
+    assert list(rows[0])[:4] == ["mean", "characteristic_time", "lower", "upper"]
+    assert float(rows[0]["characteristic_time"]) == pytest.approx(3)
+    assert float(rows[0]["u[0]"]) == pytest.approx(8 / 9)
+    assert float(rows[0]["omega[2]"]) == pytest.approx(1 / 3)
+    (added,) = [row for row in rows if row["kind"] == "switch"]
+    assert float(added["mean"]) == pytest.approx(4 - GOLDEN, abs=1e-6)
+    assert (rows[0]["binding_pairs"], rows[-1]["binding_pairs"]) == ("1 > 0, 0 > 2", "0 > 2")
+    assert "at mean 1.38197 the pair 1 > 0 ceases to bind" in out
+    assert "closed form three-arm-ranking-gaps at every point" in out
+
+
+def test_the_figure_shows_curve_closed_form_and_switch():
+    curve = trace_curve(RANKING, "ranking", "mean:0", 1, 5, 41)
+    canvas = figure.draw(curve, "a title")
+    times, costs, pulls = canvas.axes
+    labels = {line.get_label() for line in times.get_lines()}
+    assert {"T*, solved", "T*, closed form three-arm-ranking-gaps"} <= labels
+    assert {"binding pairs change", "tie, T* infinite"} <= labels
+    assert {"arm 0", "arm 1", "arm 2"} <= {line.get_label() for line in costs.get_lines()}
+    assert [text.get_text() for text in times.texts] == ["binding: 2 > 0", "0 > 2", "1 > 0, 0 > 2", "0 > 1, 1 > 2"]
+    assert times.get_yscale() == "log"
+    assert pulls.get_xlabel() == "mean of arm 0"
+
+
+def test_regions_are_labelled_only_where_there_is_room():
+    entry = read_model(ROOT / "models" / "top-arms.toml")
+    canvas = figure.draw(trace_curve(entry.model, entry.task, "mean:2", -1, 2, 31), "a title")
+    assert len(canvas.axes[0].texts) == 0
+
+
+def test_json_has_points_switches_and_ties(capsys):
+    record = json.loads(traced(capsys, *PATH, "--json"))
+    assert list(record) == ["task", "family", "sweep", "arms", "points", "switches", "ties"]
+    assert len(record["points"]) == 12
+    assert record["switches"][0]["pair"] == [1, 0]
+    assert record["sweep"] == "mean:2"
+
+
+def test_a_logarithmic_sweep_of_a_named_arm(capsys, tmp_path):
+    model = ROOT / "models" / "wireless-channels.toml"
+    argv = ["--sweep", "cost:2.4 GHz", "--from", "1", "--to", "100", "--points", "3", "--log"]
+    out = traced(capsys, "curve", model, *argv, "--no-figure", "--output", tmp_path / "c")
+    assert [line.split()[0] for line in out.splitlines()[4:7]] == ["1", "10", "100"]
+    assert "no closed form applies" in out
+    assert not (tmp_path / "c.png").exists()
+
+
+def test_the_frame_has_a_row_per_point():
+    frame = trace_curve(RANKING, "ranking", "mean:2", 0, 2.5, 3).to_frame()
+    assert len(frame) == 4
+    assert frame["u[1]"].tolist() == [0] * 4
+
+
+def test_missing_matplotlib_is_named_before_anything_is_solved(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(style, "find_spec", lambda name: None)
+    assert main([*PATH, "--output", str(tmp_path / "new" / "c")]) == 2
+    assert "pip install 'caet-opt[plot]'" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    traced(capsys, *PATH, "--no-figure", "--output", tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"--sweep": "meen:2"}, "unknown sweep 'meen'; did you mean 'mean'?"),
+        ({"--sweep": "mean"}, "sweep 'mean' names no arm; write mean:0"),
+        ({"--sweep": "mean:3"}, "sweep 'mean:3': unknown arm '3'"),
+        ({"--sweep": "cost:x"}, "unknown arm 'x'; known: 0, 1, 2"),
+        ({"--sweep": None}, "missing --sweep"),
+        ({"--from": None}, "missing --from"),
+        ({"--to": None}, "missing --to"),
+        ({"--to": "0"}, "from a number to a larger one, got 0 to 0"),
+        ({"--to": "inf"}, "from a number to a larger one"),
+        ({"--from": "a"}, "--from: must be a number, got 'a'"),
+        ({"--points": "1"}, "at least 2 points"),
+        ({"--points": "0"}, "--points: must be a positive whole number, got '0'"),
+        ({"--log": ""}, "a logarithmic sweep starts above zero, got 0"),
+        ({"--output": "/dev/null/x/y"}, "--output /dev/null/x/y: cannot be written"),
+        ({"--output": str(ROOT)}, "is a folder; name what the files begin with"),
+        ({"--json": "", "--no-figure": ""}, "--json writes no files"),
+        ({"--solver": "nativ"}, "did you mean 'native'?"),
+    ],
+)
+def test_bad_input_is_one_line(capsys, tmp_path, change, message):
+    options = {"--sweep": "mean:2", "--from": "0", "--to": "2.5", "--points": "5"}
+    if "--json" not in change:
+        options["--output"] = str(tmp_path / "c")
+    options |= change
+    words = [word for name, value in options.items() if value is not None for word in (name, value) if word]
+    assert main(["curve", PAPER, *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_examples_of_the_help_work(capsys, monkeypatch, tmp_path):
+    (tmp_path / "models").symlink_to(ROOT / "models")
+    monkeypatch.chdir(tmp_path)
+    lines = command.EXAMPLES.replace("\\\n", " ").splitlines()
+    examples = [shlex.split(line)[1:] for line in lines if line.startswith("  caet-opt ")]
+    assert len(examples) == 3
+    for argv in examples:
+        traced(capsys, *argv)
+    assert len(list((tmp_path / "results").iterdir())) == 3
+
+
+def test_the_example_of_the_readme_crosses_its_branch_point():
+    entry = read_model(PAPER)
+    curve = trace_curve(entry.model, entry.task, "mean:2", 0, 2.5)
+    assert "--sweep mean:2 --from 0 --to 2.5" in command.EXAMPLES
+    assert len({point.result.binding_pairs for point in curve.points}) == 2

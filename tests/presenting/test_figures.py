@@ -1,0 +1,165 @@
+"""``caet-opt reproduce`` in tiny settings: files, columns, tables, and what it refuses."""
+
+import csv
+import subprocess
+import sys
+
+import pytest
+
+from caet_opt import MissingExtraError
+from caet_opt.cli import main, reproduce
+from caet_opt.presenting.figures import FIGURES, figure_1, proportions, regret, style
+from caet_opt.presenting.figures.style import Effort
+
+PNG, PDF = b"\x89PNG", b"%PDF"
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    """Two deltas or horizons per instance."""
+    monkeypatch.setattr(figure_1, "QUICK", (2.0, 5.0))
+    monkeypatch.setattr(proportions, "QUICK", (3.0, 8.0))
+    monkeypatch.setattr(regret, "HORIZONS", (100, 1000))
+    monkeypatch.setattr(regret, "INSTANCES", dict(list(regret.INSTANCES.items())[1:]))
+
+
+def reproduced(capsys, *argv):
+    """Standard output of a command that succeeds and says nothing on stderr."""
+    assert main(["reproduce", *map(str, argv), "--workers", "1"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def read(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(("name", "lines"), [("figure-1", 4), ("proportions", 14), ("regret", 2)])
+def test_a_figure_is_written_as_png_pdf_csv_and_table(capsys, tmp_path, name, lines):
+    out = reproduced(capsys, name, "--runs", 2, "--out", tmp_path / "new")
+    files = {suffix: tmp_path / "new" / f"{name}.{suffix}" for suffix in ("png", "pdf", "csv")}
+    assert files["png"].read_bytes().startswith(PNG)
+    assert files["pdf"].read_bytes().startswith(PDF)
+    rows = read(files["csv"])
+    assert tuple(rows[0]) == FIGURES[name].columns
+    assert all(row["runs"] == "2" for row in rows)
+    title, table, written = out.split("\n\n")
+    assert "seed 1" in title
+    assert len(table.splitlines()) == 1 + lines
+    assert all(str(file) in written for file in files.values())
+
+
+def test_every_name_of_the_command_has_a_figure():
+    assert tuple(FIGURES) == reproduce.NAMES
+
+
+def test_rows_of_figure_1_carry_the_bounds_of_the_theory():
+    rows = list(figure_1.measure(Effort(runs=3)))
+    assert [(row.instance, row.log_inv_delta) for row in rows] == [
+        (name, level) for name in ("(3, 4, 2)", "(1.4, 0.8, 0.3)") for level in (2.0, 5.0)
+    ]
+    for row in rows:
+        assert row.upper_bound == pytest.approx(1.2 * row.characteristic_time * row.log_inv_delta)
+        assert row.lower_bound < row.mean_cost
+        assert row.cost_low < row.mean_cost < row.cost_high
+    assert rows[0].characteristic_time == pytest.approx(11.656854249492381)
+
+
+def test_figure_1_falls_between_the_bounds():
+    for means in figure_1.INSTANCES:
+        row = figure_1.measured(means, 100.0, 16, Effort(seed=1))
+        assert row.characteristic_time < row.per_log("mean_cost") < 1.2 * row.characteristic_time
+        assert row.unfinished == 0
+
+
+def test_shares_add_up_and_approach_their_limits():
+    instance = proportions.INSTANCES[1]
+    rows = proportions.measured(instance, 100.0, 4, Effort())
+    alpha = 1.0 - 100.0**-0.4
+    parts = [row.share * (1.0 if row.kind == "free" else 1.0 - alpha) for row in rows]
+    assert sum(parts) == pytest.approx(1.0)
+    assert [row.limit for row in rows if row.kind == "free"] == [0.5, 0.5]
+    assert sum(row.limit for row in rows if row.kind == "costly") == pytest.approx(1.0)
+    for row in rows:
+        assert row.share == pytest.approx(row.target, abs=0.08)
+
+
+def test_the_seed_decides_and_the_workers_do_not():
+    first, again, spread, other = (
+        list(figure_1.measure(effort))
+        for effort in (Effort(runs=2), Effort(runs=2), Effort(runs=2, workers=2), Effort(runs=2, seed=5))
+    )
+    assert first == again == spread != other
+
+
+def test_full_has_more_points_and_runs():
+    assert Effort(full=True).runs_or(40, 1000) == 1000
+    assert Effort(full=True, runs=3).runs_or(40, 1000) == 3
+    assert len(figure_1.FULL) > 8
+    assert len(proportions.FULL) > 6
+
+
+def test_an_interrupted_run_keeps_its_rows(capsys, tmp_path, monkeypatch):
+    measured, seen = figure_1.measured, []
+
+    def interrupted(*arguments):
+        seen.append(arguments)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        return measured(*arguments)
+
+    monkeypatch.setattr(figure_1, "measured", interrupted)
+    assert main(["reproduce", "figure-1", "--runs", "2", "--out", str(tmp_path), "--workers", "1"]) == 130
+    out, err = capsys.readouterr()
+    assert err == "caet-opt: interrupted\n"
+    assert len(read(tmp_path / "figure-1.csv")) == 2
+    assert out.count("(3, 4, 2)") == 2
+    assert not (tmp_path / "figure-1.png").exists()
+
+
+def test_a_single_run_is_drawn_without_a_band(capsys, tmp_path):
+    assert "nan" in reproduced(capsys, "figure-1", "--runs", 1, "--out", tmp_path)
+    assert (tmp_path / "figure-1.png").stat().st_size > 10_000
+
+
+def test_missing_matplotlib_is_named_before_anything_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(style, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError):
+        style.require_matplotlib()
+    assert main(["reproduce", "figure-1", "--out", str(tmp_path / "new")]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "caet-opt: error: figures need matplotlib; install it with: pip install 'caet-opt[plot]'\n"
+    assert not (tmp_path / "new").exists()
+
+
+def test_importing_the_figures_does_not_import_matplotlib():
+    code = "import sys, caet_opt.presenting.figures; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["figure1"], "did you mean 'figure-1'?"),
+        (["proportion"], "did you mean 'proportions'?"),
+        (["xyz"], "known: figure-1, proportions, regret"),
+        ([], "FIGURE"),
+        (["regret", "--runs", "0"], "--runs: must be a positive whole number, got '0'"),
+        (["regret", "--runs", "-3"], "--runs: must be a positive whole number, got '-3'"),
+        (["regret", "--workers", "two"], "--workers: must be a positive whole number, got 'two'"),
+        (["regret", "--seed", "-1"], "--seed: must be a whole number, zero or more, got '-1'"),
+        (["regret", "--seed", "1.5"], "--seed: must be a whole number, zero or more, got '1.5'"),
+        (["regret", "--out", "/dev/null/x"], "--out /dev/null/x: cannot be written"),
+        (["regret", "--out", "/proc"], "--out /proc: cannot be written"),
+        (["regret", "--ful"], "did you mean '--full'?"),
+    ],
+)
+def test_bad_input_is_one_line(capsys, argv, message):
+    assert main(["reproduce", *argv]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert message in err

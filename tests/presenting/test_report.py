@@ -1,0 +1,234 @@
+"""``caet-opt report``: the page holds the store's numbers, takes no title for a tag, and refuses what is no results."""
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+from math import isnan
+from pathlib import Path
+
+import pytest
+from report_pages import EVIL, make_results
+
+from caet_opt import summarise_results
+from caet_opt.cli import main
+from caet_opt.presenting.report import page
+from caet_opt.presenting.report.markup import tag
+from caet_opt.presenting.report.payload import payload
+from caet_opt.presenting.report.results import labels, numbered, read_results
+from caet_opt.simulating.studies import parquet
+
+pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
+pytest.importorskip("plotly", reason="plotly is not installed (extra: report)")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_results(tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture(scope="module")
+def html(folder):
+    return page.report_page(folder)
+
+
+class Reader(HTMLParser):
+    """The tags of a page, its texts by tag, and the data in it."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.texts = [], {}
+        self.feed(html)
+        self.data = json.loads(next(text for text in self.texts["script"] if text.startswith('{"models"')))
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        if self.tags and data.strip():
+            self.texts.setdefault(self.tags[-1][0], []).append(data)
+
+
+def same(found, expected):
+    """Whether a value of the page is the store's, a missing one being nothing."""
+    missing = expected is None or (isinstance(expected, float) and isnan(expected))
+    return found in (None, "") if missing else found == expected
+
+
+def test_the_charts_have_the_numbers_of_the_store(folder):
+    data = json.loads(payload(read_results(folder)))
+    summary = {row["cell"]: row for row in summarise_results(folder).to_dict("records")}
+    assert {cell["id"] for cell in data["cells"]} == set(summary)
+    for cell in data["cells"]:
+        row = summary[cell["id"]]
+        drawn = {
+            "log_inv_delta": cell["level"],
+            "runs": cell["runs"],
+            "lower_bound": cell["lower"],
+            "upper_bound": cell["upper"],
+            "mean_samples": cell["samples"],
+            "proportions": cell["proportions"],
+            **dict(zip(("mean_cost", "cost_low", "cost_high"), cell["cost"], strict=True)),
+            **dict(zip(("ratio", "ratio_low", "ratio_high"), cell["ratio"], strict=True)),
+            **dict(zip(("error_rate", "error_low", "error_high"), cell["error"], strict=True)),
+        }
+        assert all(same(value, row[name]) for name, value in drawn.items())
+        rounds = cell["rounds"] or [None] * 5
+        assert all(same(rounds[at], row[f"rounds_{q}"]) for at, q in enumerate((5, 25, 50, 75, 95)))
+
+
+def test_the_files_have_every_column_in_full(folder):
+    data = json.loads(payload(read_results(folder)))
+    text = data["files"]["cells"] + "".join(cell["csv"] for cell in data["cells"])
+    rows = list(csv.DictReader(io.StringIO(text)))
+    summary = summarise_results(folder)
+    assert list(rows[0]) == list(summary.columns)
+    for row, expected in zip(rows, summary.set_index("cell").loc[[row["cell"] for row in rows]].iloc, strict=True):
+        for name, value in expected.items():
+            if isinstance(value, list):
+                assert json.loads(row[name]) == value
+            elif isinstance(value, float):
+                assert row[name] == "" if isnan(value) else float(row[name]) == value
+            else:
+                assert row[name] == ("" if value is None else str(value))
+
+
+def test_series_differ_in_delta_only(folder):
+    results = read_results(folder)
+    assert results.parameters == {"threshold": ["customary", "deviational"]}
+    assert [(series.model, series.note) for series in results.series] == [
+        (model, note) for model in (0, 1) for note in ("customary", "deviational")
+    ]
+    levels = [row["log_inv_delta"] for row in results.rows]
+    assert levels == [1.0, 3.0] * 4
+
+
+def test_what_is_missing_or_failed_is_said(html):
+    texts = Reader(html).texts
+    assert "2 models, 8 cells, 91 runs of 96 runs asked for (94.8 %)" in texts["p"]
+    assert "The sweep is not finished: 5 runs asked for, not stored yet." in texts["p"]
+    assert "1 block of runs given up after repeated errors: 5 runs in all." in texts["p"]
+    assert f"ValueError: {EVIL}" in texts["td"]
+    assert any("had not stopped in the rounds allowed" in text for text in texts["p"])
+
+
+def test_a_whole_sweep_has_no_failures(tmp_path):
+    texts = Reader(page.report_page(make_results(tmp_path, damage=False, max_rounds=10_000_000))).texts
+    assert "96 runs, all that were asked for" in texts["span"]
+    assert "None: every run that was asked for is here, and every run stopped." in texts["p"]
+
+
+def test_text_of_the_study_stays_text(html):
+    read = Reader(html)
+    assert [attrs.get("type") for name, attrs in read.tags if name == "script"] == ["application/json", None, None]
+    assert not [name for name, _ in read.tags if name in ("img", "b", "iframe")]
+    assert read.texts["h1"] == [EVIL]
+    assert read.data["models"][0]["label"] == EVIL
+    assert read.data["models"][0]["arms"] == [EVIL, "plain"]
+
+
+def test_a_title_of_ones_own(folder):
+    assert Reader(page.report_page(folder, "Mine & yours")).texts["title"] == ["Mine & yours"]
+
+
+def test_nothing_is_asked_of_a_network(html):
+    tags = Reader(html).tags
+    assert not [attrs for _, attrs in tags if "src" in attrs or re.match("https?:|//", attrs.get("href") or "")]
+    policy = next(attrs["content"] for _, attrs in tags if attrs.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none';")
+
+
+def test_cards_show_certified_digits(html):
+    texts = Reader(html).texts["p"]
+    assert "T* = 2.000000000" in texts
+    assert sum(text.startswith("certified in [") for text in texts) == 2
+
+
+def test_models_are_told_apart():
+    records = [{"title": title, "model": model} for title, model in (("T", "a"), ("T", "b"), (None, "c"), (None, "c"))]
+    assert labels(records) == ["T (a)", "T (b)", "c #1", "c #2"]
+    assert numbered(["a", "b"]) == ["a", "b"]
+
+
+def test_tags_escape_contents_and_attributes():
+    assert tag("p", "<&", tag("b", '"'), class_='"x"', data_cell=1, open=None) == (
+        '<p class="&quot;x&quot;" data-cell="1">&lt;&amp;<b>&quot;</b></p>'
+    )
+
+
+def test_the_command_says_what_it_wrote(folder, tmp_path, capsys):
+    place = tmp_path / "report.html"
+    assert main(["report", str(folder), "-o", str(place), "--title", "Mine"]) == 0
+    assert re.fullmatch(rf"{place}: \d\.\d MB; open it in a browser\n", capsys.readouterr().out)
+    assert Reader(place.read_text(encoding="utf-8")).texts["h1"] == ["Mine"]
+
+
+def refused(capsys, *argv):
+    """The one line on stderr of a command that ends with status 2."""
+    assert main(["report", *map(str, argv)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("caet-opt: error: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def no_manifest(folder):
+    (folder / "manifest.json").unlink()
+
+
+def torn_manifest(folder):
+    (folder / "manifest.json").write_text('{"format": 2, "cells": [')
+
+
+def other_format(folder):
+    (folder / "manifest.json").write_text('{"format": 0}')
+
+
+def torn_block(folder):
+    block = next((folder / "blocks").iterdir())
+    block.write_bytes(block.read_bytes()[:-20])
+
+
+def no_blocks(folder):
+    for block in (folder / "blocks").iterdir():
+        block.unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (no_manifest, "no results here"),
+        (torn_manifest, "damaged"),
+        (other_format, "not a manifest of format 2"),
+        (torn_block, "computes it again"),
+        (no_blocks, "no run is stored yet"),
+    ],
+)
+def test_a_spoilt_folder_is_refused_and_the_old_page_stays(tmp_path, capsys, spoil, words):
+    folder = make_results(tmp_path, damage=False, runs=5, threshold="customary")
+    capsys.readouterr()
+    spoil(folder)
+    place = tmp_path / "report.html"
+    place.write_text("old")
+    assert words in refused(capsys, folder, "-o", place)
+    assert place.read_text() == "old"
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_place_that_cannot_be_written_is_noticed_first(tmp_path, capsys):
+    assert "name a file" in refused(capsys, tmp_path / "nowhere", "-o", tmp_path)
+    assert "cannot be written" in refused(capsys, tmp_path, "-o", tmp_path / "no" / "report.html")
+
+
+def test_other_bad_usage(folder, capsys):
+    assert "--title is empty" in refused(capsys, folder, "--title", " ")
+    assert "FOLDER" in refused(capsys)
+
+
+@pytest.mark.parametrize(("module", "extra"), [(page, "report"), (parquet, "studies")])
+def test_a_missing_extra_is_named(folder, tmp_path, capsys, monkeypatch, module, extra):
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert f"pip install 'caet-opt[{extra}]'" in refused(capsys, folder, "-o", tmp_path / "report.html")
+    assert list(Path(tmp_path).iterdir()) == []

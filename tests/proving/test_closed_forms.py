@@ -1,0 +1,282 @@
+"""Closed forms: against the certified solver, at their branch points, under scaling and relabelling."""
+
+import subprocess
+import sys
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import caet_opt
+from caet_opt import BanditModel, Bernoulli, Comparisons, Gaussian, InputError, Poisson, certify, characteristic_time
+from caet_opt.proving.closed_forms import CLOSED_FORMS, applicable, closed_form
+from caet_opt.proving.closed_forms import enclosed_pair as pair
+from caet_opt.proving.closed_forms import three_arms as three
+from caet_opt.proving.closed_forms.compared import compare
+
+forms = pytest.mark.parametrize("form", CLOSED_FORMS.values(), ids=CLOSED_FORMS)
+seeds = st.integers(0, 2**32 - 1)
+ANY_FAMILY = ("two-arms-one-free", "best-arm-costly-best", "best-arm-free-best", "alternating-ranking", "decoupled")
+
+
+def drawn(form, seed):
+    return form.draw(np.random.default_rng(seed))
+
+
+def names(model, task):
+    return [form.name for form in applicable(model, task)]
+
+
+def values(form, seed):
+    """The values of the form's symbols for a drawn instance."""
+    model, task = drawn(form, seed)
+    return form.match(compare(model, task, exact=False)).values
+
+
+# against the solver
+
+
+@forms
+@settings(max_examples=60)
+@given(seed=seeds)
+def test_certified_interval_contains_the_formula(form, seed):
+    model, task = drawn(form, seed)
+    assert form in applicable(model, task)
+    result = characteristic_time(model, task)
+    value = Fraction(form.decimal_time(model, task, 30, exact=False))
+    assert Fraction(result.lower) <= value <= Fraction(result.upper)
+    assert form.characteristic_time(model, task) == pytest.approx(float(value), rel=2.3e-16, abs=0)
+
+
+@forms
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_effort_is_optimal(form, seed):
+    model, task = drawn(form, seed)
+    time, effort = form.characteristic_time(model, task), form.effort(model, task)
+    assert effort @ np.array(model.costs) == pytest.approx(time, rel=1e-14, abs=0)
+    result = characteristic_time(model, task)
+    cost = certify(model, result.pairs, effort, result.multipliers).value
+    assert cost == pytest.approx(time, rel=1e-13, abs=0)
+    shares = form.sampling_proportions(model, task)
+    assert shares.sum() == pytest.approx(1.0 if time > 0 else 0.0)
+    assert shares == pytest.approx(result.sampling_proportions, abs=1e-3)
+
+
+# laws
+
+
+@forms
+@settings(max_examples=20)
+@given(seed=seeds, power=st.integers(-20, 20))
+def test_time_is_proportional_to_costs(form, seed, power):
+    model, task = drawn(form, seed)
+    model = BanditModel(model.family, model.means, model.costs)
+    scaled = BanditModel(model.family, model.means, [2.0**power * cost for cost in model.costs])
+    if not (form.applies(model, task) and form.applies(scaled, task)):
+        assert form.name == "three-arm-ranking-gaps"  # scaled gaps are no gaps
+        return
+    assert form.characteristic_time(scaled, task) == 2.0**power * form.characteristic_time(model, task)
+    assert form.sampling_proportions(scaled, task) == pytest.approx(form.sampling_proportions(model, task), rel=1e-15)
+
+
+@forms
+@settings(max_examples=20)
+@given(seed=seeds, order=st.randoms())
+def test_arms_may_be_relabelled(form, seed, order):
+    model, task = drawn(form, seed)
+    arms = len(model.means)
+    label = list(range(arms))
+    order.shuffle(label)
+    place = [label.index(arm) for arm in range(arms)]
+    family = model.family
+    if isinstance(family, Gaussian):
+        family = Gaussian([float(model.dispersions[place[arm]]) for arm in range(arms)])
+    moved = BanditModel(family, [model.means[a] for a in place], model.cost_rule or [model.costs[a] for a in place])
+    same = Comparisons([(label[a], label[b]) for a, b in task.pairs(model.means)])
+    assert form.characteristic_time(moved, same) == form.characteristic_time(model, task)
+    original, other = form.sampling_proportions(model, task), form.sampling_proportions(moved, same)
+    assert [other[label[arm]] for arm in range(arms)] == pytest.approx(original.tolist(), rel=1e-15)
+
+
+@given(seed=seeds)
+@settings(max_examples=20)
+def test_groups_add_up(seed):
+    form = CLOSED_FORMS["decoupled"]
+    model, task = drawn(form, seed)
+    parts = compare(model, task, exact=False).components()
+    assert len(parts) >= 2
+    times = []
+    for part in parts:
+        pairs = [*part.edges, *((arm, free) for arm, frees in part.anchors.items() for free in frees)]
+        times.append(characteristic_time(model, Comparisons(pairs)).value)
+    assert form.characteristic_time(model, task) == pytest.approx(sum(times), rel=1e-12)
+
+
+# branches
+
+
+def test_three_arm_branches_meet_smoothly():
+    (first, condition), (second, _) = three.ThreeArmRanking.formula.args
+    boundary = three.g * sympy.sqrt(1 + sympy.sqrt(three.c_3 * three.V_3 / (three.c_2 * three.V_2)))
+    numbers = {three.c_2: 3, three.c_3: 5, three.V_2: 2, three.V_3: 7, three.g: 11}
+    at = {three.h: boundary.subs(numbers), **numbers}
+    assert sympy.simplify((condition.lhs - condition.rhs).subs(at)) == 0
+    assert abs(sympy.N((first - second).subs(at), 60)) < 1e-55
+    for symbol in (three.g, three.h, three.c_2, three.c_3):
+        assert abs(sympy.N(sympy.diff(first - second, symbol).subs(at), 60)) < 1e-55
+
+
+def test_gap_costs_are_a_special_case():
+    place = {three.c_2: three.D_2, three.c_3: three.D_3, three.V_2: three.V, three.V_3: three.V, three.g: three.D_2}
+    place[three.h] = three.D_3 - three.D_2
+    for general, special in zip(three.ThreeArmRanking.formula.args, three.ThreeArmGaps.formula.args, strict=True):
+        numbers = {three.D_2: sympy.Rational(2, 7), three.D_3: sympy.Rational(9, 8), three.V: 3}
+        assert abs(sympy.N((general[0].subs(place) - special[0]).subs(numbers), 50)) < 1e-45
+    boundary = {three.D_3: three.GOLDEN * three.D_2}
+    difference = (place[three.h] ** 2 * sympy.sqrt(three.D_2)) - three.D_2**2 * (
+        sympy.sqrt(three.D_2) + sympy.sqrt(three.D_3)
+    )
+    assert abs(sympy.N(difference.subs(boundary).subs(three.D_2, 1), 50)) < 1e-45
+
+
+def test_enclosed_pair_tends_to_the_path_of_three():
+    far = {pair.g_2: sympy.Integer(10) ** 40}
+    for near in (sympy.Rational(1, 3), sympy.Integer(3)):
+        numbers = {pair.c_1: 2, pair.c_2: 3, pair.V_1: 1, pair.V_2: 5, pair.g_1: near, pair.h: 2}
+        path = {three.c_2: 2, three.c_3: 3, three.V_2: 1, three.V_3: 5, three.g: near, three.h: 2}
+        difference = pair.EnclosedPair.formula.subs({**numbers, **far}) - three.ThreeArmRanking.formula.subs(path)
+        assert abs(sympy.N(difference, 50)) < 1e-45
+
+
+def decade(ratio):
+    """The power of ten of the distance from one, and the side."""
+    return int(np.floor(np.log10(abs(ratio - 1.0)))), bool(ratio > 1.0)
+
+
+def test_draws_come_close_to_the_boundary_of_gaps_on_both_sides():
+    golden = float(three.GOLDEN)
+    ratios = [float(d_3 / d_2) / golden for d_2, d_3, _ in (values(three.ThreeArmGaps(), seed) for seed in range(1500))]
+    seen = {decade(ratio) for ratio in ratios if ratio != 1.0}
+    assert seen >= {(power, side) for power in range(-10, -1) for side in (True, False)}
+    assert min(ratios) < 0.5 < 1e3 < max(ratios)
+
+
+def test_draws_come_close_to_the_boundary_of_any_costs_and_meet_it():
+    exactly, seen = 0, set()
+    for seed in range(1500):
+        c_2, c_3, v_2, v_3, g, h = values(three.ThreeArmRanking(), seed)
+        root = np.sqrt(float(c_3 * v_3 / (c_2 * v_2)))
+        ratio = float(h / g) / np.sqrt(1.0 + root)
+        square = sympy.sqrt(sympy.Rational(c_3 * v_3 / (c_2 * v_2))) if abs(ratio - 1.0) < 1e-15 else sympy.oo
+        exactly += square.is_rational is True and (h / g) ** 2 == 1 + Fraction(str(square))
+        seen |= {decade(ratio)} if ratio != 1.0 else set()
+    assert exactly > 20
+    assert seen >= {(power, side) for power in range(-12, -1) for side in (True, False)}
+
+
+def test_draws_meet_every_branch_of_the_enclosed_pair():
+    counts, cases = [0] * 4, sympy.lambdify(pair.EnclosedPair.symbols, pair.CASES)
+    for seed in range(300):
+        counts[cases(*map(float, values(pair.EnclosedPair(), seed))).index(True)] += 1
+    assert min(counts) > 20
+
+
+@pytest.mark.parametrize("name", ANY_FAMILY)
+def test_draws_meet_every_family(name):
+    seen = {drawn(CLOSED_FORMS[name], seed)[0].family.name for seed in range(200)}
+    assert seen == set(caet_opt.FAMILIES)
+
+
+# domains
+
+
+@pytest.mark.parametrize("task", ["ranking", "best-arm", "comparisons:1-0", "control:0", "control:1", "groups:0,1"])
+def test_two_arms_are_one_problem_under_every_task(task):
+    model = BanditModel(Gaussian([1, 4]), [0.5, 0.0], [1, 1])
+    assert names(model, task) == ["two-gaussian-arms"]
+    assert closed_form("two-gaussian-arms").characteristic_time(model, task) == 72.0
+
+
+@pytest.mark.parametrize(
+    ("family", "means", "costs", "task", "expected"),
+    [
+        (Gaussian(), [3, 4, 2], "gaps", "ranking", ["three-arm-ranking-gaps", "three-arm-ranking"]),
+        (Gaussian(2), [3, 4, 2], [1, 0, 2], "ranking", ["three-arm-ranking-gaps", "three-arm-ranking"]),
+        (Gaussian([1, 1, 2]), [3, 4, 2], "gaps", "ranking", ["three-arm-ranking"]),
+        (Gaussian(), [3, 4, 2], [1, 1, 0], "ranking", ["three-arm-ranking"]),
+        (Gaussian(), [3, 4, 2], [0, 1, 1], "best-arm", ["three-arm-ranking"]),
+        (Gaussian(), [3, 4, 2], [1, 1, 1], "ranking", []),
+        (Bernoulli(), [0.3, 0.4, 0.2], "gaps", "ranking", []),
+        (Bernoulli(), [0.3, 0.4], [1, 1], "ranking", []),
+        (Gaussian(), [4, 3, 2, 1], [0, 1, 1, 0], "ranking", ["enclosed-pair"]),
+        (Gaussian(), [4, 3, 2, 1], [1, 2, 0, 3], "ranking", ["decoupled"]),
+        (Gaussian(), [4, 3, 2, 1], [1, 2, 0, 3], "comparisons:0-1,2-3", ["decoupled"]),
+        (Poisson(), [4, 3, 2], "gaps", "best-arm", ["best-arm-free-best", "alternating-ranking", "decoupled"]),
+        (Poisson(), [4, 3, 2], [1, 0, 0], "best-arm", ["best-arm-costly-best", "alternating-ranking"]),
+        (Poisson(), [4, 3, 2], [0, 1, 0], "ranking", ["alternating-ranking"]),
+        (Poisson(), [4, 3, 2], [0, 0, 0], "ranking", []),
+        (Gaussian(), [4, 3, 2, 2], [0, 0, 1, 1], "ranking", []),
+    ],
+)
+def test_forms_are_found_from_the_needed_pairs(family, means, costs, task, expected):
+    assert names(BanditModel(family, means, costs), task) == expected
+
+
+def test_a_form_outside_its_domain_is_refused():
+    model = BanditModel(Gaussian(), [3, 4, 2], [1, 1, 1])
+    with pytest.raises(InputError, match="'three-arm-ranking' does not apply"):
+        closed_form("three-arm-ranking").characteristic_time(model, "ranking")
+    with pytest.raises(InputError, match="did you mean 'three-arm-ranking'"):
+        closed_form("three-arm-rankin")
+
+
+@pytest.mark.parametrize(("means", "costs"), [([1.0, 0.3], [0, 1]), ([0.0, 0.3], [0, 1]), ([1.0, 0.0], [0, 1])])
+def test_infinite_divergence_constrains_nothing(means, costs):
+    model = BanditModel(Bernoulli(), means, costs)
+    form = closed_form("two-arms-one-free")
+    assert form.characteristic_time(model, "best-arm") == 0.0 == characteristic_time(model, "best-arm").value
+    assert form.sampling_proportions(model, "best-arm").tolist() == [0.0, 0.0]
+
+
+# digits
+
+
+def test_digits_of_the_papers_example():
+    model = BanditModel(Gaussian(), [3, 4, 2], "gaps")
+    with localcontext(prec=60):
+        expected = 6 + 4 * Decimal(2).sqrt()
+    for form in applicable(model, "ranking"):
+        assert abs(form.decimal_time(model, "ranking", 50) - expected) < Decimal("1e-47")
+        assert form.sampling_proportions(model, "ranking") == pytest.approx([2 - 2**0.5, 0, 2**0.5 - 1], rel=1e-15)
+
+
+def test_digits_are_about_the_numbers_as_given():
+    form = closed_form("two-arms-one-free")
+    model = BanditModel(Gaussian(), [0.3, 0.2999999], [1, 0])
+    assert form.decimal_time(model, "ranking") == Decimal("2e14")
+    assert form.characteristic_time(model, "ranking") != 2e14
+    assert form.characteristic_time(model, "ranking") == pytest.approx(
+        characteristic_time(model, "ranking").value, 1e-15
+    )
+
+
+def test_close_means_lose_no_digit():
+    model = BanditModel(Bernoulli(), [Fraction(1, 2), Fraction(1, 2) + Fraction(1, 2**40)], [1, 0])
+    gap = 2.0**-40
+    expected = 1 / (2 * gap**2 * (1 + 2 * gap**2))
+    assert closed_form("two-arms-one-free").characteristic_time(model, "ranking") == pytest.approx(expected, rel=1e-15)
+
+
+def test_the_package_is_reached_without_importing_it():
+    code = (
+        "import sys, caet_opt; assert 'sympy' not in sys.modules\n"
+        "model = caet_opt.BanditModel(caet_opt.Gaussian(), [3, 4, 2], 'gaps')\n"
+        "print(caet_opt.proving.closed_forms.applicable(model, 'ranking')[0])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "<closed form three-arm-ranking-gaps>"

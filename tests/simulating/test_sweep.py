@@ -1,0 +1,407 @@
+"""``caet-opt sweep``: whatever happens to it, the results are those of an undisturbed run."""
+
+import csv
+import errno
+import json
+import os
+import random
+import signal
+import sys
+import time
+from math import exp
+from shutil import copytree
+
+import pytest
+from pandas.testing import assert_frame_equal
+from study_files import children, contents, forked, is_running, wait_until, write_study
+
+from caet_opt import load_results
+from caet_opt.cli import main
+from caet_opt.simulating.studies import blocks, store
+from caet_opt.simulating.studies.store import Store
+
+pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+
+
+@pytest.fixture
+def study(tmp_path):
+    return write_study(tmp_path)
+
+
+def swept(capsys, study, folder, *options, status=0):
+    """The JSON object that the command prints, and what it says on stderr."""
+    assert main(["sweep", study, "--out", str(folder), "--json", *options]) == status
+    out, err = capsys.readouterr()
+    return json.loads(out) if out else None, err
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The results of the study by one worker that nothing disturbs."""
+    folder = tmp_path_factory.mktemp("made")
+    assert main(["sweep", write_study(folder), "--out", str(folder / "results"), "--workers", "1"]) == 0
+    return folder / "results"
+
+
+@pytest.fixture
+def undisturbed(made, tmp_path):
+    return copytree(made, tmp_path / "undisturbed")
+
+
+def same(folder, undisturbed):
+    """Whether two folders hold the same blocks byte for byte, and so the same frames."""
+    assert contents(folder) == contents(undisturbed)
+    assert_frame_equal(load_results(folder, counts=True), load_results(undisturbed, counts=True))
+    manifests = [Store(one).read_manifest() for one in (folder, undisturbed)]
+    assert manifests[0] == manifests[1]
+    assert manifests[0]["failures"] == []
+    return True
+
+
+def test_any_number_of_workers_gives_the_same_files(tmp_path, study, undisturbed, capsys):
+    found, err = swept(capsys, study, tmp_path / "three", "--workers", "3")
+    assert err == ""
+    assert (found["cells"], found["runs"], found["runs_stored"]) == (4, 96, 96)
+    assert (found["blocks"], found["blocks_stored"], found["failures"]) == (20, 20, [])
+    assert same(tmp_path / "three", undisturbed)
+
+
+def test_runs_are_those_of_simulate(tmp_path, study, undisturbed, capsys):
+    argv = [str(tmp_path / "free-model.toml"), "--log-inv-delta", "3", "--threshold", "customary", "--runs", "24"]
+    assert main(["simulate", *argv, "--csv", str(tmp_path / "runs.csv"), "--workers", "1"]) == 0
+    capsys.readouterr()
+    with (tmp_path / "runs.csv").open() as source:
+        expected = list(csv.DictReader(source))
+    frame = load_results(undisturbed, counts=True)
+    found = frame[(frame["model"] == "free-model") & (frame["log_inv_delta"] == 3)]
+    assert [list(row.values()) for row in expected] == [
+        [str(value) for value in (r.run, r.stopped, r.correct, r.answer, r.rounds, r.cost, *r.counts)]
+        for r in found.itertuples()
+    ]
+
+
+def test_nothing_is_computed_again(study, undisturbed, capsys):
+    before = {path: path.stat().st_mtime_ns for path in (undisturbed / "blocks").iterdir()}
+    found, _ = swept(capsys, study, undisturbed)
+    assert (found["blocks"], found["runs_stored"]) == (0, 96)
+    assert {path: path.stat().st_mtime_ns for path in (undisturbed / "blocks").iterdir()} == before
+    assert main(["sweep", study, "--out", str(undisturbed)]) == 0
+    assert "nothing was missing" in capsys.readouterr().out
+
+
+def test_more_runs_and_other_blocks_compute_only_what_is_new(tmp_path, study, undisturbed, capsys):
+    before = contents(undisturbed)
+    found, _ = swept(capsys, write_study(tmp_path, runs=30, block=7), undisturbed)
+    assert (found["blocks"], found["runs_stored"]) == (8, 120)  # runs 24 to 27, and 28 and 29, of every cell
+    after = contents(undisturbed)
+    assert before.items() <= after.items()
+    frame = load_results(undisturbed)
+    assert frame.groupby("cell", observed=True)["run"].apply(list).tolist() == 4 * [list(range(30))]
+    swept(capsys, write_study(tmp_path, runs=30), tmp_path / "at once")
+    assert_frame_equal(load_results(tmp_path / "at once"), frame)
+
+
+def test_a_changed_study_adds_cells_and_keeps_the_old(tmp_path, undisturbed, capsys):
+    before = load_results(undisturbed)
+    found, _ = swept(capsys, write_study(tmp_path, log_inv_deltas=[3, 5], seed=0), undisturbed)
+    assert (found["cells"], found["blocks"]) == (4, 10)
+    after = load_results(undisturbed)
+    assert sorted(after["log_inv_delta"].unique()) == [1, 3, 5]
+    assert len(after) == 6 * 24
+    kept = after[after["log_inv_delta"] < 5]
+    assert sorted(kept["cost"]) == sorted(before["cost"])
+    found, _ = swept(capsys, write_study(tmp_path, seed=1), undisturbed)
+    assert found["blocks"] == 20
+    assert set(load_results(undisturbed)["seed"]) == {0, 1}
+
+
+@pytest.mark.parametrize("harm", ["truncated", "changed", "empty", "another's"])
+def test_a_damaged_file_is_noticed_and_computed_again(study, undisturbed, capsys, harm):
+    before = contents(undisturbed)
+    first, second = sorted((undisturbed / "blocks").iterdir())[:2]
+    whole = first.read_bytes()
+    changed = bytearray(whole)
+    changed[40] ^= 1
+    first.write_bytes(
+        {"truncated": whole[:-30], "changed": changed, "empty": b"", "another's": second.read_bytes()}[harm]
+    )
+    assert main(["table", str(undisturbed)]) == 2
+    assert first.name in capsys.readouterr().err
+    found, _ = swept(capsys, study, undisturbed)
+    assert (found["damaged"], found["blocks"]) == (1, 1)
+    assert contents(undisturbed) == before
+
+
+def test_a_folder_in_place_of_a_file_is_told(study, undisturbed, capsys):
+    path = next((undisturbed / "blocks").iterdir())
+    path.unlink()
+    path.mkdir()
+    _, err = swept(capsys, study, undisturbed, status=1)
+    assert f"{path}: cannot be removed" in err
+    assert len(err.splitlines()) == 1
+
+
+# what goes wrong
+
+
+@linux
+def test_killed_twenty_times_and_resumed(tmp_path, capsys):
+    """The sweep or one of its workers, at random moments; nothing is lost and nothing is there twice."""
+    study = write_study(tmp_path, runs=100, block=2)
+    generator, folder, whole = random.Random(3), tmp_path / "killed", tmp_path / "whole"
+
+    def stored():
+        return len(list(folder.glob("blocks/*.parquet")))
+
+    for number in range(20):
+        goal = stored() + generator.randrange(6)
+        process = forked(["sweep", study, "--out", str(folder), "--workers", "2"], tmp_path / "log")
+        wait_until(lambda goal=goal: stored() >= goal)
+        time.sleep(generator.uniform(0, 0.03))
+        workers = children(process.pid)
+        if number % 2 and workers:
+            os.kill(generator.choice(workers), signal.SIGKILL)
+            wait_until(lambda goal=goal: stored() > goal)
+        process.kill()
+        process.join()
+        wait_until(lambda workers=workers: not any(map(is_running, workers)))
+    before = stored()
+    assert 20 < before < 200
+    found, err = swept(capsys, study, folder, "--workers", "2")
+    assert found["blocks_stored"] == 200 - before
+    assert err == ""
+    swept(capsys, study, whole, "--workers", "2")
+    assert same(folder, whole)
+
+
+def unlucky(monkeypatch, doom):
+    """Have run 7 of every cell of the easy model meet its doom."""
+    lucky = blocks.run_number
+
+    def run_number(experiment, seed, index):
+        if index == 7 and len(experiment.model.means) == 2:
+            doom()
+        return lucky(experiment, seed, index)
+
+    monkeypatch.setattr(blocks, "run_number", run_number)
+
+
+def raised():
+    raise ArithmeticError("no\nluck")
+
+
+def killed():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@linux
+@pytest.mark.parametrize(
+    ("doom", "error"),
+    [(raised, "ArithmeticError: no luck"), (killed, "its worker process was ended by SIGKILL")],
+)
+def test_a_block_that_fails_three_times_is_reported_and_the_rest_goes_on(
+    tmp_path, study, undisturbed, capsys, monkeypatch, doom, error
+):
+    tries, folder = tmp_path / "tries", tmp_path / "unlucky"
+
+    def counted():
+        with tries.open("a") as sink:
+            sink.write("x")
+        doom()
+
+    with monkeypatch.context() as patch:
+        unlucky(patch, counted)
+        found, err = swept(capsys, study, folder, "--workers", "2", status=1)
+    assert tries.read_text() == "xxxxxx"
+    assert (found["blocks_stored"], found["runs_stored"]) == (18, 86)
+    assert sorted(err.splitlines()) == [
+        f"caet-opt: given up: easy-model, log(1/delta) = {level}, seed 0, runs 5 to 9: {error}" for level in (1, 3)
+    ]
+    left = Store(folder).read_manifest()["failures"]
+    assert left == found["failures"]
+    assert [(failure["first"], failure["runs"], failure["seed"]) for failure in left] == 2 * [(5, 5, 0)]
+    assert swept(capsys, study, folder)[0]["blocks"] == 2
+    assert same(folder, undisturbed)
+
+
+@linux
+def test_a_killed_worker_has_its_block_run_again(tmp_path, study, undisturbed, capsys, monkeypatch):
+    flag, folder = tmp_path / "flag", tmp_path / "again"
+
+    def once():
+        if not flag.exists():
+            flag.touch()
+            killed()
+
+    unlucky(monkeypatch, once)
+    _, err = swept(capsys, study, folder, "--workers", "2")
+    assert err == ""
+    assert same(folder, undisturbed)
+
+
+@pytest.mark.parametrize("writes", [1, 2, 7])
+def test_a_full_disk_stops_it_cleanly(tmp_path, study, undisturbed, capsys, monkeypatch, writes):
+    folder, real, left = tmp_path / "full", os.fsync, [writes]
+
+    def full(descriptor):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store.os, "fsync", full)
+        _, err = swept(capsys, study, folder, status=1)
+    assert err == (
+        f"caet-opt: error: {folder}: cannot be written (No space left on device); "
+        f"{writes - 1} of 20 blocks are stored, and the same command goes on\n"
+    )
+    assert not list(folder.rglob("*.part"))
+    assert len(contents(folder)) == writes - 1
+    swept(capsys, study, folder)
+    assert same(folder, undisturbed)
+
+
+@linux
+def test_ctrl_c_keeps_what_is_finished(tmp_path, study, undisturbed, capsys):
+    folder, log = tmp_path / "interrupted", tmp_path / "log"
+    process = forked(["sweep", write_study(tmp_path, runs=5000), "--out", str(folder), "--workers", "2"], log)
+    wait_until(lambda: len(list(folder.glob("blocks/*.parquet"))) > 3)
+    workers = children(process.pid)
+    os.kill(process.pid, signal.SIGINT)
+    process.join(10)
+    assert process.exitcode == 130
+    stored = len(contents(folder))
+    assert log.read_text() == (
+        f"caet-opt: interrupted; {stored} of 4000 blocks are stored, and the same command goes on\n"
+    )
+    assert not any(map(is_running, workers))
+    assert len(load_results(folder)) == 5 * stored
+
+
+@linux
+def test_a_second_sweep_is_refused(tmp_path, capsys):
+    folder, log = tmp_path / "held", tmp_path / "log"
+    process = forked(["sweep", write_study(tmp_path, runs=5000), "--out", str(folder)], log)
+    wait_until(lambda: list(folder.glob("blocks/*.parquet")))
+    study = write_study(tmp_path)
+    _, err = swept(capsys, study, folder, status=2)
+    process.kill()
+    process.join()
+    assert err.startswith(f"caet-opt: error: {folder}: a sweep is running here already (process {process.pid} on ")
+    assert len(err.splitlines()) == 1
+    swept(capsys, study, folder)  # the lock ended with its process, although that had no time to say so
+
+
+def test_what_a_killed_sweep_left_unfinished_is_removed(study, undisturbed, capsys):
+    (undisturbed / "blocks" / "0123.parquet.part").write_bytes(b"PAR1")
+    (undisturbed / "manifest.json.part").write_text("{")
+    swept(capsys, study, undisturbed)
+    assert not list(undisturbed.rglob("*.part"))
+
+
+# before anything runs
+
+
+def test_a_dry_run_prints_the_cells_and_writes_nothing(tmp_path, study, capsys):
+    assert main(["sweep", study, "--out", str(tmp_path / "none"), "--dry-run", "--workers", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["model", "log(1/delta)", "threshold", "runs", "rounds", "each", "time"]
+    assert [line.split()[:4] for line in lines[1:5]] == [
+        [model, level, "customary", "24"] for model in ("easy-model", "free-model") for level in ("1", "3")
+    ]
+    assert lines[6] == f"4 cells, 96 runs, of which 0 are stored in {tmp_path / 'none'}"
+    assert lines[7].startswith("20 blocks to compute, about ")
+    assert lines[7].endswith(" with 2 workers; nothing was run")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_dry_run_knows_what_is_stored(study, undisturbed, capsys):
+    next((undisturbed / "blocks").iterdir()).write_bytes(b"")
+    before = contents(undisturbed)
+    found, _ = swept(capsys, study, undisturbed, "--dry-run")
+    assert (found["runs"], found["blocks"], len(found["cells"])) == (96, 1, 4)
+    assert found["core_seconds"] > 0
+    assert contents(undisturbed) == before
+
+
+#: What is changed in the study, further words, and a part of the message.
+BAD = [
+    ({"treshold": "mixture"}, "", "study.toml: unknown key 'treshold'; did you mean 'threshold'?"),
+    ({"models": None}, "", "the key 'models' is missing; write models ="),
+    ({"models": []}, "", "models must be a list of files and patterns, not empty"),
+    ({"models": ["none-*.toml"]}, "", "no model matches 'none-*.toml'"),
+    ({"models": ["none.toml"]}, "", "none.toml: no such file"),
+    ({"models": ["easy-model.toml", "twin.toml"]}, "", "models easy-model and twin are the same; name one of them"),
+    ({"models": ["tie.toml"]}, "", "cell tie, log(1/delta) = 1, threshold = customary: arms 0 and 1 have equal means"),
+    ({"models": ["study.toml"]}, "", "study.toml: unknown key 'models'"),
+    ({"theta": []}, "", "theta is an empty list, and so is the grid"),
+    ({"log_inv_deltas": []}, "", "log_inv_deltas is an empty list"),
+    ({"log_inv_deltas": None, "deltas": [0.1, 0]}, "", "deltas must lie strictly between 0 and 1, got 0"),
+    ({"log_inv_deltas": None, "deltas": 1}, "", "deltas must lie strictly between 0 and 1, got 1"),
+    ({"log_inv_deltas": None, "deltas": ["0.1"]}, "", "deltas must be numbers, got '0.1'"),
+    ({"log_inv_deltas": None}, "", "give either deltas = [0.1, 0.01], or log_inv_deltas"),
+    ({"deltas": [0.1]}, "", "give either deltas = [0.1, 0.01], or log_inv_deltas"),
+    ({"log_inv_deltas": [-1]}, "", "log_inv_deltas must be positive, got -1"),
+    ({"log_inv_deltas": [2, 2.0]}, "", "log_inv_deltas lists a value twice"),
+    ({"log_inv_deltas": {"from": 1, "to": 5}}, "", "log_inv_deltas needs 'points'"),
+    ({"log_inv_deltas": {"from": 5, "to": 1, "points": 3}}, "", "cannot go from 5 to 1 in 3 points"),
+    ({"log_inv_deltas": {"from": 1, "to": 5, "point": 3}}, "", "unknown key of log_inv_deltas 'point'"),
+    ({"threshold": ["mixtures"]}, "", "unknown threshold 'mixtures'; did you mean 'mixture'?"),
+    ({"theta": 1.2}, "", "threshold 'customary' takes no theta"),
+    ({"threshold": "deviational", "theta": 3}, "", "theta = 3 is outside (1, e/2]"),
+    ({"threshold": 3}, "", "threshold must be a string, got 3"),
+    ({"r": [0.4, 0.7]}, "", "r = 0.7: r = 0.7 is outside (0, 0.5)"),
+    ({"r": "0.4"}, "", "r must be numbers, got '0.4'"),
+    ({"costs": "gaps"}, "", "gaps as the source of costs need a model whose costs are 'gaps'"),
+    ({"tracking": "e"}, "", "tracking must be 'c' or 'd', got 'e'"),
+    ({"task": "top-arms:5"}, "", "top-arms:5"),
+    ({"runs": 0}, "", "runs must be a positive whole number, got 0"),
+    ({"runs": True}, "", "runs must be a positive whole number, got True"),
+    ({"seed": -1}, "", "seed must be a whole number, zero or more, got -1"),
+    ({"block": 2.5}, "", "block must be a positive whole number, got 2.5"),
+    ({"outside_theory": "yes"}, "", "outside_theory must be true or false, got 'yes'"),
+    ({"log_inv_deltas": {"from": 1, "to": 9, "points": 10**11}}, "", "points of log_inv_deltas must be at most 100000"),
+    ({"log_inv_deltas": {"from": 1, "to": 9, "points": 10**5}}, "", "the grid has 200000 cells, and may have 100000"),
+    ({"runs": 10**12}, "", "make 800000000000 files, and may make 1000000; give a larger block, or fewer runs"),
+    ({"runs": 10**12, "block": 10**9}, "", "block must be at most 1000000, got 1000000000"),
+    ({"runs": 10**18, "block": 10**6}, "", "runs must be at most 1000000000000, got 1000000000000000000"),
+    ({"max_rounds": 10**18}, "", "max_rounds must be at most 1000000000000000, got 1000000000000000000"),
+    ({"log_inv_deltas": [1e-17]}, "", "log(1/delta) must lie in [1e-15, 1e+100]"),
+    ({"log_inv_deltas": {"from": 1e-17, "to": 3, "points": 2}}, "", "log(1/delta) must lie in [1e-15, 1e+100]"),
+    ({"log_inv_deltas": [1e300]}, "", "log(1/delta) must lie in [1e-15, 1e+100]"),
+    ({"log_inv_deltas": [float("inf")]}, "", "log_inv_deltas must be numbers, got inf"),
+    ({"models": ["large.toml"]}, "", "mean 1e+20 of arm 0 is too large to draw poisson rewards"),
+    ({"title": 3}, "", "title must be a string, got 3"),
+    ({}, "--out {folder}/study.toml", "cannot be written"),
+    ({}, "--out /proc/none", "--out /proc/none: cannot be written"),
+    ({}, "--out {folder}/old", "not a manifest of format 2; name another folder"),
+    ({}, "--out {folder}/damaged", "manifest.json: damaged"),
+    ({}, "--workers 0", "--workers"),
+    ({}, "--workers 2 --scheduler tcp://localhost:1", "give --workers, processes of this machine, or --scheduler"),
+]
+
+
+@pytest.mark.parametrize(("changes", "words", "message"), BAD, ids=[row[2] for row in BAD])
+def test_a_bad_study_is_one_line_and_runs_nothing(tmp_path, capsys, changes, words, message):
+    study = write_study(tmp_path, **changes)
+    (tmp_path / "tie.toml").write_text('family = "gaussian"\nmeans = [1, 1]\ncosts = [1, 1]\ntask = "best-arm"\n')
+    (tmp_path / "twin.toml").write_text((tmp_path / "easy-model.toml").read_text().replace("Easy", "Twin"))
+    (tmp_path / "large.toml").write_text('family = "poisson"\nmeans = [1e20, 1]\ncosts = [1, 1]\ntask = "best-arm"\n')
+    for name, manifest in (("old", '{"format": 0}'), ("damaged", '{"format": 2')):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_text(manifest)
+    out = [] if "--out" in words else ["--out", str(tmp_path / "out")]
+    assert main(["sweep", study, *out, *words.format(folder=tmp_path).split()]) == 2
+    printed, err = capsys.readouterr()
+    assert printed == ""
+    assert len(err.splitlines()) == 1
+    assert message in err
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_deltas_are_those_of_simulate(tmp_path, capsys):
+    found, _ = swept(capsys, write_study(tmp_path, log_inv_deltas=None, deltas=[0.1]), tmp_path / "out", "--dry-run")
+    assert [exp(-cell["log_inv_delta"]) for cell in found["cells"]] == pytest.approx([0.1, 0.1], rel=1e-15)

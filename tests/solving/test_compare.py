@@ -1,0 +1,202 @@
+"""``caet-opt compare`` and the measuring behind it."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from caet_opt import Profile, SolverError, installed_backends, read_model
+from caet_opt.cli import main
+from caet_opt.solving.backends.clarabel import Clarabel
+from caet_opt.solving.compare import COLUMNS, Measurement, agree, compare_solvers, median_seconds, with_ratios
+
+ROOT = Path(__file__).resolve().parents[2]
+PAPER, TWO = (str(ROOT / "models" / f"{name}.toml") for name in ("paper-instance-1", "gaussian-two-arms"))
+QUICK = ["--solvers", "native", "clarabel", "--repeat", "1"]
+TIED = 'family = "gaussian"\nmeans = [1, 1]\ncosts = [1, 1]\ntask = "best-arm"\n'
+
+
+def compared(capsys, *argv, status=0):
+    """Standard output of the command, which says nothing on stderr."""
+    assert main(["compare", *map(str, argv)]) == status
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+@pytest.fixture
+def broken_clarabel(monkeypatch):
+    """Clarabel fails whatever it is given."""
+
+    def fail(self, problem, profile, start=None):
+        raise SolverError("out of luck")
+
+    monkeypatch.setattr(Clarabel, "solve", fail)
+
+
+# measuring
+
+
+def test_a_model_is_measured_by_every_solver_in_their_order():
+    solvers = {"mine": Profile("native", tolerance=1e-10), "clarabel": Profile("clarabel")}
+    rows = compare_solvers("paper", read_model(PAPER), solvers, repeat=2)
+    assert [(row.model, row.solver, row.answered_by) for row in rows] == [
+        ("paper", "mine", "native"),
+        ("paper", "clarabel", "clarabel"),
+    ]
+    for row in rows:
+        assert row.characteristic_time == pytest.approx(11.656854249492381, rel=1e-9)
+        assert row.lower <= row.characteristic_time <= row.upper
+        assert row.gap <= 1e-9
+        assert row.seconds > 0
+        assert row.error is None
+    assert min(row.ratio for row in rows) == 1
+
+
+@pytest.mark.usefixtures("broken_clarabel")
+def test_a_fallback_is_named():
+    (row,) = compare_solvers("two", read_model(TWO), {"c": Profile("clarabel", fallback="native")}, repeat=1)
+    assert (row.solver, row.answered_by, row.error) == ("c", "native", None)
+
+
+def test_the_median_is_over_the_timed_calls():
+    calls = []
+    assert median_seconds(lambda: calls.append(1), 7) >= 0
+    assert len(calls) == 7
+
+
+def measurement(**numbers):
+    return Measurement("m", "gaussian", "ranking", 3, "s", **numbers)
+
+
+def test_ratios_leave_failures_alone():
+    rows = with_ratios([measurement(seconds=2.0), measurement(error="no"), measurement(seconds=0.5)])
+    assert [row.ratio for row in rows] == [4.0, None, 1.0]
+    assert with_ratios([measurement(error="no")])[0].ratio is None
+
+
+def test_intervals_without_a_common_point_disagree():
+    low, high = measurement(lower=1.0, upper=2.0), measurement(lower=2.5, upper=3.0)
+    assert not agree([low, high])
+    assert agree([low, measurement(error="no"), measurement(lower=2.0, upper=3.0)])
+    assert agree([measurement(error="no")])
+
+
+# the command
+
+
+def test_the_table_has_a_line_per_model_and_solver(capsys):
+    header, *rows = compared(capsys, PAPER, TWO, *QUICK).splitlines()
+    assert header.split() == ["model", "solver", "T*", "gap", "own", "gap", "iterations", "time", "ratio"]
+    assert [row.split()[:2] for row in rows] == [
+        [model, solver] for model in ("paper-instance-1", "gaussian-two-arms") for solver in ("native", "clarabel")
+    ]
+    assert all(re.search(r" [\d.]+ (us|ms|s) +[\d.]+$", row) for row in rows)
+
+
+def test_every_installed_backend_takes_part_by_default(capsys):
+    _, *rows = compared(capsys, TWO, "--repeat", "1").splitlines()
+    assert [row.split()[1] for row in rows] == list(installed_backends())
+
+
+def test_folders_and_profiles(capsys, tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.toml").write_text(Path(TWO).read_text())
+    profile = ROOT / "solvers" / "native.toml"
+    _, *rows = compared(capsys, tmp_path, tmp_path / "a.toml", "--solvers", profile, "--repeat", "1").splitlines()
+    assert [row.split()[:2] for row in rows] == [["a", "native.toml"], ["b", "native.toml"]]
+
+
+def test_models_of_one_name_are_told_apart(capsys, tmp_path):
+    same = tmp_path / Path(TWO).name
+    same.write_text(Path(TWO).read_text())
+    record = json.loads(compared(capsys, TWO, same, *QUICK, "--json"))
+    assert {row["model"] for row in record["rows"]} == {TWO, str(same)}
+
+
+def test_json_is_one_object(capsys):
+    record = json.loads(compared(capsys, PAPER, *QUICK, "--json"))
+    assert list(record) == ["repeat", "rows", "disagreements"]
+    assert record["repeat"] == 1
+    assert record["disagreements"] == []
+    for row in record["rows"]:
+        assert tuple(row) == COLUMNS
+        assert row["characteristic_time"] == pytest.approx(11.656854249492381, rel=1e-9)
+
+
+def test_csv_holds_the_same_rows(capsys, tmp_path):
+    target = tmp_path / "rows.csv"
+    record = json.loads(compared(capsys, PAPER, TWO, *QUICK, "--json", "--csv", target))
+    with target.open(newline="") as lines:
+        written = list(csv.DictReader(lines))
+    assert written == [
+        {key: "" if value is None else str(value) for key, value in row.items()} for row in record["rows"]
+    ]
+
+
+@pytest.mark.usefixtures("broken_clarabel")
+def test_a_failure_is_a_row_and_nothing_is_lost(capsys, tmp_path):
+    target = tmp_path / "rows.csv"
+    out = compared(capsys, PAPER, TWO, *QUICK, "--csv", target, status=1)
+    assert len(re.findall(r"^\S+ +clarabel +failed$", out, re.MULTILINE)) == 2
+    assert len(re.findall(r"^\S+ +native +\d", out, re.MULTILINE)) == 2
+    assert "paper-instance-1 by clarabel failed: solver 'clarabel' failed: out of luck" in out
+    assert target.read_text().count("out of luck") == 2
+
+
+@pytest.mark.usefixtures("broken_clarabel")
+def test_a_failure_in_json(capsys):
+    record = json.loads(compared(capsys, TWO, *QUICK, "--json", status=1))
+    good, bad = record["rows"]
+    assert good["error"] is None
+    assert "out of luck" in bad["error"]
+    assert bad["characteristic_time"] is bad["seconds"] is bad["ratio"] is None
+
+
+def test_a_tie_is_a_failed_row(capsys, tmp_path):
+    (tmp_path / "tied.toml").write_text(TIED)
+    out = compared(capsys, tmp_path / "tied.toml", TWO, *QUICK, status=1)
+    assert out.count("equal means") == 2
+    assert len(re.findall(r"^gaussian-two-arms +\w+ +72", out, re.MULTILINE)) == 2
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_disagreement_is_told(capsys, monkeypatch, form):
+    monkeypatch.setattr("caet_opt.solving.compare.agree", lambda rows: False)
+    assert "gaussian-two-arms" in compared(capsys, TWO, *QUICK, *form, status=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "the following arguments are required: MODELS"),
+        (["nowhere.toml"], "nowhere.toml: no such file"),
+        ([TWO, "--solvers", "clarabell"], "did you mean 'clarabel'?"),
+        ([TWO, "--solvers", "nowhere.toml"], "nowhere.toml: no such file"),
+        ([TWO, "--solvers", TWO], "unknown key"),
+        ([TWO, "--repeat", "0"], "must be a positive whole number, got '0'"),
+        ([TWO, "--repeat", "-3"], "must be a positive whole number, got '-3'"),
+        ([TWO, "--repeat", "x"], "must be a positive whole number, got 'x'"),
+        ([TWO, "--csv", "/nowhere/rows.csv"], "--csv /nowhere/rows.csv: cannot be written (No such file or directory)"),
+        ([TWO, "--sovlers", "native"], "did you mean '--solvers'?"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(capsys, words, message):
+    assert main(["compare", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_a_folder_without_models_is_bad_input(capsys, tmp_path):
+    assert main(["compare", str(tmp_path)]) == 2
+    assert "no model file" in capsys.readouterr().err
+
+
+def test_a_solver_that_is_not_installed_is_bad_input(capsys, monkeypatch):
+    monkeypatch.setattr(Clarabel, "requires", "no_such_module")
+    assert main(["compare", TWO, "--solvers", "clarabel"]) == 2
+    assert "needs the module 'no_such_module'" in capsys.readouterr().err
