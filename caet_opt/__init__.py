@@ -8,7 +8,7 @@ Public names are imported on first use, so that ``import caet_opt`` stays quick.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.version import __version__
+from caet_opt.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from caet_opt.bandits.families import (
