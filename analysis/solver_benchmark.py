@@ -44,7 +44,8 @@ from contestants import CONTESTANTS, TIME_LIMIT, Entry, Instance, make_instance,
 
 from caet_opt import CaetError, certify, characteristic_time
 from caet_opt.presenting.numbers import duration, relative_deviation
-from caet_opt.solving.characteristic import in_model
+from caet_opt.solving.backends.base import point_in_model
+from caet_opt.solving.problem import Question
 
 #: SLSQP factorises a dense matrix in every iteration; CVXPY's DPP makes a table of pairs by pairs; Ipopt went
 #: on far beyond its time limit on top-arms with 47500 pairs.
@@ -196,9 +197,9 @@ def finish(row: Row, racer: Racer) -> Row:
         point = racer.entry.point(racer.outcome)
     except CaetError as error:
         return replace(row, status="failed", note=str(error))
-    model, task, problem = racer.entry.instance.model, racer.entry.instance.task, racer.entry.instance.problem
-    pairs = task.pairs(model.means)
-    found = certify(model, pairs, *in_model(model, pairs, problem, point))
+    model, task = racer.entry.instance.model, racer.entry.instance.task
+    question = Question(model, task, task.pairs(model.means))
+    found = certify(model, question.pairs, *point_in_model(question, point))
     deviation = relative_deviation(found.value, characteristic_time(model, task).value)
     if found.gap <= CERTIFIED_GAP:
         status = "certified"

@@ -103,6 +103,11 @@ class BanditModel:
         return [Fraction(m) if isinstance(m, float) else exact(m) for m in self.given_means]
 
     @cached_property
+    def costly(self) -> tuple[bool, ...]:
+        """Which arms cost something."""
+        return tuple(cost > 0 for cost in self.costs)
+
+    @cached_property
     def arrays(self) -> Arrays:
         """The numbers that solvers see, made once; they are not to be written to."""
         return Arrays(np.array(self.means), self.mean_rests, np.array(self.costs), self.dispersions)

@@ -5,6 +5,7 @@ arithmetic and its proof are in `caet_opt.solving.native.bounds`.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import isfinite
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
 from caet_opt.solving.native.compiled import given_model, present_kernel
 from caet_opt.solving.native.elimination import columns
+from caet_opt.solving.native.records import Integers
 
 Indices = NDArray[np.intp]
 
@@ -57,8 +59,16 @@ def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: A
     if effort.shape != (arms,) or weights.shape != (len(pairs),):
         raise ValueError(f"{arms} efforts and {len(pairs)} weights are needed, got {effort.shape} and {weights.shape}")
     kernel = present_kernel(type(model.family))
-    found = kernel["certify_pairs"](given_model(model), columns(pairs, 2), effort, weights, np.zeros((2, arms)))
+    found = kernel["certify_pairs"](
+        given_model(model), pair_columns(tuple(pairs)), effort, weights, np.zeros((2, arms))
+    )
     return Certificate(*map(float, found))
+
+
+@lru_cache(maxsize=256)
+def pair_columns(pairs: tuple[Pair, ...]) -> Integers:
+    """Pairs as the kernel reads them."""
+    return columns(pairs, 2)
 
 
 def narrowest_gap(model: BanditModel, pairs: Sequence[Pair]) -> float:

@@ -1,6 +1,6 @@
 """Model and task in, certified characteristic time out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -8,16 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
 from caet_opt.errors import SolverError
-from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Answer, Point
-from caet_opt.solving.backends.native import TARGET
-from caet_opt.solving.certificate import NOTHING_TO_PAY, Certificate, certify, narrowest_gap
+from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Point
+from caet_opt.solving.backends.base import point_in_model, point_in_problem
+from caet_opt.solving.certificate import Certificate, certify, narrowest_gap
 from caet_opt.solving.native.instance import rescale
-from caet_opt.solving.native.quick import solve_quickly
-from caet_opt.solving.problem import Problem, pose
+from caet_opt.solving.polish import polish
+from caet_opt.solving.problem import Question
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import count_solve
 from caet_opt.solving.result import CharacteristicTime
@@ -62,58 +61,68 @@ def characteristic_time(
     if tolerance is not None and tolerance != profile.tolerance:
         profile = replace(profile, tolerance=tolerance)
     task.check(len(model.means))
-    pairs = task.pairs(model.means)
+    question = Question(model, task, task.pairs(model.means))
     try:
-        found = find(model, task, pairs, profile, warm_start)
+        found = find(question, profile, warm_start)
     except SolverError:
         if profile.fallback is None:
             raise
         return characteristic_time(model, task, solver=profile.fallback, tolerance=profile.tolerance)
     count_solve(profile.backend)
-    return assemble(model, task, pairs, found, profile.backend, perf_counter() - started)
+    certificate = found.certificate
+    return CharacteristicTime(
+        model=model,
+        task=task,
+        value=certificate.value,
+        lower=certificate.lower,
+        upper=certificate.upper,
+        gap=certificate.gap,
+        effort=found.point.effort,
+        pairs=question.pairs,
+        multipliers=found.point.weights,
+        solver=profile.backend,
+        iterations=found.iterations,
+        seconds=perf_counter() - started,
+        solver_gap=found.solver_gap,
+    )
 
 
 class Found(NamedTuple):
     """A point in the model's terms, scaled to cost T*, with its certificate, and how it was found."""
 
-    effort: Array
-    weights: Array
+    point: Point
     certificate: Certificate
     solver_gap: float
     iterations: int
-    status: str
 
 
-def find(
-    model: BanditModel, task: Task, pairs: tuple[Pair, ...], profile: Profile, previous: CharacteristicTime | None
-) -> Found:
-    """The backend's answer, certified to the profile's tolerance or a `SolverError`."""
-    found = quickly(model, pairs, profile, previous) if profile.backend == "native" else None
-    if found is None:
-        found = generally(model, task, pairs, profile, previous)
-    gap = found.certificate.gap
-    if not gap <= profile.tolerance:
+def find(question: Question, profile: Profile, previous: CharacteristicTime | None) -> Found:
+    """The backend's answer, polished where that helps, and certified to the profile's tolerance or a `SolverError`."""
+    model, pairs = question.model, question.pairs
+    backend = BACKENDS[profile.backend]
+    backend.require()
+    with np.errstate(all="ignore"):  # a solver may leave double precision on its way; what came of it is certified
+        try:
+            answer = backend().answer(question, profile, start_from(previous, question))
+        except SolverError as error:
+            raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
+        own = certify(model, pairs, *answer.point)
+        point, best = polish_point(question, answer.point, own) if backend.polish else (answer.point, own)
+    if not best.gap <= profile.tolerance:
         raise SolverError(
-            f"solver {profile.backend!r} reached a certified gap of {gap:.1e}, above the tolerance "
-            f"{profile.tolerance:.1e} (status: {found.status}); {advice(profile.backend)}",
-            gap,
+            f"solver {profile.backend!r} reached a certified gap of {best.gap:.1e}, above the tolerance "
+            f"{profile.tolerance:.1e} (status: {answer.status}); {advice(profile.backend)}",
+            best.gap,
         )
-    return found
+    rescale(model.arrays.costs, *point, best.value)
+    return Found(point, best, own.gap, answer.iterations)
 
 
-def quickly(
-    model: BanditModel, pairs: tuple[Pair, ...], profile: Profile, previous: CharacteristicTime | None
-) -> Found | None:
-    """By one call of the compiled native solver, where that is possible."""
-    usable = previous is not None and starts(previous, pairs, model.costs)
-    start = (previous.effort, previous.multipliers) if previous is not None and usable else None
-    answer = solve_quickly(
-        model, pairs, profile.tolerance, min(TARGET, profile.tolerance), profile.max_iterations, start
-    )
-    if answer is None:
+def start_from(previous: CharacteristicTime | None, question: Question) -> Point | None:
+    """The point of an earlier answer, if a solve can start from it."""
+    if previous is None or not starts(previous, question.pairs, question.model.costs):
         return None
-    certificate = Certificate(answer.value, answer.lower, answer.upper)
-    return Found(answer.effort, answer.weights, certificate, certificate.gap, answer.iterations, "native")
+    return Point(previous.effort, previous.multipliers)
 
 
 def starts(previous: CharacteristicTime, pairs: tuple[Pair, ...], costs: Sequence[float]) -> bool:
@@ -125,94 +134,19 @@ def starts(previous: CharacteristicTime, pairs: tuple[Pair, ...], costs: Sequenc
     return all(effort[arm] > 0 or costs[arm] == 0 for pair in pairs for arm in pair)
 
 
-@np.errstate(all="ignore")
-def generally(
-    model: BanditModel,
-    task: Task,
-    pairs: tuple[Pair, ...],
-    profile: Profile,
-    previous: CharacteristicTime | None,
-) -> Found:
-    """By the backend's program, polished.
-
-    Solvers may leave double precision on their way, as compiled code does without a word: what came of it is certified
-    or refused.
-    """
-    backend = BACKENDS[profile.backend]
-    backend.require()
-    problem = pose(model, task)
-    if not problem.pairs:
-        return Found(np.zeros(len(model.means)), np.zeros(len(pairs)), NOTHING_TO_PAY, 0.0, 0, "nothing to pay")
-    try:
-        answer = backend().solve(problem, profile, starting_point(problem, previous))
-    except SolverError as error:
-        raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
-    return refine(model, pairs, problem, answer)
-
-
-def assemble(
-    model: BanditModel, task: Task, pairs: tuple[Pair, ...], found: Found, solver: str, seconds: float
-) -> CharacteristicTime:
-    """The result of what was found."""
-    value, lower, upper = found.certificate
-    return CharacteristicTime(
-        model=model,
-        task=task,
-        value=value,
-        lower=lower,
-        upper=upper,
-        gap=found.certificate.gap,
-        effort=found.effort,
-        pairs=pairs,
-        multipliers=found.weights,
-        solver=solver,
-        iterations=found.iterations,
-        seconds=seconds,
-        solver_gap=found.solver_gap,
-    )
-
-
-def refine(model: BanditModel, pairs: tuple[Pair, ...], problem: Problem, answer: Answer) -> Found:
-    """Certify the answer, polish it, and keep the best point that was seen."""
-    effort, weights = in_model(model, pairs, problem, answer.point)
-    best = certify(model, pairs, effort, weights)
-    solver_gap, enough = best.gap, POLISHED_GAP + 2 * narrowest_gap(model, pairs)
-    for point in polished(problem, answer.point) if best.gap > enough else ():
-        new_effort, new_weights = in_model(model, pairs, problem, point)
-        new = certify(model, pairs, new_effort, new_weights)
-        if new.gap < best.gap:
-            effort, weights, best = new_effort, new_weights, new
+def polish_point(question: Question, point: Point, own: Certificate) -> tuple[Point, Certificate]:
+    """The best point that Newton's method on the binding pairs passes, and its certificate."""
+    best, enough = own, POLISHED_GAP + 2 * narrowest_gap(question.model, question.pairs)
+    if own.gap <= enough:
+        return point, own
+    for refined in polish(question.problem, point_in_problem(question, point)):
+        new = point_in_model(question, refined)
+        found = certify(question.model, question.pairs, *new)
+        if found.gap < best.gap:
+            point, best = new, found
         if best.gap < enough:
             break
-    rescale(np.array(model.costs), effort, weights, best.value)
-    return Found(effort, weights, best, solver_gap, answer.iterations, answer.status)
-
-
-def polished(problem: Problem, point: Point) -> Iterator[Point]:
-    """Newton's method on the binding pairs, whose sparse algebra is imported only when it is needed."""
-    from caet_opt.solving.polish import polish
-
-    return polish(problem, point)
-
-
-def in_model(model: BanditModel, pairs: tuple[Pair, ...], problem: Problem, point: Point) -> tuple[Array, Array]:
-    """A problem's point as effort per arm and weight per pair of the model."""
-    effort = np.zeros(len(model.means))
-    effort[problem.labels] = point.effort * problem.dispersions
-    weight = dict(zip(problem.pairs, point.weights, strict=True))
-    return effort, np.array([weight.get(pair, 0.0) for pair in pairs])
-
-
-def starting_point(problem: Problem, previous: CharacteristicTime | None) -> Point | None:
-    """The earlier result in the problem's labels; None when it was for other pairs or other free arms."""
-    if previous is None or previous.value == 0:
-        return None
-    weight = dict(zip(previous.pairs, previous.multipliers, strict=True))
-    if len(previous.model.means) <= max(problem.labels) or not set(problem.pairs) <= set(weight):
-        return None
-    effort = previous.effort[problem.labels] / problem.dispersions
-    weights = np.array([weight[pair] for pair in problem.pairs])
-    return Point(effort, weights) if np.all(effort > 0) and np.sum(weights) > 0 else None
+    return point, best
 
 
 def advice(solver: str) -> str:

@@ -1,14 +1,16 @@
 """Newton's method on the binding pairs: the last digits of an answer, whoever computed the first ones."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array, diags_array
-from scipy.sparse.linalg import splu
 
 from caet_opt.bandits.families.numerics import Array, Mask
 from caet_opt.solving.backends.base import Point
 from caet_opt.solving.problem import Problem
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 #: Newton steps at most; a binding set that is right needs three or four.
 MAX_STEPS = 30
@@ -73,6 +75,8 @@ def logarithmic(problem: Problem, effort: Array) -> tuple[Array, Array, Array]:
 
 def newton_step(problem: Problem, y: Array, z: Array, binding: Mask) -> tuple[Array, Array]:
     """One step on ``[H, -P'; P, 0] [dy; dz] = [P'z - c w; -F]`` over the binding pairs."""
+    from scipy.sparse import coo_array, csc_array, diags_array
+
     n, edges = problem.shape.arms, len(problem.shape.edges)
     effort = np.exp(y)
     logs, share, h = logarithmic(problem, effort)
@@ -99,9 +103,10 @@ def newton_step(problem: Problem, y: Array, z: Array, binding: Mask) -> tuple[Ar
     return y + dy * min(1.0, 2.0 / max(np.max(np.abs(dy)), 1e-300)), z
 
 
-def solve_saddle(H: csc_array, P: csc_array, top: Array, bottom: Array) -> tuple[Array, Array]:
+def solve_saddle(H: "csc_array", P: "csc_array", top: Array, bottom: Array) -> tuple[Array, Array]:
     """Solve ``[H, -P'; -P, -R] [dy; dz] = [top; -bottom]``, H positive definite, R a vanishing proximal term."""
-    from scipy.sparse import block_array
+    from scipy.sparse import block_array, diags_array
+    from scipy.sparse.linalg import splu
 
     scale = 1.0 / np.sqrt(H.diagonal())
     D = diags_array(scale)

@@ -22,6 +22,23 @@ from caet_opt.solving.native.bounds import separated
 Indices = NDArray[np.intp]
 
 
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What every solver is asked: the model, the task, and the pairs that the task needs at these means.
+
+    Solvers that need it take the reduced problem, which is posed when it is first asked for.
+    """
+
+    model: BanditModel
+    task: Task
+    pairs: tuple[Pair, ...]
+
+    @cached_property
+    def problem(self) -> "Problem":
+        """The reduced problem; `TieError` or `InputError` where there is none."""
+        return pose(self.model, self.task)
+
+
 @dataclass(frozen=True)
 class Shape:
     """What a program is built for: everything but the numbers.

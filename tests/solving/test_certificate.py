@@ -15,6 +15,7 @@ from caet_opt import (
     Certificate,
     Gaussian,
     InputError,
+    Profile,
     SolverError,
     TieError,
     certify,
@@ -24,9 +25,10 @@ from caet_opt import (
 )
 from caet_opt.solving.backends import Answer, Point
 from caet_opt.solving.backends.clarabel import Clarabel
+from caet_opt.solving.backends.native import solve_compiled
 from caet_opt.solving.certificate import pair_terms
 from caet_opt.solving.native.compiled import compiled_kernel
-from caet_opt.solving.native.quick import solve_quickly
+from caet_opt.solving.problem import Question
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(REFERENCES), st.floats(-12, 12))
@@ -75,7 +77,7 @@ def test_a_solver_that_is_wrong_is_refused_with_its_gap(monkeypatch):
         return Answer(Point(np.ones(arms), np.ones(terms)), 1, "optimal")
 
     monkeypatch.setattr(Clarabel, "solve", lie)
-    monkeypatch.setattr("caet_opt.solving.polish.polish", lambda problem, point: iter(()))
+    monkeypatch.setattr("caet_opt.solving.characteristic.polish", lambda problem, point: iter(()))
     problem = REFERENCES[0]
     with pytest.raises(SolverError, match=r"certified gap of .*e[-+]\d\d, above the tolerance 1.0e-09") as refused:
         characteristic_time(problem.model, problem.task, solver="clarabel")
@@ -170,7 +172,9 @@ def test_a_start_for_other_numbers_of_arms_or_pairs_is_no_start():
         assert cold.lower <= warm.upper
         assert len(warm.effort) == 5
     with pytest.raises(ValueError, match="for another problem"):
-        solve_quickly(model, cold.pairs, 1e-9, 1e-9, 50, (small.effort, small.multipliers))
+        solve_compiled(
+            Question(model, cold.task, cold.pairs), Profile("native"), Point(small.effort, small.multipliers)
+        )
 
 
 def test_no_effort_is_no_upper_bound():

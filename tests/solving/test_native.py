@@ -12,11 +12,10 @@ from caet_opt import BanditModel, Gaussian, Profile, SolverError, certify, chara
 from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.backends.ipopt import Ipopt
 from caet_opt.solving.backends.native import Native, instance_data
-from caet_opt.solving.characteristic import in_model
 from caet_opt.solving.native import factor, records
 from caet_opt.solving.native.compiled import KERNEL, compiled_kernel, fingerprint, foreign_kernel, kernel_for
 from caet_opt.solving.native.elimination import plan_elimination
-from caet_opt.solving.problem import pose
+from caet_opt.solving.problem import Question, pose
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,9 +59,9 @@ def test_native_and_ipopt_lie_in_each_others_interval(task):
         assert native.lower <= polished.value <= native.upper * (1 + 1e-13)
         if native.value == 0:
             continue
-        problem = pose(model, posed)
-        own = Ipopt().solve(problem, Profile("ipopt")).point
-        interval = certify(model, native.pairs, *in_model(model, native.pairs, problem, own))
+        question = Question(model, posed, native.pairs)
+        own = Ipopt().answer(question, Profile("ipopt"), None).point
+        interval = certify(model, native.pairs, *own)
         assert interval.lower <= native.value <= interval.upper * (1 + 1e-13)
 
 

@@ -3,14 +3,16 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import MissingExtraError
-from caet_opt.solving.problem import Problem
+from caet_opt.solving.problem import Problem, Question
 from caet_opt.solving.profiles import Profile
 
 
 class Point(NamedTuple):
-    """An effort per arm of the problem and a non-negative weight per pair term, in any scale."""
+    """An effort per arm and a non-negative weight per pair, in any scale: those of the problem, or of the model."""
 
     effort: Array
     weights: Array
@@ -24,6 +26,23 @@ class Answer(NamedTuple):
     status: str
 
 
+def point_in_model(question: Question, point: Point) -> Point:
+    """A problem's point as effort per arm and weight per pair of the model."""
+    problem = question.problem
+    effort = np.zeros(len(question.model.means))
+    effort[problem.labels] = point.effort * problem.dispersions
+    weight = dict(zip(problem.pairs, point.weights, strict=True))
+    return Point(effort, np.array([weight.get(pair, 0.0) for pair in question.pairs]))
+
+
+def point_in_problem(question: Question, point: Point) -> Point:
+    """A model's point as effort per arm and weight per term of the problem."""
+    problem = question.problem
+    weight = dict(zip(question.pairs, point.weights, strict=True))
+    effort = point.effort[problem.labels] / problem.dispersions
+    return Point(effort, np.array([weight[pair] for pair in problem.pairs]))
+
+
 class Backend(ABC):
     """A solver for the characteristic-time problem. It raises `SolverError` when it has no point to offer."""
 
@@ -33,10 +52,23 @@ class Backend(ABC):
     extra: ClassVar[str | None] = None
     #: Whether the solver has options of its own that a profile may set.
     takes_options: ClassVar[bool] = True
+    #: Whether Newton's method on the binding pairs is worth its time after it.
+    polish: ClassVar[bool] = True
 
     @abstractmethod
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
         """Solve the problem, from ``start`` if the solver can use one."""
+
+    def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:
+        """The door that every solver is called by: a point in the model's terms, from one in the model's terms."""
+        if not question.problem.pairs:
+            nothing = Point(np.zeros(len(question.model.means)), np.zeros(len(question.pairs)))
+            return Answer(nothing, 0, "nothing to pay")
+        own = None if start is None else point_in_problem(question, start)
+        if own is not None and not np.sum(own.weights) > 0:
+            own = None
+        found = self.solve(question.problem, profile, own)
+        return found._replace(point=point_in_model(question, found.point))
 
     @classmethod
     def installed(cls) -> bool:

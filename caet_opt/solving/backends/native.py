@@ -4,12 +4,13 @@ import numpy as np
 
 from caet_opt.errors import SolverError
 from caet_opt.solving.backends.base import Answer, Backend, Point
-from caet_opt.solving.native.compiled import FAMILY_CODES, kernel_for
+from caet_opt.solving.native.compiled import FAMILY_CODES, given_model, kernel_for, loaded_kernel
 from caet_opt.solving.native.elimination import integers
+from caet_opt.solving.native.instance import IRREGULAR
 from caet_opt.solving.native.interior import CERTIFIED, LIMIT, STALLED
-from caet_opt.solving.native.quick import build_plan
+from caet_opt.solving.native.layout import build_plan, lay_out
 from caet_opt.solving.native.records import Data
-from caet_opt.solving.problem import Problem
+from caet_opt.solving.problem import Problem, Question
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
 
@@ -26,6 +27,12 @@ class Native(Backend):
     name = "native"
     requires = "numba"
     takes_options = False
+    polish = False
+
+    def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:
+        """By one call of compiled code where there is some; the general way is for the rest."""
+        found = solve_compiled(question, profile, start)
+        return super().answer(question, profile, start) if found is None else found
 
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
         plan = cached_program(self.name, problem.shape, build_plan)
@@ -46,6 +53,34 @@ class Native(Backend):
             raise SolverError("a pair term left double precision")
         weights = np.concatenate([z[:edges], z[edges + problem.anchored]])
         return Answer(Point(np.exp(y), weights), int(steps), STATUS[int(status)])
+
+
+def solve_compiled(question: Question, profile: Profile, start: Point | None) -> Answer | None:
+    """The answer by one call of compiled code; None while nothing is compiled, for a user's own family, and for ties
+    and infinite divergences."""
+    model, pairs = question.model, question.pairs
+    kernel = loaded_kernel()
+    if kernel is None or type(model.family) not in FAMILY_CODES:
+        return None
+    shape = cached_program("native layout", (type(model.family), pairs, model.costly), lay_out)
+    if shape is None:
+        return None
+    effort = np.zeros(len(model.means)) if start is None else start.effort.copy()
+    weights = np.zeros(len(pairs)) if start is None else start.weights.copy()
+    if effort.shape != (len(model.means),) or weights.shape != (len(pairs),):
+        raise ValueError(f"a start of {effort.shape} efforts and {weights.shape} weights is for another problem")
+    target = min(TARGET, profile.tolerance)
+    status, steps, *_ = kernel["solve_instance"](
+        given_model(model),
+        *shape,
+        effort,
+        weights,
+        start is not None,
+        profile.tolerance,
+        target,
+        profile.max_iterations,
+    )
+    return None if status == IRREGULAR else Answer(Point(effort, weights), steps, STATUS[status])
 
 
 def instance_data(problem: Problem) -> Data:

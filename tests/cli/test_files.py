@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from caet_opt import files
+from caet_opt.bandits import files
 from caet_opt.bandits.files import write_whole
 from caet_opt.cli import main
 
@@ -71,7 +71,7 @@ def test_what_goes_wrong_in_writing_leaves_the_old_file(tmp_path, writer, failur
 
 
 def test_the_old_file_is_there_during_the_work(tmp_path, model, monkeypatch):
-    from caet_opt import simulation
+    from caet_opt.simulating import runs as simulation
 
     place = tmp_path / "out"
     place.write_text("old")
