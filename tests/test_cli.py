@@ -413,7 +413,10 @@ def test_an_interrupt_is_status_130(monkeypatch, capsys):
 
 
 def test_version_and_help(capsys):
-    assert solved(capsys, "--version") == f"caet-opt {caet_opt.__version__}\n"
+    version = re.escape(caet_opt.__version__)
+    printed = solved(capsys, "--version")
+    assert re.fullmatch(rf"caet-opt {version} \((Ipopt( [\d.]+)? by \w+\S* \S+|no Ipopt)\)\n", printed)
+    assert ("no Ipopt" in printed) == ("ipopt" not in installed_backends())
     assert "solve " in solved(capsys, "--help")
     text = solved(capsys, "solve", "--help")
     assert "examples:" in text
@@ -439,11 +442,12 @@ def run_python(code):
     "action",
     [
         "from caet_opt.cli import main; main(['--help'])",
+        "from caet_opt.cli import main; main(['--version'])",
         "from caet_opt.cli import main; main(['solve', '--help'])",
     ],
 )
 def test_help_imports_no_numerical_package(action):
-    heavy = ["numpy", "scipy", "pandas", "cvxpy", "pyomo", "cyipopt", "sympy"]
+    heavy = ["numpy", "scipy", "pandas", "cvxpy", "pyomo", "cyipopt", "casadi", "sympy"]
     done = run_python(f"{action}; import sys; print('loaded:', [m for m in {heavy} if m in sys.modules])")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "loaded: []"

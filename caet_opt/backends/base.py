@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
-from caet_opt.errors import MissingExtraError
+from caet_opt.errors import MissingExtraError, missing_extra
 from caet_opt.families.numerics import Array
 from caet_opt.problem import Problem
 from caet_opt.profiles import Profile
@@ -46,8 +46,19 @@ class Backend(ABC):
     @classmethod
     def require(cls) -> None:
         """Raise `MissingExtraError` unless the solver is installed."""
-        if not cls.installed():
-            package = f"caet-opt[{cls.extra}]" if cls.extra else cls.requires
-            raise MissingExtraError(
-                f"solver {cls.name!r} needs the module {cls.requires!r}; install it with: pip install '{package}'"
-            )
+        if cls.installed():
+            return
+        need = f"solver {cls.name!r} needs {cls.needs()}"
+        if cls.extra is not None:
+            raise missing_extra(need, cls.extra)
+        raise MissingExtraError(f"{need}; install it with: pip install '{cls.requires}'")
+
+    @classmethod
+    def needs(cls) -> str:
+        """What must be installed, for people."""
+        return f"the module {cls.requires!r}"
+
+    @classmethod
+    def provider(cls) -> str | None:
+        """Who provides the solver, where there is more than one who can; None elsewhere."""
+        return None

@@ -9,8 +9,9 @@ import io
 import os
 import re
 import sys
+from collections.abc import Sequence
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from caet_opt import __version__
 from caet_opt.cli import check, compare, curve, report, reproduce, simulate, solve, sweep, table, verify
@@ -47,6 +48,19 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise InputError(message)
+
+
+class Version(argparse.Action):
+    """Print the version and leave; who provides Ipopt is looked up only when this is asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        from caet_opt.ipopt_provider import ipopt_provider
+
+        print(f"caet-opt {__version__} ({ipopt_provider() or 'no Ipopt'})")
+        parser.exit()
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -94,7 +108,7 @@ def build_parser() -> Parser:
         epilog=STATUS_HELP,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"caet-opt {__version__}")
+    parser.add_argument("--version", action=Version, help="show the version, and who provides Ipopt")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, module in COMMANDS.items():
         command = commands.add_parser(

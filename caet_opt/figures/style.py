@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from caet_opt.errors import MissingExtraError
+from caet_opt.errors import missing_extra
 
 #: Colour, marker and line of the first, second, ... curve; distinct without colour too.
 CURVES = (
@@ -62,7 +62,7 @@ class Figure:
 def require_matplotlib() -> None:
     """Raise `MissingExtraError` where matplotlib is missing."""
     if find_spec("matplotlib") is None:
-        raise MissingExtraError("figures need matplotlib; install it with: pip install 'caet-opt[plot]'")
+        raise missing_extra("figures need matplotlib", "plot")
 
 
 def panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.errors import InputError, MissingExtraError
+from caet_opt.errors import InputError, missing_extra
 from caet_opt.studies.blocks import Answer, Block, Job, Outcome, Queue, attempted
 from caet_opt.studies.store import versions
 
@@ -30,7 +30,7 @@ class ClusterError(Exception):
 def connect(address: str) -> "Client":
     """A client of the scheduler, all of whose cluster has the versions of this process; else an error that says why."""
     if find_spec("distributed") is None:
-        raise MissingExtraError("--scheduler needs dask; install it with: pip install 'caet-opt[cluster]'")
+        raise missing_extra("--scheduler needs dask", "cluster")
     if not address.startswith(("tcp://", "tls://")):
         raise InputError(f"--scheduler must be an address such as tcp://localhost:8786, got {address!r}")
     from distributed import Client

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caet_opt import __version__
-from caet_opt.errors import MissingExtraError
+from caet_opt.errors import missing_extra
 from caet_opt.simulation import RunRecord
 from caet_opt.studies.blocks import Block
 
@@ -30,7 +30,7 @@ class DamagedError(Exception):
 def require_pyarrow() -> None:
     """Raise `MissingExtraError` where pyarrow is missing."""
     if find_spec("pyarrow") is None:
-        raise MissingExtraError("stored results need pyarrow; install it with: pip install 'caet-opt[studies]'")
+        raise missing_extra("stored results need pyarrow", "studies")
 
 
 def schema() -> "pa.Schema":
