@@ -1,5 +1,6 @@
 """The command line on good input, and when a solver, a pipe or the user stops it."""
 
+import argparse
 import doctest
 import json
 import re
@@ -17,6 +18,7 @@ from caet_opt import (
     Bernoulli,
     Exponential,
     Gaussian,
+    InputError,
     Poisson,
     Ranking,
     SolverError,
@@ -26,7 +28,7 @@ from caet_opt import (
     read_model,
 )
 from caet_opt.backends.clarabel import Clarabel
-from caet_opt.cli import main, solve
+from caet_opt.cli import check_nothing_left, main, solve
 from caet_opt.cli.formatting import certified, digits_supported, outward, relative_deviation, table
 from caet_opt.programs.text import show_program
 from caet_opt.tasks import parse_task
@@ -451,6 +453,13 @@ def test_help_imports_no_numerical_package(action):
     done = run_python(f"{action}; import sys; print('loaded:', [m for m in {heavy} if m in sys.modules])")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_the_nearest_option_is_found_in_a_usage_in_colour():
+    """As Python 3.14 writes it to a terminal."""
+    parser = argparse.ArgumentParser(usage="caet-opt solve [\33[32m--json\33[0m] [\33[36m--solver \33[33mS\33[0m]")
+    with pytest.raises(InputError, match="did you mean '--solver'"):
+        check_nothing_left(["--sovler"], parser)
 
 
 def test_the_package_imports_no_numerical_package():

@@ -135,7 +135,7 @@ def check_nothing_left(extra: list[str], parser: argparse.ArgumentParser) -> Non
     """Raise `InputError` for arguments that the parser did not understand."""
     unknown = next((word for word in extra if word.startswith("-")), None)
     if unknown is not None:
-        known = re.findall(r"(?<=[\[ ])--[a-z-]+", parser.format_usage())
+        known = re.findall(r"--[a-z-]+", parser.format_usage())  # in colour from Python 3.14 on
         raise InputError(unknown_name("option", unknown.partition("=")[0], ["--help", *known]))
     if extra:
         raise InputError(f"unexpected argument {extra[0].strip()!r}; see {parser.prog} --help")
