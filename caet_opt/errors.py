@@ -34,6 +34,13 @@ class SolverError(CaetError):
         self.gap = gap
 
 
+def missing_extra(need: str, extra: str) -> MissingExtraError:
+    """The error for a missing optional dependency, with the commands that install it: by name, and in a clone."""
+    return MissingExtraError(
+        f"{need}; install it with: pip install 'caet-opt[{extra}]', or in a clone: pip install '.[{extra}]'"
+    )
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Say that a name is unknown, with the nearest known name, or all of them."""
     known = sorted(known)

@@ -23,5 +23,5 @@ def solver(request):
     """The name of a backend; skipped, with its reason, where the backend is not installed."""
     backend = BACKENDS[request.param]
     if not backend.installed():
-        pytest.skip(f"{backend.requires} is not installed (extra: {backend.extra})")
+        pytest.skip(f"needs {backend.needs()} (extra: {backend.extra})")
     return request.param

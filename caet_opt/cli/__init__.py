@@ -10,9 +10,10 @@ import os
 import re
 import sys
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from caet_opt.cli import check, compare, curve, report, reproduce, simulate, solve, sweep, table, verify
 from caet_opt.cli.simulate import INTERRUPTED
@@ -53,6 +54,19 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise InputError(message)
+
+
+class Version(argparse.Action):
+    """Print the version and leave; who provides Ipopt is looked up only when this is asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        from caet_opt.solving.ipopt_provider import ipopt_provider
+
+        print(f"caet-opt {__version__} ({ipopt_provider() or 'no Ipopt'})")
+        parser.exit()
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -141,7 +155,7 @@ def build_parser() -> Parser:
         epilog=STATUS_HELP,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"caet-opt {__version__}")
+    parser.add_argument("--version", action=Version, help="show the version, and who provides Ipopt")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, module in COMMANDS.items():
         command = commands.add_parser(
@@ -168,7 +182,7 @@ def check_nothing_left(extra: list[str], parser: argparse.ArgumentParser) -> Non
     """Raise `InputError` for arguments that the parser did not understand."""
     unknown = next((word for word in extra if word.startswith("-")), None)
     if unknown is not None:
-        known = re.findall(r"(?<=[\[ ])--[a-z-]+", parser.format_usage())
+        known = re.findall(r"--[a-z-]+", parser.format_usage())  # in colour from Python 3.14 on
         raise InputError(unknown_name("option", unknown.partition("=")[0], ["--help", *known]))
     if extra:
         raise InputError(f"unexpected argument {extra[0].strip()!r}; see {parser.prog} --help")

@@ -118,11 +118,21 @@ def disagreements(groups: "Sequence[Sequence[Measurement]]") -> list[str]:
 
 
 def describe(rows: "Sequence[Measurement]", apart: Sequence[str]) -> str:
-    """The table, and below it what went wrong."""
+    """The table, and below it who provided a solver that more than one can provide, and what went wrong."""
     lines = [table(HEADERS, [cells(row) for row in rows], left=(0, 1))]
-    notes = [f"{row.model} by {row.solver} failed: {row.error}" for row in rows if row.error]
+    notes = [f"{', '.join(names)}: {provider}" for provider, names in providers(rows).items()]
+    notes += [f"{row.model} by {row.solver} failed: {row.error}" for row in rows if row.error]
     notes += [f"{name}: the certified intervals do NOT all overlap, at least one of them is wrong" for name in apart]
     return "\n".join([*lines, *([""] if notes else []), *notes])
+
+
+def providers(rows: "Sequence[Measurement]") -> dict[str, list[str]]:
+    """The backends that each provider answered for."""
+    found: dict[str, list[str]] = {}
+    for provider, backend in dict.fromkeys((row.provider, row.answered_by) for row in rows):
+        if provider is not None and backend is not None:
+            found.setdefault(provider, []).append(backend)
+    return found
 
 
 def cells(row: "Measurement") -> list[str]:

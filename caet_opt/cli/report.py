@@ -11,7 +11,7 @@ DESCRIPTION = """\
 Make one HTML page of a folder that caet-opt sweep filled, or is still filling: what was
 run, T* and its certificate by model, cost with both bounds, error rates, proportions,
 stopping times and failures. The page holds everything it needs and asks nothing of any
-network. Its charts need plotly: pip install 'caet-opt[report]'."""
+network. Its charts need plotly: pip install '.[report]' in a clone."""
 
 EXAMPLES = """\
 examples:

@@ -5,9 +5,9 @@ points m with ``sum_e q_e d(mu_a, m_e) <= c_a`` at every costly arm add up to ``
 were found does not matter, and `check` verifies them without the code that found them.
 """
 
-from caet_opt.errors import MissingExtraError
+from caet_opt.errors import MissingExtraError, missing_extra
 
 
 def missing_flint() -> MissingExtraError:
     """The error that says how to install ball arithmetic."""
-    return MissingExtraError("proven digits need the module 'flint'; install it with: pip install 'caet-opt[proofs]'")
+    return missing_extra("proven digits need the module 'flint'", "proofs")

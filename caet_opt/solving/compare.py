@@ -8,6 +8,7 @@ from typing import Any
 
 from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.errors import CaetError
+from caet_opt.solving.backends import BACKENDS
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.result import CharacteristicTime
@@ -20,6 +21,7 @@ class Measurement:
     Attributes
     ----------
     answered_by : the backend that produced the answer; another than the solver's when that fell back
+    provider : who provides that backend's solver, where more than one can: "Ipopt 3.14.19 by casadi 3.8.2"
     gap, solver_gap : certified relative gap, and that of the solver's own point before it was polished
     seconds : median over the re-solves, everything from model to certified answer included
     ratio : to the fastest solver of the model
@@ -32,6 +34,7 @@ class Measurement:
     arms: int
     solver: str
     answered_by: str | None = None
+    provider: str | None = None
     characteristic_time: float | None = None
     lower: float | None = None
     upper: float | None = None
@@ -76,6 +79,7 @@ def measure(name: str, entry: ModelFile, label: str, profile: Profile, repeat: i
     return replace(
         row,
         answered_by=result.solver,
+        provider=BACKENDS[result.solver].provider(),
         characteristic_time=result.value,
         lower=result.lower,
         upper=result.upper,

@@ -1,5 +1,6 @@
 """The command line on good input, and when a solver, a pipe or the user stops it."""
 
+import argparse
 import doctest
 import json
 import re
@@ -17,6 +18,7 @@ from caet_opt import (
     Bernoulli,
     Exponential,
     Gaussian,
+    InputError,
     Poisson,
     Ranking,
     SolverError,
@@ -26,7 +28,7 @@ from caet_opt import (
     read_model,
 )
 from caet_opt.bandits.tasks import parse_task
-from caet_opt.cli import main, solve
+from caet_opt.cli import check_nothing_left, main, solve
 from caet_opt.presenting.numbers import certified, digits_supported, outward, relative_deviation, table
 from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.programs.text import show_program
@@ -425,7 +427,10 @@ def test_an_interrupt_is_status_130(monkeypatch, capsys):
 
 
 def test_version_and_help(capsys):
-    assert solved(capsys, "--version") == f"caet-opt {caet_opt.__version__}\n"
+    version = re.escape(caet_opt.__version__)
+    printed = solved(capsys, "--version")
+    assert re.fullmatch(rf"caet-opt {version} \((Ipopt( [\d.]+)? by \w+\S* \S+|no Ipopt)\)\n", printed)
+    assert ("no Ipopt" in printed) == ("ipopt" not in installed_backends())
     assert "solve " in solved(capsys, "--help")
     text = solved(capsys, "solve", "--help")
     assert "examples:" in text
@@ -451,14 +456,22 @@ def run_python(code):
     "action",
     [
         "from caet_opt.cli import main; main(['--help'])",
+        "from caet_opt.cli import main; main(['--version'])",
         "from caet_opt.cli import main; main(['solve', '--help'])",
     ],
 )
 def test_help_imports_no_numerical_package(action):
-    heavy = ["numpy", "scipy", "pandas", "cvxpy", "pyomo", "cyipopt", "sympy"]
+    heavy = ["numpy", "scipy", "pandas", "cvxpy", "pyomo", "cyipopt", "casadi", "sympy"]
     done = run_python(f"{action}; import sys; print('loaded:', [m for m in {heavy} if m in sys.modules])")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_the_nearest_option_is_found_in_a_usage_in_colour():
+    """As Python 3.14 writes it to a terminal."""
+    parser = argparse.ArgumentParser(usage="caet-opt solve [\33[32m--json\33[0m] [\33[36m--solver \33[33mS\33[0m]")
+    with pytest.raises(InputError, match="did you mean '--solver'"):
+        check_nothing_left(["--sovler"], parser)
 
 
 def test_the_package_imports_no_numerical_package():

@@ -10,6 +10,9 @@ import pytest
 from caet_opt import Profile, SolverError, installed_backends, read_model
 from caet_opt.cli import main
 from caet_opt.solving.backends.clarabel import Clarabel
+from caet_opt.solving.backends.ipopt import Ipopt
+from caet_opt.solving.backends.native import Native
+from caet_opt.solving.backends.pyomo import Pyomo
 from caet_opt.solving.compare import COLUMNS, Measurement, agree, compare_solvers, median_seconds, with_ratios
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,8 +100,20 @@ def test_the_table_has_a_line_per_model_and_solver(capsys):
 
 
 def test_every_installed_backend_takes_part_by_default(capsys):
-    _, *rows = compared(capsys, TWO, "--repeat", "1").splitlines()
+    _, *rows = compared(capsys, TWO, "--repeat", "1").partition("\n\n")[0].splitlines()
     assert [row.split()[1] for row in rows] == list(installed_backends())
+
+
+def test_who_provides_ipopt_is_told(capsys, monkeypatch):
+    for backend in (Ipopt, Pyomo):
+        monkeypatch.setattr(backend, "provider", classmethod(lambda cls: "Ipopt 3.14 by someone"))
+        monkeypatch.setattr(backend, "solve", lambda self, *given: Native().solve(*given))
+        monkeypatch.setattr(backend, "installed", classmethod(lambda cls: True))
+    solvers = ["--solvers", "native", "ipopt", "pyomo", "--repeat", "1"]
+    assert compared(capsys, TWO, PAPER, *solvers).endswith("\n\nipopt, pyomo: Ipopt 3.14 by someone\n")
+    record = json.loads(compared(capsys, TWO, *solvers, "--json"))
+    assert [row["provider"] for row in record["rows"]] == [None, *["Ipopt 3.14 by someone"] * 2]
+    assert "by someone" not in compared(capsys, TWO, *QUICK)
 
 
 def test_folders_and_profiles(capsys, tmp_path):

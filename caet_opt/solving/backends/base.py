@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.errors import MissingExtraError
+from caet_opt.errors import MissingExtraError, missing_extra
 from caet_opt.solving.problem import Problem, Question
 from caet_opt.solving.profiles import Profile
 
@@ -80,8 +80,19 @@ class Backend(ABC):
     @classmethod
     def require(cls) -> None:
         """Raise `MissingExtraError` unless the solver is installed."""
-        if not cls.installed():
-            package = f"caet-opt[{cls.extra}]" if cls.extra else cls.requires
-            raise MissingExtraError(
-                f"solver {cls.name!r} needs the module {cls.requires!r}; install it with: pip install '{package}'"
-            )
+        if cls.installed():
+            return
+        need = f"solver {cls.name!r} needs {cls.needs()}"
+        if cls.extra is not None:
+            raise missing_extra(need, cls.extra)
+        raise MissingExtraError(f"{need}; install it with: pip install '{cls.requires}'")
+
+    @classmethod
+    def needs(cls) -> str:
+        """What must be installed, for people."""
+        return f"the module {cls.requires!r}"
+
+    @classmethod
+    def provider(cls) -> str | None:
+        """Who provides the solver, where there is more than one who can; None elsewhere."""
+        return None

@@ -1,8 +1,8 @@
-"""Ipopt, an interior-point solver for nonlinear programs, through cyipopt."""
+"""Ipopt, an interior-point solver for nonlinear programs, through cyipopt or the library inside casadi."""
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import CDLL
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.errors import InputError, SolverError
+from caet_opt.errors import CaetError, InputError, MissingExtraError, SolverError
 from caet_opt.solving.backends.base import Answer, Backend, Point
+from caet_opt.solving.ipopt_provider import ipopt_module, ipopt_provider
 from caet_opt.solving.problem import Problem
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
@@ -47,6 +48,24 @@ WITH_POINT = {
     -5: "time limit",
 }
 
+#: Codes of Ipopt that come with nothing.
+WITHOUT_POINT = {
+    2: "infeasible problem detected",
+    4: "diverging iterates",
+    5: "stopped by the user",
+    6: "feasible point found",
+    -2: "restoration failed",
+    -4: "processor time limit",
+    -10: "not enough degrees of freedom",
+    -11: "invalid problem definition",
+    -12: "invalid option",
+    -13: "invalid number detected",
+    -100: "unrecoverable exception",
+    -101: "exception from outside Ipopt",
+    -102: "insufficient memory",
+    -199: "internal error",
+}
+
 
 class Ipopt(Backend):
     """The nonlinear program with its analytic derivatives, solved by Ipopt."""
@@ -54,6 +73,18 @@ class Ipopt(Backend):
     name = "ipopt"
     requires = "cyipopt"
     extra = "ipopt"
+
+    @classmethod
+    def installed(cls) -> bool:
+        return ipopt_module() is not None
+
+    @classmethod
+    def needs(cls) -> str:
+        return "Ipopt, by the module 'cyipopt' or inside 'casadi'"
+
+    @classmethod
+    def provider(cls) -> str | None:
+        return ipopt_provider()
 
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
         from caet_opt.solving.programs.nonlinear import NonlinearProgram
@@ -63,15 +94,51 @@ class Ipopt(Backend):
         return run_ipopt(program, problem, scale, profile, start)
 
 
+def ipopt_problem_class() -> type[Any]:
+    """``cyipopt.Problem`` where cyipopt is installed, else the stand-in for it with casadi's Ipopt."""
+    if ipopt_module() == "casadi":
+        from caet_opt.solving.backends.casadi_ipopt import Problem as StandIn
+
+        return StandIn
+    try:
+        import cyipopt
+    except ImportError as error:
+        raise MissingExtraError(f"cyipopt is installed and cannot be imported: {error}") from error
+    problem_class: type[Any] = cyipopt.Problem
+    return problem_class
+
+
+class Watched:
+    """A program whose first exception is kept: cyipopt drops those of the Hessian, and Ipopt goes on without it."""
+
+    def __init__(self, program: Any) -> None:
+        self._program = program
+        self.failure: BaseException | None = None
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = getattr(self._program, name)
+
+        def call(*arguments: Any) -> Any:
+            try:
+                return function(*arguments)
+            except BaseException as failure:
+                self.failure = self.failure or failure
+                raise
+
+        return call
+
+    def intermediate(self, *progress: Any) -> bool:
+        """Called by Ipopt after each iteration; False ends it."""
+        return self.failure is None and bool(self._program.intermediate(*progress))
+
+
 def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, start: Point | None) -> Answer:
     """Solve a program in scaled variables ``(x, t)`` whose last constraint is ``shares . x = 1``."""
-    import cyipopt
-
-    arms, terms = problem.shape.arms, len(problem.pairs)
-    solver = cyipopt.Problem(
+    arms, terms, watched = problem.shape.arms, len(problem.pairs), Watched(program)
+    solver = ipopt_problem_class()(
         n=arms + 1,
         m=terms + 1,
-        problem_obj=program,
+        problem_obj=watched,
         lb=np.zeros(arms + 1),
         ub=np.full(arms + 1, 1e20),
         cl=np.append(np.zeros(terms), 1.0),
@@ -88,10 +155,18 @@ def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, st
                 raise InputError(f"Ipopt does not take the option {key} = {value!r}") from error
     z, multipliers = initial_point(problem, scale, start)
     program.iterations = 0
-    z, info = solver.solve(z, lagrange=multipliers) if start else solver.solve(z)
+    try:
+        z, info = solver.solve(z, lagrange=multipliers) if start else solver.solve(z)
+        if watched.failure is not None:
+            raise watched.failure
+    except CaetError:
+        raise
+    except Exception as error:  # whatever the family's formulas raise
+        raise SolverError(f"Ipopt was stopped by a formula: {type(error).__name__}: {error}") from error
     status = int(info["status"])
     if status not in WITH_POINT or not np.all(np.isfinite(z)):
-        raise SolverError(f"Ipopt returned no usable point: {info['status_msg']!r}")
+        reason = (WITH_POINT | WITHOUT_POINT).get(status, f"status {status}")
+        raise SolverError(f"Ipopt returned no usable point: {reason}")
     effort = scale.effort * np.maximum(z[:-1], 0.0)
     weights = np.maximum(-np.asarray(info["mult_g"])[:-1], 0.0)
     return Answer(Point(effort, weights), program.iterations, WITH_POINT[status])

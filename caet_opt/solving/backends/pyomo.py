@@ -1,4 +1,4 @@
-"""Ipopt on the Pyomo model, through this library's own bridge to cyipopt.
+"""Ipopt on the Pyomo model, through this library's own bridge to Ipopt.
 
 Pyomo's Ipopt interfaces need the ``ipopt`` executable or a compiled AMPL library, neither of which pip installs.
 """

@@ -1,4 +1,4 @@
-"""The epigraph program in Pyomo, and the bridge that hands a Pyomo model to cyipopt with exact derivatives."""
+"""The epigraph program in Pyomo, and the bridge that hands a Pyomo model to Ipopt with exact derivatives."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -58,7 +58,7 @@ def algebraic_model(shape: Shape) -> Any:
 
 
 class AlgebraicProgram(IterationCounter):
-    """A Pyomo model with the callbacks that cyipopt wants, its parameters updated in place."""
+    """A Pyomo model with the callbacks that Ipopt wants, its parameters updated in place."""
 
     def __init__(self, shape: Shape) -> None:
         self.model = model = algebraic_model(shape)
