@@ -68,6 +68,18 @@ def test_mixture_divergence_is_within_its_proven_error_in_both_versions(family):
                 assert float(abs(value - expected) / expected) <= family.divergence_error * UNIT
 
 
+@pytest.mark.parametrize("family", SHIPPED, ids=str)
+def test_both_versions_have_the_same_limits(family):
+    low, high = family.mean_space.low, family.mean_space.high
+    ends = [end for end in (low, high) if end in family.mean_space]
+    means = [*ends, 0.25, 0.75]
+    for x, other in ((x, other) for x in means for other in means):
+        for share, other_share in ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)):
+            expected = family.mixture_divergence(x, other, share, other_share)
+            found = mixture_divergence(FAMILY_CODES[type(family)], x, other, share, other_share, 0.0, 0.0)
+            assert found == pytest.approx(float(expected), rel=1e-14, abs=0.0)
+
+
 def random_mixture(rng, family):
     """Two means from nearly equal to far apart, and the smaller share."""
     x = 10.0 ** rng.uniform(-9, 0) if family.name == "bernoulli" else 10.0 ** rng.uniform(-9, 9)

@@ -38,9 +38,10 @@ class Family(ABC):
     """A one-parameter exponential family, described by its mean.
 
     A subclass states five formulas of the family with unit dispersion, each of them elementwise, and how to draw
-    from it. They are static, so that they can be compiled. Dispersion (a Gaussian's variance, the inverse of a
-    gamma's shape) divides the divergence: an arm of dispersion phi is an arm of unit dispersion whose effort
-    counts 1/phi, which is how every solver here sees it.
+    from it. Compiled code has the divergences of the shipped families once more, one number at a time
+    (`caet_opt.solving.native.divergences`), and tests hold the two against each other. Dispersion (a Gaussian's
+    variance, the inverse of a gamma's shape) divides the divergence: an arm of dispersion phi is an arm of unit
+    dispersion whose effort counts 1/phi, which is how every solver here sees it.
     """
 
     name: ClassVar[str]

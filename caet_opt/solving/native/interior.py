@@ -48,17 +48,47 @@ from caet_opt.solving.native.records import (
 )
 from caet_opt.solving.native.terms import bound, evaluate
 
-#: Runs from the best point so far: bold, then in short plain Newton steps, then with a margin to the boundary.
+#: Runs from the best point so far: bold, then in short plain Newton steps, then with a margin to the boundary, then in
+#: plain steps once more.
 ATTEMPTS = 4
 
 #: Why the iteration stopped.
 CERTIFIED, STALLED, LIMIT = range(3)
 
+#: The part of the tolerance that the iteration may use; the rest is for rounding in the final certificate.
+USABLE = 0.9
+
 #: Slacks below this are rounding noise of a logarithm of order one.
 LEAST_SLACK = 1e-17
 
-#: Proximal slack of Newton's method on the binding pairs.
+#: A first slack: levels F are of order one at the first guess, and a slack well inside keeps the first step long.
+FIRST_SLACK = 0.3
+
+#: Multipliers start at this part of the cost at least, and stay above that one: zero would never leave the boundary,
+#: and the second is small enough not to show in any gap.
+FIRST_SHARE, LEAST_SHARE = 1e-6, 1e-30
+
+#: From a known point, the products s z begin at this part of the gap that is left for each pair: ten times closer, and
+#: still off the boundary.
+WARM_BARRIER = 0.1
+
+#: Plain steps aim at this part of the present barrier: the usual compromise between speed and staying central.
+PLAIN_BARRIER = 0.2
+
+#: Products smaller than this part of the gap that is asked for only make the matrix worse: of the target in the first
+#: attempt, of the tolerance in the later ones, which are glad of less.
+ENOUGH_FIRST, ENOUGH_LATER = 0.1, 0.01
+
+#: How much of the way to the boundary a step may go, and the largest change of a log-effort in one step: a factor of
+#: twenty in the effort, beyond which the quadratic model says nothing.
+STAY, LONGEST = 0.99, 3.0
+
+#: Proximal slack of Newton's method on the binding pairs: small, so that it converges like Newton's method, and not
+#: zero, so that pairs which depend on each other leave the matrix regular.
 SETTLING_SLACK = 1e-6
+
+#: A pair that is violated and carries nothing enters that method with this part of its arm's cost.
+ENTERING = 1e-3
 
 #: Newton's method on the binding pairs is tried below this gap, once each pair is decided: what it carries and its
 #: slack differ by this factor.
@@ -71,9 +101,12 @@ FIRST_FACTOR, NEXT_FACTOR = 4.0, 0.1
 #: Rounds of repair of a point that stalled.
 REPAIRS = 20
 
-#: Iterations without progress of the certificate after which a component is given up, and after which one that is
-#: good enough is left as it is.
-PATIENCE, CONTENT = 40.0, 2.0
+#: Progress is a gap that falls below this part of the best one. Iterations without it after which a component is given
+#: up, and after which one that is good enough is left as it is.
+PROGRESS, PATIENCE, CONTENT = 0.9, 40.0, 2.0
+
+#: A component rests at this part of what is asked for, so that all of them together reach it.
+RESTING = 0.5
 
 
 def minimise(
@@ -85,7 +118,7 @@ def minimise(
     stopped, the iterations, and the certified bounds. A warm start whose point is already certified to the
     tolerance costs one evaluation and no iteration.
     """
-    tolerance *= 0.9  # the rest is for rounding, where the answer is certified once more
+    tolerance *= USABLE
     status, steps, lower, upper = STALLED, 0, 0.0, 1.0
     for attempt in range(ATTEMPTS):
         if status == STALLED and isfinite(upper):
@@ -173,7 +206,7 @@ def keep_best(data: Data, plan: Plan, work: Work) -> float:
     for k in range(plan.parts):
         new = parts[UPPER, k] - parts[LOWER, k]
         old = parts[BEST_UPPER, k] - parts[BEST_LOWER, k]
-        parts[IDLE, k] = 0.0 if new < 0.9 * old else parts[IDLE, k] + 1.0
+        parts[IDLE, k] = 0.0 if new < PROGRESS * old else parts[IDLE, k] + 1.0
         parts[AHEAD, k] = 0.0
         if new < old:
             parts[AHEAD, k] = 1.0 / parts[DEAREST, k] if parts[DEAREST, k] > 0.0 else 1.0
@@ -203,7 +236,9 @@ def resting(work: Work, k: int, tolerance: float, target: float) -> bool:
     parts = work.parts
     best, idle = parts[BEST_UPPER, k], parts[IDLE, k]
     gap = best - parts[BEST_LOWER, k]
-    return bool(gap <= 0.5 * target * best or idle > PATIENCE or (idle > CONTENT and gap <= 0.5 * tolerance * best))
+    return bool(
+        gap <= RESTING * target * best or idle > PATIENCE or (idle > CONTENT and gap <= RESTING * tolerance * best)
+    )
 
 
 def all_resting(plan: Plan, work: Work, tolerance: float, target: float) -> bool:
@@ -235,8 +270,8 @@ def first_slacks(plan: Plan, work: Work) -> None:
     rows, parts = work.rows, work.parts
     for r in range(rows.shape[1]):
         if rows[LEVEL, r] < inf:
-            rows[S, r] = max(rows[LEVEL, r], 0.3)
-            rows[Z, r] = max(rows[Z, r], 1e-6 * parts[UPPER, plan.part[r]])
+            rows[S, r] = max(rows[LEVEL, r], FIRST_SLACK)
+            rows[Z, r] = max(rows[Z, r], FIRST_SHARE * parts[UPPER, plan.part[r]])
 
 
 def count_rows(plan: Plan, work: Work) -> None:
@@ -256,8 +291,8 @@ def warm_slacks(plan: Plan, work: Work) -> None:
     for r in range(rows.shape[1]):
         if rows[LEVEL, r] < inf:
             k = plan.part[r]
-            mu = 0.1 * (parts[UPPER, k] - parts[LOWER, k]) / parts[COUNT, k]
-            slack = min(mu / max(rows[Z, r], 1e-30 * parts[UPPER, k]), 0.3)
+            mu = WARM_BARRIER * (parts[UPPER, k] - parts[LOWER, k]) / parts[COUNT, k]
+            slack = min(mu / max(rows[Z, r], LEAST_SHARE * parts[UPPER, k]), FIRST_SLACK)
             rows[S, r] = max(rows[LEVEL, r], slack, LEAST_SLACK)
             rows[Z, r] = max(rows[Z, r], mu / rows[S, r])
 
@@ -324,7 +359,7 @@ def settle(data: Data, plan: Plan, work: Work) -> bool:
         if not rows[Z, r] * part > rows[LEVEL, r]:
             rows[Z, r] = 0.0
         elif rows[LEVEL, r] < 0.0:
-            rows[Z, r] = max(rows[Z, r], 1e-3 / part)
+            rows[Z, r] = max(rows[Z, r], ENTERING / part)
     assemble(data, work)
     if not factorise(data, plan, work):
         return False
@@ -352,11 +387,10 @@ def newton(data: Data, plan: Plan, work: Work, attempt: int, tolerance: float, t
         return False
     if attempt % 2 == 1:
         for r in range(rows.shape[1]):
-            rows[AIM, r] = 0.2 * parts[PRODUCT, plan.part[r]] / parts[COUNT, plan.part[r]]
+            rows[AIM, r] = PLAIN_BARRIER * parts[PRODUCT, plan.part[r]] / parts[COUNT, plan.part[r]]
     else:
         predict(data, plan, work)
-    # Products smaller than the gap that is asked for only make the matrix worse.
-    enough = 0.1 * target if attempt == 0 else 0.01 * tolerance
+    enough = ENOUGH_FIRST * target if attempt == 0 else ENOUGH_LATER * tolerance
     for r in range(rows.shape[1]):
         k = plan.part[r]
         rows[AIM, r] = max(rows[AIM, r], enough * parts[UPPER, k] / parts[COUNT, k])
@@ -393,7 +427,7 @@ def move(data: Data, plan: Plan, work: Work) -> None:
         k = plan.part[r]
         if rows[LEVEL, r] < inf:
             rows[S, r] = max(rows[S, r] + parts[PRIMAL, k] * rows[DS, r], LEAST_SLACK)
-            rows[Z, r] = max(rows[Z, r] + parts[DUAL, k] * rows[DZ, r], 1e-30 * parts[UPPER, k])
+            rows[Z, r] = max(rows[Z, r] + parts[DUAL, k] * rows[DZ, r], LEAST_SHARE * parts[UPPER, k])
         if r >= edges:
             arms[Y, r - edges] += parts[PRIMAL, k] * arms[DY, r - edges]
 
@@ -458,7 +492,7 @@ def shorten_steps(data: Data, plan: Plan, work: Work, attempt: int, tolerance: f
     arms, parts = work.arms, work.parts
     edges = data.ends.shape[1]
     for k in range(plan.parts):
-        stay = 0.99 if attempt > 0 else max(0.99, 1.0 - (parts[UPPER, k] - parts[LOWER, k]) / parts[UPPER, k])
+        stay = STAY if attempt > 0 else max(STAY, 1.0 - (parts[UPPER, k] - parts[LOWER, k]) / parts[UPPER, k])
         parts[PRIMAL, k] = min(1.0, stay * parts[PRIMAL, k])
         parts[DUAL, k] = min(1.0, stay * parts[DUAL, k])
         if attempt % 2 == 1:
@@ -470,5 +504,5 @@ def shorten_steps(data: Data, plan: Plan, work: Work, attempt: int, tolerance: f
         if not isfinite(arms[DY, a]):
             parts[PRIMAL, k], parts[DUAL, k], arms[DY, a] = 0.0, 0.0, 0.0
             parts[IDLE, k] = PATIENCE + 1.0
-        elif parts[PRIMAL, k] * abs(arms[DY, a]) > 3.0:
-            parts[PRIMAL, k] = 3.0 / abs(arms[DY, a])
+        elif parts[PRIMAL, k] * abs(arms[DY, a]) > LONGEST:
+            parts[PRIMAL, k] = LONGEST / abs(arms[DY, a])
