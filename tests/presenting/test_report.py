@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from math import isnan
@@ -18,6 +19,7 @@ from caet_opt.presenting.report import page
 from caet_opt.presenting.report.payload import collect_data
 from caet_opt.presenting.report.results import label_models, number_repeats, read_results
 from caet_opt.simulating.studies import parquet
+from caet_opt.version import __version__
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
 pytest.importorskip("plotly", reason="plotly is not installed (extra: report)")
@@ -112,6 +114,16 @@ def test_what_is_missing_or_failed_is_said(html):
     assert "1 block of runs given up after repeated errors: 5 runs in all." in texts["p"]
     assert f"ValueError: {EVIL}" in texts["td"]
     assert any("had not stopped in the rounds allowed" in text for text in texts["p"])
+
+
+def test_other_versions_and_too_many_errors_are_said(folder, monkeypatch):
+    results = read_results(folder)
+    rows = [{**row, "version": "0.0.1", "consistent": at > 0} for at, row in enumerate(results.rows)]
+    monkeypatch.setattr(page, "read_results", lambda folder: replace(results, rows=rows))
+    texts = Reader(page.report_page(folder)).texts
+    assert f"Runs of other versions: caet-opt 0.0.1; this page is by {__version__}." in texts["p"]
+    assert "Significantly more errors than δ allows: 1 cell." in texts["p"]
+    assert "Cells with too many errors: 1" in texts["summary"]
 
 
 def test_a_whole_sweep_has_no_failures(tmp_path):
