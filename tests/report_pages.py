@@ -7,7 +7,7 @@ from study_files import write_study
 from caet_opt.cli import main
 from caet_opt.simulating.studies.store import Store
 
-EVIL = "<b>bold</b> &amp; </script><script>alert(1)</script> \"quotes\" 'q' <img src=x onerror=alert(1)> ${x} %{y}"
+EVIL = "<b>b</b> &amp; </script><script>alert(1)</script> \"quotes\" 'q' <img src=x onerror=alert(1)> ${x} %{y} {{7*7}}"
 
 
 def make_results(folder, damage=True, **changes):

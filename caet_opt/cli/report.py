@@ -11,7 +11,7 @@ DESCRIPTION = """\
 Make one HTML page of a folder that caet-opt sweep filled, or is still filling: what was
 run, T* and its certificate by model, cost with both bounds, error rates, proportions,
 stopping times and failures. The page holds everything it needs and asks nothing of any
-network. Its charts need plotly: pip install '.[report]' in a clone."""
+network. It needs Jinja2 and plotly: pip install '.[report]' in a clone."""
 
 EXAMPLES = """\
 examples:
@@ -31,9 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, read, write the page, and say what it holds."""
     if arguments.title is not None and not arguments.title.strip():
         raise InputError("--title is empty; give a title, or leave it out")
-    from caet_opt.presenting.report import report_page, require_plotly
+    from caet_opt.presenting.report import report_page, require_extra
 
-    require_plotly()
+    require_extra()
     write = output_file(arguments.output, "--output")
     page = report_page(arguments.folder, arguments.title)
     write(page)

@@ -4,7 +4,9 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from math import isnan
 from pathlib import Path
 
@@ -14,13 +16,14 @@ from report_pages import EVIL, make_results
 from caet_opt import summarise_results
 from caet_opt.cli import main
 from caet_opt.presenting.report import page
-from caet_opt.presenting.report.markup import tag
-from caet_opt.presenting.report.payload import payload
-from caet_opt.presenting.report.results import labels, numbered, read_results
+from caet_opt.presenting.report.payload import collect_data
+from caet_opt.presenting.report.results import label_models, number_repeats, read_results
 from caet_opt.simulating.studies import parquet
+from caet_opt.version import __version__
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
 pytest.importorskip("plotly", reason="plotly is not installed (extra: report)")
+pytest.importorskip("jinja2", reason="Jinja2 is not installed (extra: report)")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +60,7 @@ def same(found, expected):
 
 
 def test_the_charts_have_the_numbers_of_the_store(folder):
-    data = json.loads(payload(read_results(folder)))
+    data = collect_data(read_results(folder))
     summary = {row["cell"]: row for row in summarise_results(folder).to_dict("records")}
     assert {cell["id"] for cell in data["cells"]} == set(summary)
     for cell in data["cells"]:
@@ -79,7 +82,7 @@ def test_the_charts_have_the_numbers_of_the_store(folder):
 
 
 def test_the_files_have_every_column_in_full(folder):
-    data = json.loads(payload(read_results(folder)))
+    data = collect_data(read_results(folder))
     text = data["files"]["cells"] + "".join(cell["csv"] for cell in data["cells"])
     rows = list(csv.DictReader(io.StringIO(text)))
     summary = summarise_results(folder)
@@ -113,6 +116,16 @@ def test_what_is_missing_or_failed_is_said(html):
     assert any("had not stopped in the rounds allowed" in text for text in texts["p"])
 
 
+def test_other_versions_and_too_many_errors_are_said(folder, monkeypatch):
+    results = read_results(folder)
+    rows = [{**row, "version": "0.0.1", "consistent": at > 0} for at, row in enumerate(results.rows)]
+    monkeypatch.setattr(page, "read_results", lambda folder: replace(results, rows=rows))
+    texts = Reader(page.report_page(folder)).texts
+    assert f"Runs of other versions: caet-opt 0.0.1; this page is by {__version__}." in texts["p"]
+    assert "Significantly more errors than δ allows: 1 cell." in texts["p"]
+    assert "Cells with too many errors: 1" in texts["summary"]
+
+
 def test_a_whole_sweep_has_no_failures(tmp_path):
     texts = Reader(page.report_page(make_results(tmp_path, damage=False, max_rounds=10_000_000))).texts
     assert "96 runs, all that were asked for" in texts["span"]
@@ -126,10 +139,16 @@ def test_text_of_the_study_stays_text(html):
     assert read.texts["h1"] == [EVIL]
     assert read.data["models"][0]["label"] == EVIL
     assert read.data["models"][0]["arms"] == [EVIL, "plain"]
+    assert f"Arms of {EVIL}" in [attrs.get("aria-label") for _, attrs in read.tags]
+    assert any(EVIL.lower() in (attrs.get("data-search") or "") for _, attrs in read.tags)
+    assert f"binding pairs: {EVIL} > plain" in read.texts["p"]
+    assert html.count("</script") == 3  # ours: no text ends the data or a script early
+    assert not {name for _, attrs in read.tags for name in attrs if name.startswith("on")}
 
 
 def test_a_title_of_ones_own(folder):
-    assert Reader(page.report_page(folder, "Mine & yours")).texts["title"] == ["Mine & yours"]
+    texts = Reader(page.report_page(folder, f"Mine & {EVIL}")).texts
+    assert texts["title"] == texts["h1"] == [f"Mine & {EVIL}"]
 
 
 def test_nothing_is_asked_of_a_network(html):
@@ -147,14 +166,8 @@ def test_cards_show_certified_digits(html):
 
 def test_models_are_told_apart():
     records = [{"title": title, "model": model} for title, model in (("T", "a"), ("T", "b"), (None, "c"), (None, "c"))]
-    assert labels(records) == ["T (a)", "T (b)", "c #1", "c #2"]
-    assert numbered(["a", "b"]) == ["a", "b"]
-
-
-def test_tags_escape_contents_and_attributes():
-    assert tag("p", "<&", tag("b", '"'), class_='"x"', data_cell=1, open=None) == (
-        '<p class="&quot;x&quot;" data-cell="1">&lt;&amp;<b>&quot;</b></p>'
-    )
+    assert label_models(records) == ["T (a)", "T (b)", "c #1", "c #2"]
+    assert number_repeats(["a", "b"]) == ["a", "b"]
 
 
 def test_the_command_says_what_it_wrote(folder, tmp_path, capsys):
@@ -227,8 +240,13 @@ def test_other_bad_usage(folder, capsys):
     assert "FOLDER" in refused(capsys)
 
 
-@pytest.mark.parametrize(("module", "extra"), [(page, "report"), (parquet, "studies")])
-def test_a_missing_extra_is_named(folder, tmp_path, capsys, monkeypatch, module, extra):
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
-    assert f"pip install 'caet-opt[{extra}]'" in refused(capsys, folder, "-o", tmp_path / "report.html")
+@pytest.mark.parametrize(
+    ("module", "package", "extra"),
+    [(page, "plotly", "report"), (page, "jinja2", "report"), (parquet, "pyarrow", "studies")],
+)
+def test_a_missing_extra_is_named(folder, tmp_path, capsys, monkeypatch, module, package, extra):
+    monkeypatch.setattr(module, "find_spec", lambda name: None if name == package else find_spec(name))
+    said = refused(capsys, folder, "-o", tmp_path / "report.html")
+    assert f"need {package}" in said
+    assert f"pip install 'caet-opt[{extra}]'" in said
     assert list(Path(tmp_path).iterdir()) == []

@@ -13,6 +13,7 @@ from caet_opt.cli import main
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
 pytest.importorskip("plotly", reason="plotly is not installed (extra: report)")
+pytest.importorskip("jinja2", reason="Jinja2 is not installed (extra: report)")
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.chrome.service import Service  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402

@@ -1,28 +1,35 @@
-"""The page itself: the template with style, script, charts library, tables and data put in."""
+"""The page: page.html filled with the results, their tables, the style, the scripts and the data.
 
+The words of the page stand in the template, which escapes every value that it is given.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from string import Template
+from typing import Any
 
 from caet_opt.errors import missing_extra
-from caet_opt.presenting.report.failures import failure_section
-from caet_opt.presenting.report.filters import filter_section
-from caet_opt.presenting.report.markup import text
-from caet_opt.presenting.report.payload import payload
-from caet_opt.presenting.report.results import read_results
-from caet_opt.presenting.report.sections import cell_tables, headline, model_section, run_section
+from caet_opt.presenting.numbers import certified, proportion
+from caet_opt.presenting.report.payload import collect_data, describe_model, list_search_words
+from caet_opt.presenting.report.results import MISSING, SETTINGS, Results, read_results, write_setting
+from caet_opt.simulating.studies.manifest import Record
+from caet_opt.simulating.studies.results import QUANTILES
 from caet_opt.version import __version__
 
-#: The script in the order of its parts.
-SCRIPTS = ("marks.js", "charts.js", "page.js")
+#: Most digits of T* on a card.
+MOST_DIGITS = 10
+
+#: A table's headers, and its rows: the cell that a row is about, if any, and its texts.
+Table = tuple[list[str], list[tuple[str | None, list[str]]]]
 
 
-def require_plotly() -> None:
-    """Raise `MissingExtraError` where plotly is missing."""
-    if find_spec("plotly") is None:
-        raise missing_extra("reports need plotly", "report")
+def require_extra() -> None:
+    """Raise `MissingExtraError` where a package that only the page needs is missing."""
+    for name in ("jinja2", "plotly"):
+        if find_spec(name) is None:
+            raise missing_extra(f"reports need {name}", "report")
 
 
 def report_page(folder: str | Path, title: str | None = None) -> str:
@@ -35,28 +42,170 @@ def report_page(folder: str | Path, title: str | None = None) -> str:
     title
         Of the page; the study's unless given.
     """
-    require_plotly()
+    require_extra()
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
     from plotly.offline import get_plotlyjs
 
-    results = read_results(folder)
-    study = results.manifest["study"]
-    return Template(asset("page.html")).substitute(
-        title=text(title or study.get("title") or study["name"]),
-        version=text(__version__),
-        charts=text(f"plotly {version('plotly')}"),
-        headline=text(headline(results)),
-        style=asset("page.css"),
-        filters=filter_section(results),
-        run=run_section(results),
-        failures=failure_section(results),
-        models=model_section(results),
-        cells=cell_tables(results),
-        data=payload(results),
-        library=get_plotlyjs(),
-        script="\n".join(map(asset, SCRIPTS)),
+    environment = Environment(
+        loader=FunctionLoader(read_asset), autoescape=True, trim_blocks=True, undefined=StrictUndefined
     )
+    # For the filter tojson, which also escapes what would end a script element.
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "ensure_ascii": False, "separators": (",", ":")}
+    context = describe_results(read_results(folder), title)
+    return environment.get_template("page.html").render(context, asset=read_asset, library=get_plotlyjs())
 
 
-def asset(name: str) -> str:
+def read_asset(name: str) -> str:
     """A file of this package."""
     return files("caet_opt.presenting.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def describe_results(results: Results, title: str | None) -> dict[str, object]:
+    """The names that the template uses."""
+    study = results.manifest["study"]
+    study_title = study.get("title") or study["name"]
+    rows = results.rows
+    return {
+        "title": title or study_title,
+        "study_title": study_title,
+        "version": __version__,
+        "charts": f"plotly {version('plotly')}",
+        "results": results,
+        "manifest": results.manifest,
+        "settings": SETTINGS,
+        "used_settings": list_settings(results),
+        "guarantees": find_guarantees(results),
+        "levels": list(dict.fromkeys(f"{level:.6g}" for level in sorted(float(row["log_inv_delta"]) for row in rows))),
+        "cards": [make_card(*one) for one in zip(results.models, results.labels, strict=True)],
+        "failures": tabulate_failures(results),
+        "short": tabulate_cells(results, SHORT, (row for row in rows if row["runs"] < row["asked"])),
+        "slow": tabulate_cells(results, SLOW, (row for row in rows if row.get("unfinished"))),
+        "excessive": tabulate_cells(results, EXCESSIVE, (row for row in rows if row.get("consistent") is False)),
+        "other_versions": sorted({row["version"] for row in rows} - {None, __version__}),
+        "costs": tabulate_cells(results, COSTS, rows),
+        "errors": tabulate_cells(results, ERRORS, rows),
+        "count": count,
+        "data": collect_data(results),
+    }
+
+
+def count(number: int, noun: str) -> str:
+    """``1 run``, ``2 runs``; thousands are set apart."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}".replace(",", "\u202f")
+
+
+def list_settings(results: Results) -> dict[str, list[str]]:
+    """The values of the algorithm's settings over all cells, but for those that have their own line."""
+    names = [name for name in SETTINGS if name not in ("threshold", "seed")]
+    values = {name: [write_setting(row[name]) for row in results.rows if row[name] is not None] for name in names}
+    return {name: list(dict.fromkeys(found)) for name, found in values.items() if found}
+
+
+def find_guarantees(results: Results) -> dict[str, str]:
+    """The thresholds, and whether they guarantee the error probability."""
+    found: dict[str, set[bool]] = {}
+    for record in results.manifest["cells"]:
+        found.setdefault(record["threshold"], set()).add(record["guaranteed"])
+    words = {(True,): "guarantees δ", (False,): "does not guarantee δ", (False, True): "guarantees δ for some models"}
+    return {name: words[tuple(sorted(held))] for name, held in found.items()}
+
+
+def make_card(record: Record, label: str) -> dict[str, Any]:
+    """What is said of a model: T* to its certified digits, the interval, the binding pairs, and its arms."""
+    ends = (record["lower"], record["upper"], record["gap"])
+    value, interval = certified(record["characteristic_time"], *ends, MOST_DIGITS)
+    arms = record["arms"]
+    columns = (arms, record["means"], record["arm_costs"], record["cost_proportions"], record["sampling_proportions"])
+    rows = [
+        (None, [arm, f"{mean:.6g}", f"{cost:.6g}", proportion(omega, 5), proportion(share, 5)])
+        for arm, mean, cost, omega, share in zip(*columns, strict=True)
+    ]
+    return {
+        "label": label,
+        "detail": describe_model(record),
+        "search": list_search_words(record),
+        "time": value,
+        "interval": interval,
+        "gap": f"{record['gap']:.1e}",
+        "pairs": ", ".join(f"{arms[a]} > {arms[b]}" for a, b in record["binding_pairs"]) or "none",
+        "arms": (["arm", "mean", "cost", "ω*", "u*"], rows),
+    }
+
+
+def tabulate_failures(results: Results) -> Table:
+    """The blocks given up, with what it takes to run them again."""
+    levels = {row["cell"]: show(row, "log_inv_delta") for row in results.rows}
+    rows: list[tuple[str | None, list[str]]] = [
+        (
+            one["cell"],
+            [
+                results.cell_names.get(one["cell"], one["cell"]),
+                one["error"],
+                levels.get(one["cell"], MISSING),
+                f"{one['first']} to {one['first'] + one['runs'] - 1}",
+                str(one["seed"]),
+            ],
+        )
+        for one in results.manifest["failures"]
+    ]
+    return ["cell", "error", "log(1/δ)", "runs", "seed"], rows
+
+
+def tabulate_cells(results: Results, columns: Mapping[str, Callable[[Record], str]], rows: Iterable[Record]) -> Table:
+    """Some cells with some columns, each a header with how to write its value."""
+    names = results.cell_names
+    body = [(row["cell"], [names[row["cell"]], *(write(row) for write in columns.values())]) for row in rows]
+    return ["cell", *columns], body
+
+
+def show(row: Record, name: str, digits: int = 6) -> str:
+    """A value of the summary, a dash where it is missing; large numbers without an exponent."""
+    value = row.get(name)
+    if value is None:
+        return MISSING
+    if isinstance(value, int) or 1e6 <= value < 1e12:
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}"
+
+
+def show_runs(row: Record) -> str:
+    """The runs that are stored, and how many were asked for where some are missing."""
+    return show(row, "runs") if row["runs"] >= row["asked"] else f"{row['runs']} of {row['asked']}"
+
+
+def column(name: str, digits: int = 6) -> Callable[[Record], str]:
+    """How to write a value of the summary."""
+    return lambda row: show(row, name, digits)
+
+
+def interval_column(low: str, high: str, digits: int = 6) -> Callable[[Record], str]:
+    """How to write the ends of an interval."""
+    return lambda row: MISSING if row.get(low) is None else f"[{show(row, low, digits)}, {show(row, high, digits)}]"
+
+
+LEVEL = {"log(1/δ)": column("log_inv_delta")}
+
+COSTS = LEVEL | {
+    "δ": column("delta", 4),
+    "runs": show_runs,
+    "mean cost": column("mean_cost"),
+    "95 % interval": interval_column("cost_low", "cost_high"),
+    "lower bound": column("lower_bound"),
+    "upper bound": column("upper_bound"),
+    "over lower": column("ratio", 4),
+}
+
+ERRORS = LEVEL | {
+    "errors": column("errors"),
+    "rate": column("error_rate", 3),
+    "95 % interval": interval_column("error_low", "error_high", 3),
+    "unfinished": column("unfinished"),
+    "mean rounds": column("mean_samples"),
+    **{f"{per_cent} %": column(f"rounds_{per_cent}") for per_cent in QUANTILES},
+}
+
+SHORT = LEVEL | {"stored": column("runs"), "asked for": column("asked")}
+
+SLOW = LEVEL | {"unfinished": column("unfinished"), "runs": column("runs")}
+
+EXCESSIVE = LEVEL | {"errors": column("errors"), "runs": column("runs")}

@@ -29,11 +29,11 @@ MODEL_COLUMNS = (
 )
 
 
-def payload(results: Results) -> str:
-    """The data as JSON that can stand inside a script element."""
+def collect_data(results: Results) -> Record:
+    """All that the charts, the filters and the downloads need."""
     columns = list(dict.fromkeys(name for row in results.rows for name in row))
-    found = {
-        "models": [model_object(record, label) for record, label in zip(results.models, results.labels, strict=True)],
+    return {
+        "models": [collect_model(record, label) for record, label in zip(results.models, results.labels, strict=True)],
         "series": [
             {
                 "model": series.model,
@@ -44,41 +44,39 @@ def payload(results: Results) -> str:
             for series in results.series
         ],
         "cells": [
-            cell_object(row, series, columns) for row, series in zip(results.rows, results.series_of, strict=True)
+            collect_cell(row, series, columns) for row, series in zip(results.rows, results.series_of, strict=True)
         ],
         "parameters": [{"name": name, "values": values} for name, values in results.parameters.items()],
         "missing": MISSING,
-        "files": {"cells": csv_line(columns), "models": csv_line(MODEL_COLUMNS)},
+        "files": {"cells": write_line(columns), "models": write_line(MODEL_COLUMNS)},
     }
-    text = json.dumps(found, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def model_object(record: Record, label: str) -> Record:
+def collect_model(record: Record, label: str) -> Record:
     """What the charts of a model need."""
     return {
         "label": label,
-        "detail": detail(record),
-        "search": search_text(record),
+        "detail": describe_model(record),
+        "search": list_search_words(record),
         "arms": record["arms"],
         "costly": [cost > 0 for cost in record["arm_costs"]],
         "time": record["characteristic_time"],
         "sampling": record["sampling_proportions"],
-        "csv": csv_line(record[name] for name in MODEL_COLUMNS),
+        "csv": write_line(record[name] for name in MODEL_COLUMNS),
     }
 
 
-def detail(record: Record) -> str:
+def describe_model(record: Record) -> str:
     """Name, task and family in one line."""
     return f"{record['model']}: {record['task']}, {record['family']}"
 
 
-def search_text(record: Record) -> str:
+def list_search_words(record: Record) -> str:
     """What a search for a model looks at."""
     return " ".join([record["model"], record["title"] or "", record["task"], record["family"]]).lower()
 
 
-def cell_object(row: Record, series: int, columns: Iterable[str]) -> Record:
+def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
     """What the charts need of a cell, its values as they are stored."""
 
     def triple(*names: str) -> list[Any]:
@@ -101,18 +99,18 @@ def cell_object(row: Record, series: int, columns: Iterable[str]) -> Record:
         "samples": row.get("mean_samples"),
         "proportions": row.get("proportions"),
         "rounds": None if rounds[0] is None else rounds,
-        "csv": csv_line(row.get(name) for name in columns),
+        "csv": write_line(row.get(name) for name in columns),
     }
 
 
-def csv_line(values: Iterable[Any]) -> str:
+def write_line(values: Iterable[Any]) -> str:
     """A line of a CSV file: numbers in full, lists as JSON, nothing for a missing value."""
     sink = io.StringIO()
-    csv.writer(sink, lineterminator="\n").writerow([as_field(value) for value in values])
+    csv.writer(sink, lineterminator="\n").writerow([write_field(value) for value in values])
     return sink.getvalue()
 
 
-def as_field(value: Any) -> Any:
+def write_field(value: Any) -> Any:
     """A value as a CSV file has it."""
     if value is None:
         return ""

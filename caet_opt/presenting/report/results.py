@@ -86,12 +86,10 @@ class Results:
         return sum(row["unfinished"] or 0 for row in self.rows)
 
     @property
-    def cell_names(self) -> list[str]:
-        """Model and setting of each row, in brief."""
-        return [
-            ", ".join(filter(None, [self.names[self.series[number].model], self.series[number].note]))
-            for number in self.series_of
-        ]
+    def cell_names(self) -> dict[str, str]:
+        """Model and setting of each cell, in brief."""
+        found = {row["cell"]: self.series[number] for row, number in zip(self.rows, self.series_of, strict=True)}
+        return {cell: ", ".join(filter(None, [self.names[one.model], one.note])) for cell, one in found.items()}
 
     @property
     def parameters(self) -> dict[str, list[str]]:
@@ -107,63 +105,63 @@ def read_results(folder: str | Path) -> Results:
     """Read a folder; `InputError` where it is no folder of results, is damaged, or has no run yet."""
     summary = summarise_results(folder)
     manifest = Store(folder).read_manifest()
-    rows = [as_row(row) for row in summary.to_dict("records")]  # type: ignore[arg-type]
+    rows = [clean_row(row) for row in summary.to_dict("records")]  # type: ignore[arg-type]
     if not any(row["runs"] for row in rows):
         raise InputError(f"{folder}: no run is stored yet; let caet-opt sweep finish a block first")
-    models = {identity(record): record for record in reversed(manifest["cells"])}
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(map(identity, manifest["cells"])))}
-    model_of = {record["id"]: numbers[identity(record)] for record in manifest["cells"]}
-    varying = varying_settings(rows, model_of)
-    found = {row["cell"]: (model_of[row["cell"]], tuple(as_word(row[name]) for name in varying)) for row in rows}
+    models = {identify_model(record): record for record in reversed(manifest["cells"])}
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(map(identify_model, manifest["cells"])))}
+    model_of = {record["id"]: numbers[identify_model(record)] for record in manifest["cells"]}
+    varying = find_varying_settings(rows, model_of)
+    found = {row["cell"]: (model_of[row["cell"]], tuple(write_setting(row[name]) for name in varying)) for row in rows}
     known = sorted(dict.fromkeys(found.values()), key=lambda one: one[0])
     rows.sort(key=lambda row: (known.index(found[row["cell"]]), row["log_inv_delta"]))
     series = [Series(model, dict(zip(varying, values, strict=True))) for model, values in known]
     series_of = [known.index(found[row["cell"]]) for row in rows]
     shown = [models[name] for name in numbers]
-    names = numbered([record["model"] for record in shown])
-    return Results(manifest, rows, shown, labels(shown), names, series, series_of)
+    names = number_repeats([record["model"] for record in shown])
+    return Results(manifest, rows, shown, label_models(shown), names, series, series_of)
 
 
-def as_row(row: Mapping[str, Any]) -> Record:
+def clean_row(row: Mapping[str, Any]) -> Record:
     """A row of the summary with None for missing values and whole numbers where something is counted."""
     plain = {name: None if isinstance(value, float) and isnan(value) else value for name, value in row.items()}
     return {name: int(value) if name in COUNTS and value is not None else value for name, value in plain.items()}
 
 
-def identity(record: Record) -> str:
+def identify_model(record: Record) -> str:
     """What makes two cells cells of the same model: its name and everything in its file."""
     return json.dumps([record["model"], record["model_table"]], sort_keys=True)
 
 
-def varying_settings(rows: Sequence[Record], model_of: Mapping[str, int]) -> list[str]:
+def find_varying_settings(rows: Sequence[Record], model_of: Mapping[str, int]) -> list[str]:
     """The settings that take several values within a model; that only some cells have one is not a value."""
     seen: dict[str, dict[int, set[str]]] = {name: {} for name in SETTINGS}
     for row, name in product(rows, SETTINGS):
-        seen[name].setdefault(model_of[row["cell"]], set()).update({as_word(row[name])} - {MISSING})
+        seen[name].setdefault(model_of[row["cell"]], set()).update({write_setting(row[name])} - {MISSING})
     return [name for name, by_model in seen.items() if any(len(values) > 1 for values in by_model.values())]
 
 
-def as_word(value: Any) -> str:
+def write_setting(value: Any) -> str:
     """A setting as text; a dash where a cell has none."""
     if value is None:
         return MISSING
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def labels(models: Sequence[Record]) -> list[str]:
+def label_models(models: Sequence[Record]) -> list[str]:
     """Titles, or names where there is none; equal titles get the name too."""
     first = [record["title"] or record["model"] for record in models]
     second = [
         f"{label} ({record['model']})" if first.count(label) > 1 and label != record["model"] else label
         for label, record in zip(first, models, strict=True)
     ]
-    return numbered(second)
+    return number_repeats(second)
 
 
-def numbered(names: Sequence[str]) -> list[str]:
+def number_repeats(names: Sequence[str]) -> list[str]:
     """Names with numbers where they are equal, as those of a model that was changed between two sweeps.
 
-    >>> numbered(["a", "b", "a"])
+    >>> number_repeats(["a", "b", "a"])
     ['a #1', 'b', 'a #2']
     """
     return [

@@ -1,0 +1,191 @@
+"""README.md tells the truth: what it shows is what is printed, and every command in it or in a help text parses."""
+
+import re
+import shlex
+import tomllib
+from glob import glob
+from itertools import count
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from caet_opt.cli import COMMANDS, build_parser, main, shield_negative_numbers
+from caet_opt.presenting.figures import figure_1
+from caet_opt.presenting.figures.style import Effort
+from caet_opt.solving.backends import BACKENDS
+
+for package in ("flint", "matplotlib", "pyarrow"):
+    pytest.importorskip(package, reason=f"{package} is not installed (extra: dev)")
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+#: The fenced blocks as (language, text); one without a language is output.
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+OUTPUTS = [text for language, text in BLOCKS if not language]
+SCRIPTS = [text for language, text in BLOCKS if language == "python"]
+
+#: What follows the indentation on lines such as ``    caet-opt check cert.json``, without comments.
+INDENTED = [line.split(" #")[0].strip() for line in re.findall(r"^    (\S.*)$", README, re.MULTILINE)]
+COMMAND_LINES = [line for line in INDENTED if line.startswith("caet-opt ")]
+
+#: The command that prints an output, by how the output begins.
+SHOWN = {
+    "Ranking in the regret setting": "caet-opt solve models/paper-instance-1.toml --delta 0.01",
+    "model                     task": next(line for line in COMMAND_LINES if line.endswith("--significant 8")),
+    "T* = 989.79": "caet-opt solve models/garivier-kaufmann-1.toml --digits 50 --certificate cert.json",
+    "closed form three-arm": "caet-opt curve models/paper-instance-1.toml --sweep mean:2 --from 0 --to 2.5",
+}
+
+#: How the outputs begin that have a test of their own.
+SCRIPT, CHECK, VERIFY = "11.656854249492 in [", "cert.json: accepted", "worst relative errors"
+STUDY = "model                log(1/delta)"
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path, monkeypatch):
+    """A folder with the files that the commands read, where what they write does no harm."""
+    for name in ("models", "solvers", "analysis"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+
+
+def run_line(line, capsys):
+    """What a command of a shell prints, its patterns of file names replaced by the files."""
+    words = [name for word in shlex.split(line)[1:] for name in sorted(glob(word)) or [word]]
+    capsys.readouterr()
+    assert main(words) == 0
+    return capsys.readouterr().out
+
+
+def mask(text):
+    """Lines with single spaces, and without what may differ between machines and versions.
+
+    Sizes of errors and times are masked; of 13 digits or more 12 are kept, of more than 50 digits 50.
+    """
+    text = re.sub(r"\d+(\.\d+)?e[+-]\d+", "#", text)
+    text = re.sub(r"\d+(\.\d+)? (ms|s)\b", "# s", text)
+    text = re.sub(r"sha256 [0-9a-f]{64}", "sha256 #", text)
+    text = re.sub(r"\d+\.\d{10,}", lambda found: found[0][: 51 if len(found[0]) > 40 else 13], text)
+    return [" ".join(line.split()) for line in text.strip().splitlines()]
+
+
+def find_output(beginning):
+    """The output of README.md that begins so."""
+    return next(text for text in OUTPUTS if text.startswith(beginning))
+
+
+def check_shown(beginning, real):
+    """Check that the lines of an output in README.md follow each other in what is really printed."""
+    shown, lines = mask(find_output(beginning)), mask(real)
+    start = lines.index(shown[0]) if shown[0] in lines else 0
+    assert lines[start : start + len(shown)] == shown
+
+
+def test_masks_hide_nothing_but_volatile_digits():
+    assert mask("T* = 11.656854249492  in [11.65685424949228, 12], gap 1.3e-14\nin 7.0 ms") == [
+        "T* = 11.6568542494 in [11.6568542494, 12], gap #",
+        "in # s",
+    ]
+    assert mask("1.5584") == ["1.5584"]
+    assert mask(f"989.{'1' * 47}") == [f"989.{'1' * 47}"]
+
+
+def test_every_output_is_compared():
+    beginnings = (*SHOWN, SCRIPT, CHECK, VERIFY, STUDY)
+    assert [text for text in OUTPUTS if not text.startswith(beginnings)] == []
+    assert len(OUTPUTS) == len(beginnings)
+    assert f"```\n\nprints\n\n```\n{SCRIPT}" in README
+
+
+@pytest.mark.parametrize(("beginning", "line"), SHOWN.items())
+def test_commands_print_what_is_shown(beginning, line, capsys):
+    assert line in COMMAND_LINES
+    check_shown(beginning, run_line(line, capsys))
+
+
+def test_the_checker_prints_what_is_shown(capsys):
+    run_line(SHOWN["T* = 989.79"], capsys)
+    assert "caet-opt check cert.json" in COMMAND_LINES
+    assert mask(run_line("caet-opt check cert.json", capsys)) == mask(find_output(CHECK))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.splitlines()[-1])
+def test_scripts_print_what_is_shown(script, capsys):
+    rounds = count()
+    exec(script, {"pull": lambda arm: (1.0, 0.0, next(rounds) % 2)[arm]})  # rewards that suit every family
+    printed = capsys.readouterr().out
+    shown = re.match(r"```\n\nprints\n\n```\n(.*?)^```$", README.partition(script)[2], re.MULTILINE | re.DOTALL)
+    assert mask(printed) == mask(shown[1]) if shown else printed
+
+
+def test_verification_has_the_lines_that_are_shown(capsys):
+    """On fewer instances, so that only words and columns are the same."""
+    if not all(backend.installed() for backend in BACKENDS.values()):
+        pytest.skip("README.md shows the table with every solver")
+
+    def structure(text):
+        return [re.sub(r"\b\d+\b", "#", re.sub(r"\(\d+ unsolved\) ", "", line)) for line in mask(text)]
+
+    assert "`caet-opt verify`" in README
+    printed = run_line("caet-opt verify --instances 3 --slow 2 --workers 1", capsys)
+    assert structure(printed) == structure(find_output(VERIFY))
+
+
+@pytest.mark.slow
+def test_the_papers_study_has_the_rows_that_are_shown(capsys):
+    """The model whose cells are shown, without the others: a cell does not depend on its neighbours."""
+    study = tomllib.loads(Path("analysis/studies/paper.toml").read_text(encoding="utf-8"))
+    study["models"] = [str(ROOT / "models/paper-instance-1.toml")]
+    Path("paper.toml").write_text(tomli_w.dumps(study), encoding="utf-8")
+    run_line("caet-opt sweep paper.toml --out results/paper", capsys)
+    assert "caet-opt table results/paper" in COMMAND_LINES
+    check_shown(STUDY, run_line("caet-opt table results/paper", capsys))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("means", "words"),
+    [
+        (
+            figure_1.INSTANCES[0],
+            "500 with cost / log(1/delta) of {} for means (3, 4, 2), between T* = {} and 1.2 T* = {},",
+        ),
+        (figure_1.INSTANCES[1], "and of {} for (1.4, 0.8, 0.3), between {} and {}."),
+    ],
+)
+def test_figure_1_ends_where_it_is_said_to(means, words):
+    row = figure_1.measured(means, figure_1.QUICK[-1], figure_1.QUICK_RUNS, Effort(seed=1))
+    ends = [f"{row.per_log(name):.2f}" for name in ("mean_cost", "lower_bound", "upper_bound")]
+    assert words.format(*ends) in " ".join(README.split())
+
+
+def list_commands():
+    """Every command of README.md, also those within a sentence, and those of each help text."""
+    within = re.findall(r"`(caet-opt [^`]+)`", README)
+    helped = [
+        line.strip()
+        for module in COMMANDS.values()
+        for line in module.EXAMPLES.replace("\\\n", " ").splitlines()
+        if line.startswith("  caet-opt ")
+    ]
+    return list(dict.fromkeys([*COMMAND_LINES, *within, *helped]))
+
+
+@pytest.mark.parametrize("line", list_commands())
+def test_every_command_parses(line):
+    words = shlex.split(line)[1:]
+    arguments, extra = build_parser().parse_known_args(shield_negative_numbers(words))
+    assert (arguments.command, extra) == (words[0], [])
+
+
+def test_scripts_targets_and_extras_exist():
+    scripts = re.findall(r"python (analysis/\S+\.py)", README)
+    targets = [line.split()[1] for line in INDENTED if line.startswith("make ")]
+    extras = re.findall(r"'\.\[(\w+)\]'", README)
+    assert min(map(len, (scripts, targets, extras))) > 1
+    assert [name for name in scripts if not (ROOT / name).is_file()] == []
+    assert set(targets) <= set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(extras) <= set(PROJECT["project"]["optional-dependencies"])
