@@ -83,7 +83,7 @@ def certified_parts(
     >>> certified_parts(22.5, 22.499999999, 22.500000001, 1e-10, most=2)
     ('22.5', '22.499', '22.501')
     >>> certified_parts(26.6, 26.599999999999985, 26.600000000000016, 1.2e-15)
-    ('26.600000000000', '26.599999999999984', '26.600000000000017')
+    ('26.6000000000000', '26.599999999999983', '26.600000000000016')
     """
     shared = digits_shared(value, lower, upper, gap)
     fewer = (digits for digits in range(most, shared) if significant(lower, digits) == significant(upper, digits))
