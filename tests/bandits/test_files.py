@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from caet_opt.bandits import files
-from caet_opt.bandits.files import shortest_names, write_whole
+from caet_opt import files
+from caet_opt.bandits.files import write_whole
 from caet_opt.cli import main
 
 MODEL = 'family = "gaussian"\nmeans = [2, 0]\ncosts = [1, 1]\ntask = "best-arm"\n'
@@ -139,9 +139,3 @@ def test_new_files_have_the_usual_permissions(tmp_path):
     usual.write_text("a")
     write_whole(whole, "a")
     assert whole.stat().st_mode == usual.stat().st_mode
-
-
-def test_a_short_name_serves_where_it_tells_files_apart():
-    whole = ["a/x.toml", "b/x.toml", "b/y.toml"]
-    assert shortest_names(whole, ["x", "x", "y"]) == ["a/x.toml", "b/x.toml", "y"]
-    assert shortest_names([], []) == []
