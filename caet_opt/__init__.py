@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from caet_opt.solving.backends import installed_backends
     from caet_opt.solving.certificate import Certificate, certify
     from caet_opt.solving.characteristic import characteristic_time
+    from caet_opt.solving.compare import compare_solvers
     from caet_opt.solving.profiles import Profile, read_profile
-    from caet_opt.solving.programs.cache import ProgramCounts, clear_programs, program_counts
     from caet_opt.solving.result import CharacteristicTime
 
 
@@ -84,7 +84,6 @@ _HOME = {
     "Parameters": "exploring.parameters",
     "Poisson": "bandits.families",
     "Profile": "solving.profiles",
-    "ProgramCounts": "solving.programs.cache",
     "ProvenTime": "proving.result",
     "Ranking": "bandits.tasks",
     "SolverError": "errors",
@@ -94,14 +93,13 @@ _HOME = {
     "certify": "solving.certificate",
     "characteristic_table": "presenting.tables.api",
     "characteristic_time": "solving.characteristic",
-    "clear_programs": "solving.programs.cache",
+    "compare_solvers": "solving.compare",
     "explore_then_commit": "simulating.regret",
     "installed_backends": "solving.backends",
     "load_results": "simulating.studies.results",
     "make_threshold": "exploring.stopping",
     "parse_family": "bandits.families",
     "parse_task": "bandits.tasks",
-    "program_counts": "solving.programs.cache",
     "proven_time": "proving.prove",
     "read_model": "bandits.modelfile",
     "read_profile": "solving.profiles",
@@ -157,7 +155,6 @@ __all__ = [
     "Parameters",
     "Poisson",
     "Profile",
-    "ProgramCounts",
     "ProvenTime",
     "Ranking",
     "SolverError",
@@ -167,15 +164,14 @@ __all__ = [
     "certify",
     "characteristic_table",
     "characteristic_time",
-    "clear_programs",
     "closed_forms",
+    "compare_solvers",
     "explore_then_commit",
     "installed_backends",
     "load_results",
     "make_threshold",
     "parse_family",
     "parse_task",
-    "program_counts",
     "proven_time",
     "read_model",
     "read_profile",

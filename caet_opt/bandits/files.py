@@ -1,8 +1,9 @@
-"""Files: written whole or not at all, and TOML read with errors that people can act on."""
+"""Files: written whole or not at all, TOML read with errors that people can act on, and names that tell files apart."""
 
 import os
 import tomllib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from secrets import token_hex
 from stat import S_IMODE
@@ -51,3 +52,13 @@ def read_toml(path: str | Path, parse_float: Callable[[str], Any] = float) -> di
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
     except (ValueError, RecursionError) as error:  # a number of 5000 digits, brackets nested without end
         raise InputError(f"{path}: not valid TOML: {error}") from error
+
+
+def shortest_names(whole: Sequence[str], short: Sequence[str]) -> list[str]:
+    """The short name of each file where that tells it from the others, or else its whole name.
+
+    >>> shortest_names(["a/x.toml", "b/x.toml", "b/y.toml"], ["x", "x", "y"])
+    ['a/x.toml', 'b/x.toml', 'y']
+    """
+    seen = Counter(short)
+    return [name if seen[name] == 1 else full for name, full in zip(short, whole, strict=True)]

@@ -10,8 +10,8 @@ from caet_opt.cli.arguments import count, number
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
 from caet_opt.cli.output import csv_text, output_file
 from caet_opt.errors import InputError, SolverError
-from caet_opt.presenting.numbers import certified, digits_rooted, proportion, table
 from caet_opt.presenting.progress import Bar
+from caet_opt.solving.numbers import certified, digits_rooted, pair_names, proportion, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -180,7 +180,7 @@ def point_cells(point: "Point", arms: tuple[str, ...]) -> list[str]:
 
 def pair_text(pairs: "Iterable[Pair]", arms: tuple[str, ...]) -> str:
     """Pairs by name."""
-    return ", ".join(f"{arms[a]} > {arms[b]}" for a, b in pairs) or "none"
+    return ", ".join(pair_names(pairs, arms)) or "none"
 
 
 def closed_form_lines(curve: "Curve") -> list[str]:

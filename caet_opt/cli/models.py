@@ -71,7 +71,9 @@ def model_of_flags(arguments: argparse.Namespace) -> "ModelFile":
 
 def headline(entry: "ModelFile") -> str:
     """Task, family and size of a model in one line."""
-    return f"task {entry.task}, family {entry.model.family}, {len(entry.model.means)} arms"
+    from caet_opt.solving.result import headline
+
+    return headline(entry.model, entry.task)
 
 
 def read_list(words: list[str], what: str, alternative: str = "") -> "list[Decimal]":

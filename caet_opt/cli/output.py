@@ -1,16 +1,14 @@
 """Output files of the commands: found to be possible before the work, and written as a whole after it."""
 
-import csv
-import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
 
 from caet_opt.bandits.files import write_whole
 from caet_opt.errors import InputError
+from caet_opt.presenting.tables.formats import csv_text as csv_text
 
 #: Takes the text of a file.
 Write = Callable[[str], None]
@@ -71,12 +69,3 @@ def is_stdout(path: Path) -> bool:
         return os.path.samestat(path.stat(), os.fstat(1))
     except OSError:
         return False
-
-
-def csv_text(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] | None = None) -> str:
-    """Rows as CSV with a header, the columns those of the first row unless given."""
-    sink = io.StringIO()
-    writer = csv.DictWriter(sink, list(rows[0] if columns is None else columns), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return sink.getvalue()

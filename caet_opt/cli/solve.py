@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from caet_opt.cli.arguments import count, number
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
-from caet_opt.cli.proof import certificate_file, certificate_text, proven_lines, proven_object, proven_table
-from caet_opt.errors import InputError, SolverError
-from caet_opt.presenting.numbers import certified, duration, outward, proportion, relative_deviation, table
+from caet_opt.cli.output import Write, output_file
+from caet_opt.errors import InputError
+from caet_opt.solving.numbers import duration, outward, proportion, relative_deviation, table
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from caet_opt.bandits.modelfile import ModelFile
     from caet_opt.proving.result import ProvenTime
+    from caet_opt.solving.compare import Measurement
     from caet_opt.solving.result import CharacteristicTime
 
 SUMMARY = "certified characteristic time of one model"
@@ -41,6 +44,12 @@ examples:
 
 #: Proven digits where only a certificate is asked for.
 DEFAULT_DIGITS = 50
+
+#: Most decimals of a refined proportion on a terminal.
+MOST_DECIMALS = 20
+
+#: What a cross-check shows of each backend.
+CROSS_CHECK = ("solver", "T*", "lower", "upper", "gap", "own gap", "iterations", "time")
 
 #: Significant digits of a lower bound on the cost.
 BOUND_DIGITS = 10
@@ -79,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         return prove(entry, arguments, program)
     result = solve(entry, arguments.solver, arguments.tolerance)
     if arguments.json:
-        print(json.dumps(as_object(result, arguments.delta), allow_nan=False))
+        print(json.dumps(with_bound(result, arguments.delta), allow_nan=False))
     else:
         print(program + describe_result(result, entry, arguments.delta))
     return 0
@@ -123,7 +132,7 @@ def prove(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> in
     if write is not None:
         write(certificate_text(proven))
     if arguments.json:
-        record = {**as_object(result, arguments.delta), **proven_object(proven), "certificate": path}
+        record = {**with_bound(result, arguments.delta), **proven_object(proven), "certificate": path}
         print(json.dumps(record, allow_nan=False))
     else:
         written = f"\ncertificate written to {path}; check it with: caet-opt check {path}" if path else ""
@@ -135,17 +144,23 @@ def describe_result(
     result: "CharacteristicTime", entry: "ModelFile", delta: float | None, proven: "ProvenTime | None" = None
 ) -> str:
     """The answer as people read it."""
-    lines = [entry.title] if entry.title else []
-    lines += [headline(entry), "", arm_table(result) if proven is None else proven_table(proven), ""]
-    lines += [binding_line(result), certified_line(result) if proven is None else proven_lines(proven)]
+    from caet_opt.solving.result import ARM_HEADERS, arm_rows, binding_line, certified_line, solver_line
+
+    arms = table(ARM_HEADERS, arm_rows(result) if proven is None else proven_rows(proven))
+    lines = [*heading(entry), arms, "", binding_line(result)]
+    lines += [certified_line(result) if proven is None else proven_lines(proven)]
     if entry.characteristic_time is not None:
         deviation = relative_deviation(result.value, entry.characteristic_time)
         lines += [f"expected {entry.characteristic_time!r}, relative deviation {deviation:.1e}"]
     if delta is not None:
         lines += [bound_line(result, delta)]
-    proof = "" if proven is None else f"; proof {duration(proven.seconds)}"
-    lines += [f"solver {result.solver}, {result.iterations} iterations, {1e3 * result.seconds:.1f} ms{proof}"]
+    lines += [solver_line(result) + ("" if proven is None else f"; proof {duration(proven.seconds)}")]
     return "\n".join(lines)
+
+
+def heading(entry: "ModelFile") -> list[str]:
+    """What stands above an answer: the title, what is solved, and an empty line."""
+    return [*([entry.title] if entry.title else []), headline(entry), ""]
 
 
 def bound_line(result: "CharacteristicTime", delta: float) -> str:
@@ -160,123 +175,96 @@ def bound_line(result: "CharacteristicTime", delta: float) -> str:
     return f"{who} {kl} (kl form), {log} (log form)"
 
 
-def certified_line(result: "CharacteristicTime") -> str:
-    """T* as the digits that double precision certifies."""
-    value, interval = certified(result.value, result.lower, result.upper, result.gap)
-    return f"T* = {value}  in {interval}, relative gap {result.gap:.1e}"
-
-
-def arm_table(result: "CharacteristicTime") -> str:
-    """One line per arm."""
-    model = result.model
-    return table(
-        ["arm", "mean", "cost", "cost proportion", "sampling proportion"],
-        [
-            [name, f"{mean:.10g}", f"{cost:.10g}", proportion(by_cost), proportion(by_pulls)]
-            for name, mean, cost, by_cost, by_pulls in zip(
-                model.arms,
-                model.means,
-                model.costs,
-                result.cost_proportions.tolist(),
-                result.sampling_proportions.tolist(),
-                strict=True,
-            )
-        ],
-    )
-
-
-def binding_line(result: "CharacteristicTime") -> str:
-    """The pairs that decide T*, with their weights."""
-    if not result.binding_pairs:
-        return "binding pairs: none, no pair constrains an arm that costs something"
-    name = result.model.arms
-    shown = [
-        f"{name[a]} > {name[b]} (weight {proportion(weight)})"
-        for (a, b), weight in zip(result.binding_pairs, result.pair_weights.tolist(), strict=True)
-    ]
-    return f"binding pairs: {', '.join(shown)}"
-
-
-def as_object(result: "CharacteristicTime", delta: float | None = None) -> dict[str, Any]:
-    """The answer with the keys of the public contract, and the lower bound where it is asked for."""
-    record: dict[str, Any] = {
-        "task": str(result.task),
-        "family": str(result.model.family),
-        "means": list(result.model.means),
-        "costs": list(result.model.costs),
-        "characteristic_time": result.value,
-        "lower": result.lower,
-        "upper": result.upper,
-        "gap": result.gap,
-        "cost_proportions": result.cost_proportions.tolist(),
-        "sampling_proportions": result.sampling_proportions.tolist(),
-        "binding_pairs": [list(pair) for pair in result.binding_pairs],
-        "pair_weights": result.pair_weights.tolist(),
-        "solver": result.solver,
-        "iterations": result.iterations,
-        "seconds": result.seconds,
-    }
-    if delta is not None:
-        bounds = {"kl": result.lower_bound(delta), "log": result.lower_bound(delta, "log")}
-        record["lower_bound"] = {"delta": delta, **bounds}
-    return record
+def with_bound(result: "CharacteristicTime", delta: float | None) -> dict[str, Any]:
+    """The answer's record, and the lower bound where it is asked for."""
+    if delta is None:
+        return result.to_record()
+    bounds = {"kl": result.lower_bound(delta), "log": result.lower_bound(delta, "log")}
+    return {**result.to_record(), "lower_bound": {"delta": delta, **bounds}}
 
 
 def cross_check(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> int:
-    """Solve with every installed backend, show the agreement; status 1 for a failure or a disagreement."""
-    from caet_opt.solving.backends import installed_backends
+    """Solve once with every installed backend; status 1 for a failure or a disagreement."""
+    from caet_opt.solving.compare import compare_solvers
 
-    results: dict[str, CharacteristicTime | SolverError] = {}
-    for name in installed_backends():
-        try:
-            results[name] = solve(entry, name, arguments.tolerance)
-        except SolverError as error:
-            results[name] = error
-    solved = [result for result in results.values() if not isinstance(result, SolverError)]
-    agree = bool(solved and max(r.lower for r in solved) <= min(r.upper for r in solved))
+    found = compare_solvers(entry.model, entry.task, repeat=0, tolerance=arguments.tolerance)
     if arguments.json:
-        record = {"solvers": [as_entry(name, result) for name, result in results.items()], "agree": agree}
+        record = {"solvers": [as_entry(one) for one in found.measurements], "agree": found.agree}
         print(json.dumps(record, allow_nan=False))
     else:
-        print(program + describe_agreement(entry, results, agree))
-    return 0 if agree and len(solved) == len(results) else 1
+        print(program + "\n".join([*heading(entry), found.describe(CROSS_CHECK)]))
+    return 0 if found.complete else 1
 
 
-def as_entry(name: str, result: "CharacteristicTime | SolverError") -> dict[str, Any]:
+def as_entry(one: "Measurement") -> dict[str, Any]:
     """One backend's answer or error as JSON."""
-    if isinstance(result, SolverError):
-        return {"solver": name, "error": str(result)}
-    own_gap = result.solver_gap
-    return {**as_object(result), "solver_gap": own_gap if own_gap < float("inf") else None}
+    if one.result is None:
+        return {"solver": one.solver, "error": str(one.error)}
+    return {**one.result.to_record(), "solver_gap": one.to_record()["solver_gap"]}
 
 
-def describe_agreement(entry: "ModelFile", results: "dict[str, CharacteristicTime | SolverError]", agree: bool) -> str:
-    """A table of the backends' answers, and whether their intervals overlap."""
-    failed = {name: result for name, result in results.items() if isinstance(result, SolverError)}
-    headers = ["backend", "T*", "lower", "upper", "gap", "own gap", "iterations", "ms"]
-    solved = [result for result in results.values() if not isinstance(result, SolverError)]
-    lines = [entry.title] if entry.title else []
-    lines += [
-        headline(entry),
-        "",
-        table(headers, [agreement_row(name, r) for name, r in results.items()]),
-        "",
-    ]
-    lines += [f"{name} failed: {error}" for name, error in failed.items()]
-    if not solved:
-        lines += ["no backend has a certified answer"]
-    elif agree:
-        lines += [f"the certified intervals of all {len(solved)} answers overlap"]
-    else:
-        lines += ["the certified intervals do NOT all overlap: at least one of them is wrong"]
-    return "\n".join(lines)
+def certificate_file(entry: "ModelFile", path: str) -> Write:
+    """The file of the certificate, tried before the work; `InputError` for a model that no certificate describes."""
+    from caet_opt.proving.certificates import check_certifiable
+
+    check_certifiable(entry.model, entry.task)
+    return output_file(path, "--certificate")
 
 
-def agreement_row(name: str, result: "CharacteristicTime | SolverError") -> list[str]:
-    """One backend's line of the cross-check; own gap is the solver's, before its answer was polished."""
-    if isinstance(result, SolverError):
-        return [name, "failed", "", "", "", "", "", ""]
-    value, interval = certified(result.value, result.lower, result.upper, result.gap)
-    low, high = interval.strip("[]").split(", ")
-    effort = [f"{result.gap:.1e}", f"{result.solver_gap:.1e}", str(result.iterations)]
-    return [name, value, low, high, *effort, f"{1e3 * result.seconds:.1f}"]
+def certificate_text(proven: "ProvenTime") -> str:
+    """The certificate as JSON."""
+    from caet_opt.proving.certificates import certificate
+
+    return json.dumps(certificate(proven), indent=1) + "\n"
+
+
+def proven_lines(proven: "ProvenTime") -> str:
+    """T* with its proven digits, and what is not proven."""
+    low, high = proven.bounds
+    return (
+        f"T* = {proven.value}\nT* >= {low}\nT* <= {high}\n"
+        "proven for the inputs as exact decimals: every printed digit of T*, rounded, and both bounds\n"
+        "refined, not proven: the digits of the proportions and which pairs bind"
+    )
+
+
+def proven_rows(proven: "ProvenTime") -> list[list[str]]:
+    """One line per arm: the inputs as they were typed, the proportions to half of the digits that were asked for."""
+    from caet_opt.bandits.exact import decimal_text
+
+    model, decimals = proven.model, max(1, min(MOST_DECIMALS, proven.digits // 2))
+    columns = (
+        model.arms,
+        map(decimal_text, model.exact_means),
+        map(decimal_text, model.exact_costs),
+        (fixed(share, decimals) for share in proven.cost_proportions),
+        (fixed(share, decimals) for share in proven.sampling_proportions),
+    )
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def fixed(share: "Fraction", decimals: int) -> str:
+    """A proportion to so many decimals; a smaller one in scientific notation, so that it is not taken for zero."""
+    if share * 10**decimals < 1:
+        return proportion(float(share), decimals)
+    whole = str(round(share * 10**decimals)).rjust(decimals + 1, "0")
+    return f"{whole[:-decimals]}.{whole[-decimals:]}"
+
+
+def proven_object(proven: "ProvenTime") -> dict[str, Any]:
+    """What is proven, as decimal texts; the proportions to half of the digits, refined and not proven."""
+    from caet_opt.bandits.exact import decimal_text
+
+    low, high = proven.bounds
+    decimals = max(1, proven.digits // 2)
+    return {
+        "digits": proven.digits,
+        "exact_means": list(map(decimal_text, proven.model.exact_means)),
+        "exact_costs": list(map(decimal_text, proven.model.exact_costs)),
+        "proven": proven.value,
+        "proven_lower": low,
+        "proven_upper": high,
+        "refined_cost_proportions": [fixed(share, decimals) for share in proven.cost_proportions],
+        "refined_sampling_proportions": [fixed(share, decimals) for share in proven.sampling_proportions],
+        "proof_seconds": proven.seconds,
+    }

@@ -10,13 +10,12 @@ from caet_opt.cli.arguments import count, worker_count
 from caet_opt.cli.output import Write, output_file
 from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.presenting.numbers import MOST_DIGITS
 from caet_opt.presenting.progress import Bar
-from caet_opt.presenting.tables.columns import PROVEN, columns, usual_names
-from caet_opt.presenting.tables.conventions import conventions
+from caet_opt.presenting.tables.columns import PROVEN, columns, conventions, usual_names
 from caet_opt.presenting.tables.formats import FOR_PEOPLE, FORMATS
 from caet_opt.presenting.tables.layout import ERROR, Column, Table, choose_columns
 from caet_opt.simulating.pool import cores
+from caet_opt.solving.numbers import MOST_DIGITS
 
 if TYPE_CHECKING:
     from caet_opt.presenting.tables.rows import Request, Source
@@ -51,7 +50,7 @@ formats:
 examples:
   caet-opt table models/
   caet-opt table models/ --delta 0.1,0.01 --format markdown
-  caet-opt table models/paper-*.toml --columns model,T*,lower,upper,u* --significant 8
+  caet-opt table models/paper-*.toml --columns 'model,T*,lower,upper,u*' --significant 8
   caet-opt table models/ --format latex --output table.tex
   caet-opt table models/top-arms.toml --solvers native clarabel --format json
   caet-opt table results/study --format latex
@@ -69,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rows.add_argument("--digits", type=count, metavar="N", help="prove so many digits of T*, with exact inputs")
     rows.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     what = parser.add_argument_group("what to print")
-    what.add_argument("--columns", nargs="+", metavar="C", help="columns, as model,T*,u* (see below)")
+    what.add_argument("--columns", nargs="+", metavar="C", help="columns, as 'model,T*,u*' (see below)")
     what.add_argument("--significant", type=count, metavar="N", help="at most so many digits of T* (15)")
     what.add_argument("--format", default="terminal", metavar="F", help="see below (terminal)")
     what.add_argument("--output", metavar="FILE", help="write the table to this file")

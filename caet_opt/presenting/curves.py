@@ -1,23 +1,61 @@
-"""T*, omega* and u* along a path of models in which one mean or one cost is swept."""
+"""T*, omega* and u* along a path of models in which one mean or one cost is swept.
+
+Where the task's answer changes there is a tie. Where a pair starts or ceases to bind there is a switch: its slack
+``f_e(w*) - 1`` and its share ``q_e / T*`` trade places, one is positive and the other zero on either side, and the sign
+of their difference tells the sides apart.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from caet_opt.bandits.model import BanditModel
+import numpy as np
+
+from caet_opt.bandits.exact import exact
+from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
-from caet_opt.errors import CaetError, InputError, TieError
-from caet_opt.presenting.sweeps import Sweep, make_grid, parse_sweep
-from caet_opt.presenting.switches import Switch, bisect, find_switches
+from caet_opt.errors import CaetError, InputError, TieError, unknown_name
+from caet_opt.simulating.pool import check_count
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER
+from caet_opt.solving.certificate import pair_terms
 from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.numbers import pair_names
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.result import CharacteristicTime
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: What can be swept.
+KINDS = ("mean", "cost")
+
+#: Width of the last bracket, relative to its ends or to the first one.
+LOCATED = 1e-12
+
+
+class Sweep(NamedTuple):
+    """What is swept: the mean or the cost of one arm."""
+
+    kind: str
+    arm: int
+
+    def at(self, model: BanditModel, value: float) -> BanditModel:
+        """The model with this mean or cost; costs that are gaps follow a mean, and are frozen around a cost."""
+        means, costs = list(model.means), list(model.costs)
+        (means if self.kind == "mean" else costs)[self.arm] = value
+        follows = self.kind == "mean" and model.cost_rule == GAPS
+        return BanditModel(model.family, means, GAPS if follows else costs, model.arms)
+
+
+class Switch(NamedTuple):
+    """Where a pair starts or ceases to bind as the value grows."""
+
+    value: float
+    pair: Pair
+    starts: bool
 
 
 @dataclass(frozen=True)
@@ -130,6 +168,36 @@ def trace_curve(
     return Curve(model, task, tracer.sweep, tuple(found), tuple(switches), tuple(ties))
 
 
+def parse_sweep(text: str, model: BanditModel) -> Sweep:
+    """``mean:ARM`` or ``cost:ARM``, the arm by its name or its number."""
+    kind, colon, arm = text.partition(":")
+    if kind not in KINDS:
+        raise InputError(f"{unknown_name('sweep', kind, KINDS)} (write mean:ARM or cost:ARM)")
+    if not colon or not arm:
+        raise InputError(f"sweep {text!r} names no arm; write {kind}:0, or the arm's name")
+    if arm in model.arms:
+        return Sweep(kind, model.arms.index(arm))
+    if arm.isdecimal() and int(arm) < len(model.arms):
+        return Sweep(kind, int(arm))
+    raise InputError(f"sweep {text!r}: {unknown_name('arm', arm, model.arms)}")
+
+
+def make_grid(start: float, stop: float, points: int, logarithmic: bool) -> list[float]:
+    """Values from start to stop, both included; even ones are the doubles nearest to the decimals that they are, so
+    that a sweep over 0.8 meets a mean of 0.8."""
+    check_count(points, "points")
+    if points < 2:
+        raise InputError("a sweep needs at least 2 points, got 1")
+    if not (isfinite(start) and isfinite(stop) and start < stop):
+        raise InputError(f"a sweep runs from a number to a larger one, got {start:g} to {stop:g}")
+    if logarithmic and start <= 0:
+        raise InputError(f"a logarithmic sweep starts above zero, got {start:g}")
+    if logarithmic:
+        return [float(value) for value in np.geomspace(start, stop, points)]
+    first, last = exact(start), exact(stop)
+    return [float(first + (last - first) * step / (points - 1)) for step in range(points)]
+
+
 class Tracer(NamedTuple):
     """Solves models of a path."""
 
@@ -181,24 +249,65 @@ def neighbours(points: Sequence[Point]) -> Iterator[tuple[float, float, Characte
             yield one.value, other.value, one.result, other.result
 
 
+def bisect(low: float, high: float, holds: Callable[[float], bool]) -> float:
+    """Where a condition that holds at ``low`` and not at ``high`` changes; the side where it does not hold."""
+    width = high - low
+    while high - low > LOCATED * max(abs(low), abs(high), width):
+        middle = low + (high - low) / 2
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return high
+
+
+def find_switches(
+    low: float,
+    high: float,
+    at_low: CharacteristicTime,
+    at_high: CharacteristicTime,
+    solve: Callable[[float], CharacteristicTime],
+) -> list[Switch]:
+    """The switches between two values with the same needed pairs and the same free arms."""
+    if at_low.pairs != at_high.pairs or free_arms(at_low) != free_arms(at_high):
+        return []
+    before, after = set(at_low.binding_pairs), set(at_high.binding_pairs)
+    return [Switch(locate(low, high, pair, at_low, solve), pair, pair in after) for pair in sorted(before ^ after)]
+
+
+def locate(
+    low: float, high: float, pair: Pair, at_low: CharacteristicTime, solve: Callable[[float], CharacteristicTime]
+) -> float:
+    """Where a pair's side of the switch is no longer that of ``low``."""
+    side = is_slack(at_low, pair)
+    return bisect(low, high, lambda value: is_slack(solve(value), pair) == side)
+
+
+def is_slack(result: CharacteristicTime, pair: Pair) -> bool:
+    """Whether a pair's slack ``f_e(w*) - 1`` exceeds its share ``q_e / T*``."""
+    term = pair_terms(result.model, [pair], result.effort)[0]
+    share = result.multipliers[result.pairs.index(pair)] / result.value if result.value > 0 else 0.0
+    return bool(term - 1.0 > share)
+
+
+def free_arms(result: CharacteristicTime) -> tuple[bool, ...]:
+    """Which arms cost nothing."""
+    return tuple(cost == 0 for cost in result.model.costs)
+
+
 def flat_row(curve: Curve, point: Point) -> dict[str, Any]:
     """A point as a flat row."""
-    result, arms = point.result, curve.model.arms
+    arms = curve.model.arms
+    answer = {} if point.result is None else point.result.to_record()
     nothing: list[Any] = [None] * len(arms)
-    shares = nothing if result is None else result.cost_proportions.tolist()
-    pulls = nothing if result is None else result.sampling_proportions.tolist()
+    pairs = answer.get("binding_pairs")
     return {
         curve.sweep.kind: point.value,
-        "characteristic_time": None if result is None else result.value,
-        "lower": None if result is None else result.lower,
-        "upper": None if result is None else result.upper,
+        **{name: answer.get(name) for name in ("characteristic_time", "lower", "upper")},
         "closed_form": point.closed_form,
         "closed_form_time": point.closed_form_time,
-        **{f"omega[{name}]": share for name, share in zip(arms, shares, strict=True)},
-        **{f"u[{name}]": share for name, share in zip(arms, pulls, strict=True)},
-        "binding_pairs": None
-        if result is None
-        else ", ".join(f"{arms[a]} > {arms[b]}" for a, b in result.binding_pairs),
+        **{f"omega[{arm}]": x for arm, x in zip(arms, answer.get("cost_proportions", nothing), strict=True)},
+        **{f"u[{arm}]": x for arm, x in zip(arms, answer.get("sampling_proportions", nothing), strict=True)},
+        "binding_pairs": None if pairs is None else ", ".join(pair_names(pairs, arms)),
         "kind": point.kind,
         "error": None if point.error is None else str(point.error),
     }

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from math import exp, expm1, isfinite, log, log1p
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.errors import InputError
 from caet_opt.solving.certificate import pair_terms
-from caet_opt.solving.sensitivity import cost_sensitivities, mean_sensitivities
+from caet_opt.solving.numbers import certified, html_table, pair_names, proportion, table
+from caet_opt.solving.sensitivity import cost_sensitivities, total_mean_sensitivities
 
 #: A pair is binding when its term exceeds the smallest one by no more than this, relatively.
 BINDING_SLACK = 1e-7
@@ -89,8 +91,8 @@ class CharacteristicTime:
 
     @cached_property
     def mean_sensitivities(self) -> Array:
-        """dT*/dmu_a at fixed costs."""
-        return mean_sensitivities(self.model, self.pairs, self.effort, self.multipliers)
+        """dT*/dmu_a; costs that are gaps follow the means, costs that were given stay as they are."""
+        return total_mean_sensitivities(self.model, self.pairs, self.effort, self.multipliers, self.cost_sensitivities)
 
     def lower_bound(
         self, delta: float | None = None, form: BoundForm = "kl", *, log_inv_delta: float | None = None
@@ -100,6 +102,77 @@ class CharacteristicTime:
         A delta too small for a double is given by ``log_inv_delta = log(1 / delta)``.
         """
         return self.lower * bound_per_time(read_level(delta, log_inv_delta), form)
+
+    def to_record(self) -> dict[str, Any]:
+        """The answer as plain values, by the names of the public contract: what JSON, tables and manifests say."""
+        return {
+            "task": str(self.task),
+            "family": str(self.model.family),
+            "means": list(self.model.means),
+            "costs": list(self.model.costs),
+            "characteristic_time": self.value,
+            "lower": self.lower,
+            "upper": self.upper,
+            "gap": self.gap,
+            "cost_proportions": self.cost_proportions.tolist(),
+            "sampling_proportions": self.sampling_proportions.tolist(),
+            "binding_pairs": [list(pair) for pair in self.binding_pairs],
+            "pair_weights": self.pair_weights.tolist(),
+            "solver": self.solver,
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+        }
+
+    def __str__(self) -> str:
+        arms = table(ARM_HEADERS, arm_rows(self))
+        about = [binding_line(self), certified_line(self), solver_line(self)]
+        return "\n".join([headline(self.model, self.task), "", arms, "", *about])
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        about = map(escape, [certified_line(self), binding_line(self), solver_line(self)])
+        return f"<p>{escape(headline(self.model, self.task))}</p>{html_table(ARM_HEADERS, arm_rows(self))}" + "".join(
+            f"<p>{line}</p>" for line in about
+        )
+
+
+#: Headings of the lines of arms.
+ARM_HEADERS = ("arm", "mean", "cost", "cost proportion", "sampling proportion")
+
+
+def headline(model: BanditModel, task: Task) -> str:
+    """Task, family and size of a model in one line."""
+    return f"task {task}, family {model.family}, {len(model.means)} arms"
+
+
+def arm_rows(result: CharacteristicTime) -> list[list[str]]:
+    """Cells of one line per arm."""
+    model = result.model
+    shares = zip(result.cost_proportions.tolist(), result.sampling_proportions.tolist(), strict=True)
+    return [
+        [name, f"{mean:.10g}", f"{cost:.10g}", *map(proportion, both)]
+        for name, mean, cost, both in zip(model.arms, model.means, model.costs, shares, strict=True)
+    ]
+
+
+def binding_line(result: CharacteristicTime) -> str:
+    """The pairs that decide T*, with their weights."""
+    if not result.binding_pairs:
+        return "binding pairs: none, no pair constrains an arm that costs something"
+    names = pair_names(result.binding_pairs, result.model.arms)
+    weights = map(proportion, result.pair_weights.tolist())
+    return "binding pairs: " + ", ".join(f"{name} (weight {w})" for name, w in zip(names, weights, strict=True))
+
+
+def certified_line(result: CharacteristicTime) -> str:
+    """T* as the digits that double precision certifies."""
+    value, interval = certified(result.value, result.lower, result.upper, result.gap)
+    return f"T* = {value}  in {interval}, relative gap {result.gap:.1e}"
+
+
+def solver_line(result: CharacteristicTime) -> str:
+    """Who solved it in how long."""
+    return f"solver {result.solver}, {result.iterations} iterations, {1e3 * result.seconds:.1f} ms"
 
 
 def read_level(delta: float | None, log_inv_delta: float | None) -> float:

@@ -1,12 +1,12 @@
 """Derivatives of T* with respect to costs and means, read off the optimum."""
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, nan
 
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks import Pair
 
 
@@ -71,3 +71,25 @@ def mean_sensitivities(model: BanditModel, pairs: Sequence[Pair], effort: Array,
             result[a] -= z * wa * (theta(model.means[a]) - theta(m))
             result[b] -= z * wb * (theta(model.means[b]) - theta(m))
     return result
+
+
+def total_mean_sensitivities(
+    model: BanditModel, pairs: Sequence[Pair], effort: Array, multipliers: Array, by_cost: Array
+) -> Array:
+    """dT*/dmu_a with everything that moves with the mean, ``by_cost`` being dT*/dc.
+
+    Costs that were given stay. Costs that are gaps, ``c_b = max mu - mu_b``, follow: an arm's own cost falls as its
+    mean rises, and every other cost rises with the mean of the best arm, which itself stays free:
+
+        dT*/dmu_a = (dT*/dmu_a at fixed costs) - dT*/dc_a                            a is not the best arm
+        dT*/dmu_a = (dT*/dmu_a at fixed costs) + sum over the others b of dT*/dc_b   a is the best arm
+
+    Where several arms are best, T* has a kink in each of their means: as one rises the others begin to cost. The
+    derivative is nan there.
+    """
+    partial = mean_sensitivities(model, pairs, effort, multipliers)
+    if model.cost_rule != GAPS:
+        return partial
+    best = np.array(model.costs) == 0
+    others = np.sum(by_cost[~best]) if np.sum(best) == 1 else nan
+    return np.where(best, partial + others, partial - by_cost)

@@ -16,6 +16,7 @@ from caet_opt import (
     read_model,
     write_model,
 )
+from caet_opt.bandits.files import shortest_names
 
 TEXT = """
 title = "a trial"
@@ -132,3 +133,9 @@ def test_a_task_outside_the_grammar_is_not_written(path):
     with pytest.raises(InputError, match=r"model\.toml: unknown task 'secret'"):
         write_model(path, ModelFile(BanditModel(Gaussian(), [3, 4], "gaps"), Secret()))
     assert not path.exists()
+
+
+def test_a_short_name_serves_where_it_tells_files_apart():
+    whole = ["a/x.toml", "b/x.toml", "b/y.toml"]
+    assert shortest_names(whole, ["x", "x", "y"]) == ["a/x.toml", "b/x.toml", "y"]
+    assert shortest_names([], []) == []

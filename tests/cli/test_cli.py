@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import caet_opt.presenting.numbers
+import caet_opt.solving.numbers
 from caet_opt import (
     FAMILIES,
     BanditModel,
@@ -24,13 +24,15 @@ from caet_opt import (
     SolverError,
     TieError,
     TopArms,
+    characteristic_time,
     installed_backends,
     read_model,
 )
 from caet_opt.bandits.tasks import parse_task
 from caet_opt.cli import check_nothing_left, main, solve
-from caet_opt.presenting.numbers import certified, digits_supported, outward, relative_deviation, table
+from caet_opt.solving import compare
 from caet_opt.solving.backends.clarabel import Clarabel
+from caet_opt.solving.numbers import certified, digits_supported, outward, relative_deviation, table
 from caet_opt.solving.programs.text import show_program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,6 +96,12 @@ def test_json_is_one_object_with_the_keys_of_the_contract(capsys):
     assert record["pair_weights"] == [1.0]
     assert record["iterations"] > 0
     assert record["seconds"] > 0
+
+
+def test_json_is_the_record_of_the_answer(capsys):
+    record = strict_json(solved(capsys, *FLAGS, "--json"))
+    result = characteristic_time(BanditModel(Gaussian(), [3, 4, 2], "gaps"), "ranking")
+    assert {**result.to_record(), "seconds": 0} == {**record, "seconds": 0}
 
 
 def test_json_of_a_problem_with_nothing_to_pay(capsys):
@@ -219,6 +227,24 @@ def test_the_printed_interval_contains_the_certified_one(capsys):
     assert low <= record["lower"] < record["upper"] <= high
 
 
+def test_a_result_prints_as_the_command_does(capsys):
+    result = characteristic_time(BanditModel(Gaussian(), [3, 4, 2], "gaps"), "ranking")
+    lines, shown = str(result).splitlines(), solved(capsys, *FLAGS).splitlines()
+    assert lines[:-1] == shown[:-1]
+    assert lines[0] == "task ranking, family gaussian, 3 arms"
+    assert lines[-2].startswith("T* = 11.65685424949")
+    assert lines[-1].startswith("solver native, ")
+
+
+def test_a_result_in_a_notebook_is_a_small_table():
+    model = BanditModel(Gaussian(), [3, 4, 2], "gaps", ["a<b", "b", "c"])
+    html = characteristic_time(model, "ranking")._repr_html_()
+    assert html.count("<tr>") == 4
+    assert "<td>a&lt;b</td><td>3</td><td>1</td><td>0.414214</td><td>0.585786</td>" in html
+    assert "a&lt;b &gt; c (weight 1.000000)" in html
+    assert "T* = 11.65685424949" in html
+
+
 def test_nothing_to_pay_reads_well(capsys):
     out = solved(capsys, *FREE)
     assert "binding pairs: none" in out
@@ -260,7 +286,7 @@ def test_table_is_aligned():
 
 
 def test_the_examples_of_the_formatting_functions_hold():
-    done = doctest.testmod(caet_opt.presenting.numbers)
+    done = doctest.testmod(caet_opt.solving.numbers)
     assert done.attempted >= 5
     assert done.failed == 0
 
@@ -304,15 +330,15 @@ def test_cross_check_goes_on_after_a_backend_that_fails(monkeypatch, capsys):
 
 
 def test_cross_check_tells_when_intervals_do_not_overlap(monkeypatch, capsys):
-    truth = solve.solve
+    truth = compare.characteristic_time
 
-    def skewed(entry, solver, tolerance):
-        result = truth(entry, solver, tolerance)
-        if solver == installed_backends()[0]:
+    def skewed(model, task, solver):
+        result = truth(model, task, solver=solver)
+        if solver.backend == installed_backends()[0]:
             object.__setattr__(result, "upper", 0.5 * result.lower)
         return result
 
-    monkeypatch.setattr(solve, "solve", skewed)
+    monkeypatch.setattr(compare, "characteristic_time", skewed)
     if len(installed_backends()) < 2:
         pytest.skip("one backend alone cannot disagree")
     assert main(["solve", PAPER, "--cross-check", "--json"]) == 1

@@ -17,16 +17,15 @@ from caet_opt import (
     InputError,
     SolverError,
     characteristic_time,
-    curves,
     read_model,
     trace_curve,
 )
 from caet_opt.cli import curve as command
 from caet_opt.cli import main
-from caet_opt.presenting.curves import largest_deviation
+from caet_opt.presenting import curves
+from caet_opt.presenting.curves import largest_deviation, parse_sweep
 from caet_opt.presenting.figures import curve as figure
 from caet_opt.presenting.figures import style
-from caet_opt.presenting.sweeps import parse_sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = str(ROOT / "models" / "paper-instance-1.toml")
@@ -290,3 +289,11 @@ def test_the_example_of_the_readme_crosses_its_branch_point():
     curve = trace_curve(entry.model, entry.task, "mean:2", 0, 2.5)
     assert "--sweep mean:2 --from 0 --to 2.5" in command.EXAMPLES
     assert len({point.result.binding_pairs for point in curve.points}) == 2
+
+
+def test_a_point_says_what_the_record_of_its_answer_says():
+    curve = trace_curve(RANKING, "ranking", "mean:2", 1, 2, 2)
+    for point, row in zip(curve.points, curve.rows(), strict=True):
+        record = point.result.to_record()
+        assert [row[f"u[{arm}]"] for arm in RANKING.arms] == record["sampling_proportions"]
+        assert {name: record[name] for name in ("characteristic_time", "lower", "upper")}.items() <= row.items()

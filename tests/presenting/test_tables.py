@@ -5,6 +5,7 @@ import doctest
 import json
 import os
 import re
+import shlex
 from decimal import Decimal, localcontext
 from glob import glob
 from pathlib import Path
@@ -27,13 +28,12 @@ from caet_opt import (
 )
 from caet_opt.cli import main
 from caet_opt.cli import table as command
-from caet_opt.presenting.numbers import certified, digits_shared, table
 from caet_opt.presenting.tables import formats, latex, rows, tex_text, work
-from caet_opt.presenting.tables.columns import columns, usual_names
-from caet_opt.presenting.tables.conventions import conventions
+from caet_opt.presenting.tables.columns import columns, conventions, usual_names
 from caet_opt.presenting.tables.layout import Number, Table, choose_columns
 from caet_opt.presenting.tables.tex_text import tex
 from caet_opt.solving.backends.clarabel import Clarabel
+from caet_opt.solving.numbers import certified, digits_shared, table
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
@@ -251,13 +251,37 @@ def test_the_whole_interval_rounds_to_the_printed_digits(upper, gap, place):
         assert max(float(shown) - lower, upper - float(shown)) <= 0.5 * unit * (1 + 1e-6)
 
 
+@given(st.floats(1e-8, 1e8), st.floats(1e-14, 0.2))
+def test_the_printed_interval_is_as_wide_as_the_gap_says(upper, gap):
+    lower = upper * (1 - gap)
+    low, high = map(Decimal, certified(upper, lower, upper, gap)[1].strip("[]").split(", "))
+    width = Decimal(upper) - Decimal(lower)
+    assert low <= Decimal(lower)
+    assert high >= Decimal(upper)
+    assert high - low <= width * Decimal("1.03")
+
+
+def test_no_example_of_columns_breaks_in_a_shell_that_globs(capsys):
+    for text in (tabled(capsys, "--help"), (ROOT / "README.md").read_text(), (ROOT / "Makefile").read_text()):
+        assert "T*," in text
+        assert not re.search(r"--columns [^'\"\s]*\*", text)
+        assert not re.search(r"as [^'\"\s]*,T\*", text)
+
+
+def test_a_row_holds_the_record_of_the_answer():
+    entry = read_model(PAPER)
+    (row,) = rows.rows_of(rows.Source("paper", entry), rows.Request({"mine": caet_opt.Profile("native")}))
+    record = caet_opt.characteristic_time(entry.model, entry.task).to_record()
+    assert {**record, "solver": "mine", "seconds": row["seconds"]}.items() <= row.items()
+
+
 def test_a_coarse_gap_prints_few_digits(capsys, tmp_path):
     row = dict(zip(("characteristic_time", "lower", "upper", "gap"), (11.65, 11.62, 11.68, 0.005), strict=True))
     row |= {"names": ["0", "1"], "sampling_proportions": [0.6664, 0.3336], "cost_blind_ratio": 1.23456}
     row |= {"lower_bound": 116.5}
     cells = {column.name: column.cell(row) for column in columns()}
     assert cells["characteristic_time"] == "12"
-    assert (cells["lower"], cells["upper"]) == ("11.61", "11.68")  # 11.62 as a double is less
+    assert (cells["lower"], cells["upper"]) == ("11.6199", "11.6800")  # 11.62 as a double is less
     assert cells["sampling_proportions"].numbers == ("0.7", "0.3")
     assert cells["cost_blind_ratio"] == "1"
     assert cells["lower_bound"] == "1.2e+02"
@@ -506,7 +530,7 @@ def test_the_examples_of_the_help_work(capsys, monkeypatch, tmp_path):
     (tmp_path / "models").symlink_to(ROOT / "models")
     monkeypatch.chdir(tmp_path)
     lines = [line for line in command.EXAMPLES.splitlines() if line.startswith("  caet-opt ")]
-    examples = [line.split()[2:] for line in lines if "results/" not in line]
+    examples = [shlex.split(line)[2:] for line in lines if "results/" not in line]
     assert len(examples) == 5
     for argv in examples:
         expanded = [path for word in argv for path in sorted(glob(word)) or [word]]

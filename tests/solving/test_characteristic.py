@@ -170,6 +170,44 @@ def moved(model, arm, mean=None, cost=None):
     return BanditModel(model.family, means, costs)
 
 
+@pytest.mark.parametrize("task", ["ranking", "best-arm", "top-arms:2", "control:2", "comparisons:0-2"])
+@pytest.mark.parametrize(
+    ("family", "means"),
+    [
+        (Gaussian(), [3.0, 4.0, 2.0]),
+        (Gaussian(), [3.0, 4.0, 0.5]),
+        (Gaussian([1, 3, 2, 1]), [0.1, 0.9, 2.0, 1.4]),
+        (Bernoulli(), [0.4, 0.9, 0.2]),
+        (Poisson(), [5.0, 1.0, 2.5, 2.0]),
+    ],
+)
+def test_costs_that_are_gaps_move_with_the_means(family, means, task):
+    slopes = []
+    for arm, mean in enumerate(means):
+        times = [
+            characteristic_time(BanditModel(family, [*means[:arm], mean + s, *means[arm + 1 :]], "gaps"), task).value
+            for s in (1e-5, -1e-5)
+        ]
+        slopes.append((times[0] - times[1]) / 2e-5)
+    result = characteristic_time(BanditModel(family, means, "gaps"), task)
+    assert result.mean_sensitivities == pytest.approx(slopes, rel=1e-5, abs=1e-6 * result.value)
+
+
+def test_the_slope_of_the_paper_s_first_instance():
+    # T* = 2 / (sqrt(D3) - sqrt(D2))^2 for the gaps D2 = 1 and D3 = 2 of arms 0 and 2.
+    root = np.sqrt(2) - 1
+    gaps = characteristic_time(BanditModel(Gaussian(), [3, 4, 2], "gaps"), "ranking").mean_sensitivities
+    assert gaps == pytest.approx([-2 / root**3, 2 / root**3 * (1 - 1 / np.sqrt(2)), np.sqrt(2) / root**3], rel=1e-9)
+    fixed = characteristic_time(BanditModel(Gaussian(), [3, 4, 2], [1, 0, 2]), "ranking").mean_sensitivities
+    assert fixed == pytest.approx([-4 / root**2, 0, 4 / root**2], rel=1e-9)  # T* is inverse to the squared gap of one
+
+
+def test_several_best_arms_have_no_slope():
+    slopes = characteristic_time(BanditModel(Gaussian(), [2, 2, 1], "gaps"), "comparisons:0-2").mean_sensitivities
+    assert np.isnan(slopes[:2]).all()
+    assert np.isfinite(slopes[2])
+
+
 def test_cost_sensitivity_of_a_free_arm():
     # Ranking 0 > 1 > 2 with arm 0 free and its pair slack: a small cost of arm 0 is paid for its least effort.
     model = BanditModel(Gaussian(), [5.0, 1.0, 0.0], [0.0, 1.0, 1.0])

@@ -7,16 +7,30 @@ from pathlib import Path
 
 import pytest
 
-from caet_opt import Profile, SolverError, installed_backends, read_model
+from caet_opt import (
+    BanditModel,
+    CharacteristicTime,
+    Gaussian,
+    InputError,
+    Profile,
+    SolverError,
+    TieError,
+    characteristic_time,
+    compare_solvers,
+    installed_backends,
+    read_model,
+)
 from caet_opt.cli import main
+from caet_opt.solving import compare
 from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.backends.ipopt import Ipopt
 from caet_opt.solving.backends.native import Native
 from caet_opt.solving.backends.pyomo import Pyomo
-from caet_opt.solving.compare import COLUMNS, Measurement, agree, compare_solvers, median_seconds, with_ratios
+from caet_opt.solving.compare import COLUMNS, Comparison, Measurement, median_seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER, TWO = (str(ROOT / "models" / f"{name}.toml") for name in ("paper-instance-1", "gaussian-two-arms"))
+ENTRY = read_model(PAPER)
 QUICK = ["--solvers", "native", "clarabel", "--repeat", "1"]
 TIED = 'family = "gaussian"\nmeans = [1, 1]\ncosts = [1, 1]\ntask = "best-arm"\n'
 
@@ -44,24 +58,24 @@ def broken_clarabel(monkeypatch):
 
 def test_a_model_is_measured_by_every_solver_in_their_order():
     solvers = {"mine": Profile("native", tolerance=1e-10), "clarabel": Profile("clarabel")}
-    rows = compare_solvers("paper", read_model(PAPER), solvers, repeat=2)
-    assert [(row.model, row.solver, row.answered_by) for row in rows] == [
-        ("paper", "mine", "native"),
-        ("paper", "clarabel", "clarabel"),
-    ]
+    rows = compare_solvers(ENTRY.model, ENTRY.task, solvers, repeat=2).rows()
+    assert [(row["solver"], row["answered_by"]) for row in rows] == [("mine", "native"), ("clarabel", "clarabel")]
     for row in rows:
-        assert row.characteristic_time == pytest.approx(11.656854249492381, rel=1e-9)
-        assert row.lower <= row.characteristic_time <= row.upper
-        assert row.gap <= 1e-9
-        assert row.seconds > 0
-        assert row.error is None
-    assert min(row.ratio for row in rows) == 1
+        assert row["characteristic_time"] == pytest.approx(11.656854249492381, rel=1e-9)
+        assert row["lower"] <= row["characteristic_time"] <= row["upper"]
+        assert row["gap"] <= 1e-9
+        assert row["seconds"] > 0
+        assert row["error"] is None
+    assert min(row["ratio"] for row in rows) == 1
 
 
 @pytest.mark.usefixtures("broken_clarabel")
 def test_a_fallback_is_named():
-    (row,) = compare_solvers("two", read_model(TWO), {"c": Profile("clarabel", fallback="native")}, repeat=1)
-    assert (row.solver, row.answered_by, row.error) == ("c", "native", None)
+    solvers = {"c": Profile("clarabel", fallback="native")}
+    comparison = compare_solvers(ENTRY.model, ENTRY.task, solvers, repeat=0)
+    (row,) = comparison.rows()
+    assert (row["solver"], row["answered_by"], row["error"]) == ("c", "native", None)
+    assert "c (native)" in str(comparison)
 
 
 def test_the_median_is_over_the_timed_calls():
@@ -70,21 +84,95 @@ def test_the_median_is_over_the_timed_calls():
     assert len(calls) == 7
 
 
-def measurement(**numbers):
-    return Measurement("m", "gaussian", "ranking", 3, "s", **numbers)
+def answer(lower, upper):
+    """An answer of which only the interval matters."""
+    result = object.__new__(CharacteristicTime)
+    object.__setattr__(result, "lower", lower)
+    object.__setattr__(result, "upper", upper)
+    return result
 
 
-def test_ratios_leave_failures_alone():
-    rows = with_ratios([measurement(seconds=2.0), measurement(error="no"), measurement(seconds=0.5)])
-    assert [row.ratio for row in rows] == [4.0, None, 1.0]
-    assert with_ratios([measurement(error="no")])[0].ratio is None
+def comparison(*results):
+    """What solvers with these answers give; None for one that failed."""
+    return Comparison(
+        ENTRY.model,
+        ENTRY.task,
+        tuple(Measurement("s", one, error=SolverError("no") if one is None else None) for one in results),
+    )
+
+
+def test_ratios_leave_failures_alone(monkeypatch):
+    found = {"a": Measurement("a", seconds=2.0), "b": Measurement("b"), "c": Measurement("c", seconds=0.5)}
+    monkeypatch.setattr(compare, "measure_solver", lambda model, task, name, profile, repeat: found[name])
+    assert [one.ratio for one in compare.measure(ENTRY.model, ENTRY.task, found, 1).measurements] == [4.0, None, 1.0]
+    assert compare.measure(ENTRY.model, ENTRY.task, {"b": None}, 1).measurements[0].ratio is None
 
 
 def test_intervals_without_a_common_point_disagree():
-    low, high = measurement(lower=1.0, upper=2.0), measurement(lower=2.5, upper=3.0)
-    assert not agree([low, high])
-    assert agree([low, measurement(error="no"), measurement(lower=2.0, upper=3.0)])
-    assert agree([measurement(error="no")])
+    low, high = answer(1.0, 2.0), answer(2.5, 3.0)
+    apart, touching, nothing = comparison(low, high), comparison(low, None, answer(2.0, 3.0)), comparison(None)
+    assert (apart.agree, apart.disagree, apart.complete) == (False, True, False)
+    assert (touching.agree, touching.disagree, touching.complete) == (True, False, False)
+    assert (nothing.agree, nothing.disagree, nothing.complete) == (False, False, False)
+    assert comparison(low, low).complete
+
+
+# from Python
+
+
+def test_every_installed_backend_is_compared_unless_told():
+    found = compare_solvers(ENTRY.model, "ranking", repeat=0)
+    assert [one.solver for one in found.measurements] == list(installed_backends())
+    assert found.complete
+    frame = found.to_frame()
+    assert tuple(frame.columns) == COLUMNS
+    assert list(frame["solver"]) == list(installed_backends())
+
+
+def test_a_comparison_prints_as_a_table():
+    found = compare_solvers(ENTRY.model, ENTRY.task, ["native", ROOT / "solvers" / "native.toml"], repeat=0)
+    header, *lines = str(found).splitlines()
+    assert re.split("  +", header) == list(compare.HEADINGS)
+    assert [line.split()[0] for line in lines[:2]] == ["native", "native.toml"]
+    assert lines[2:] == ["", "the certified intervals of all 2 answers overlap"]
+    html = found._repr_html_()
+    assert html.count("<tr>") == 3
+    assert "<td>native.toml</td>" in html
+    assert "answers overlap" in html
+
+
+@pytest.mark.usefixtures("broken_clarabel")
+def test_a_comparison_tells_who_failed():
+    found = compare_solvers(ENTRY.model, ENTRY.task, ["clarabel", "native"], repeat=0)
+    assert "clarabel failed: solver 'clarabel' failed: out of luck" in str(found)
+    assert found.agree
+    assert not found.complete
+    alone = compare_solvers(ENTRY.model, ENTRY.task, "clarabel", repeat=0)
+    assert str(alone).endswith("no solver has a certified answer")
+
+
+def test_a_comparison_of_what_has_no_time_is_bad_input():
+    with pytest.raises(TieError, match="equal means"):
+        compare_solvers(BanditModel(Gaussian(), [1, 1], [1, 1]), "best-arm", repeat=0)
+    for solvers, message in ((["native", "native"], "named twice"), ([], "no solver is named"), ("natvie", "native")):
+        with pytest.raises(InputError, match=message):
+            compare_solvers(ENTRY.model, ENTRY.task, solvers, repeat=0)
+
+
+def test_the_tolerance_is_every_solver_s():
+    found = compare_solvers(ENTRY.model, ENTRY.task, "native", repeat=0, tolerance=1e-17)
+    assert "above the tolerance 1.0e-17" in str(found)
+    with pytest.raises(InputError, match="tolerance must be a positive number"):
+        compare_solvers(ENTRY.model, ENTRY.task, "native", tolerance=-1.0)
+
+
+def test_a_large_ratio_reads_as_people_write_it():
+    (line,) = Comparison(
+        ENTRY.model,
+        ENTRY.task,
+        (Measurement("native", characteristic_time(ENTRY.model, ENTRY.task), 1.0, 1811.3),),
+    ).lines(("solver", "ratio"))
+    assert line == ["native", "1810 x"]
 
 
 # the command
@@ -96,7 +184,7 @@ def test_the_table_has_a_line_per_model_and_solver(capsys):
     assert [row.split()[:2] for row in rows] == [
         [model, solver] for model in ("paper-instance-1", "gaussian-two-arms") for solver in ("native", "clarabel")
     ]
-    assert all(re.search(r" [\d.]+ (us|ms|s) +[\d.]+$", row) for row in rows)
+    assert all(re.search(r" [\d.]+ (us|ms|s) +[\d.]+ x$", row) for row in rows)
 
 
 def test_every_installed_backend_takes_part_by_default(capsys):
@@ -137,7 +225,7 @@ def test_json_is_one_object(capsys):
     assert record["repeat"] == 1
     assert record["disagreements"] == []
     for row in record["rows"]:
-        assert tuple(row) == COLUMNS
+        assert tuple(row) == ("model", *COLUMNS)
         assert row["characteristic_time"] == pytest.approx(11.656854249492381, rel=1e-9)
 
 
@@ -179,7 +267,7 @@ def test_a_tie_is_a_failed_row(capsys, tmp_path):
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_disagreement_is_told(capsys, monkeypatch, form):
-    monkeypatch.setattr("caet_opt.solving.compare.agree", lambda rows: False)
+    monkeypatch.setattr(Comparison, "agree", False)
     assert "gaussian-two-arms" in compared(capsys, TWO, *QUICK, *form, status=1)
 
 

@@ -5,15 +5,10 @@ import pytest
 from inverse_gaussian import InverseGaussian
 from problems import FAMILIES, TASKS, random_instance
 
-from caet_opt import (
-    BanditModel,
-    Bernoulli,
-    Gaussian,
-    characteristic_time,
-    clear_programs,
-    program_counts,
-)
+import caet_opt
+from caet_opt import BanditModel, Bernoulli, Gaussian, characteristic_time
 from caet_opt.solving.problem import pose
+from caet_opt.solving.programs.cache import clear_programs, program_counts
 from caet_opt.solving.programs.nonlinear import NonlinearProgram
 
 
@@ -98,3 +93,9 @@ def test_programs_agree_on_the_pair_terms(task):
         first.update(problem)
         second.update(problem)
         np.testing.assert_allclose(first.constraints(z), second.constraints(z), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["ProgramCounts", "clear_programs", "program_counts"])
+def test_the_counts_of_programs_are_no_public_names(name):
+    assert name not in caet_opt.__all__
+    assert not hasattr(caet_opt, name)

@@ -8,6 +8,7 @@ from typing import Any
 
 from caet_opt.presenting.curves import Curve, Point
 from caet_opt.presenting.figures.style import CURVES, LOWER, UPPER, panels, shared_legend
+from caet_opt.solving.numbers import pair_names
 from caet_opt.solving.result import CharacteristicTime
 
 #: Markers along a line, and points at which the closed form is marked.
@@ -121,7 +122,7 @@ def region_labels(curve: Curve, logarithmic: bool) -> list[tuple[float, float, s
     for pairs, run in groupby(solved, lambda entry: entry[1].binding_pairs):
         places = [place for place, _ in run]
         centre = (places[0] + places[-1]) / 2
-        text = ", ".join(f"{names[a]} > {names[b]}" for a, b in pairs)
+        text = ", ".join(pair_names(pairs, names))
         if len(places) > 2:
             text = text if labels else f"binding: {text or 'none'}"
             labels.append(((centre - first) / (last - first), unscale(centre), text))

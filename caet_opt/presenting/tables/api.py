@@ -1,10 +1,10 @@
 """Tables of characteristic times from Python: models in, a frame or a `Table` out."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import ModelFile, model_paths
 from caet_opt.bandits.tasks import Task, parse_task
@@ -15,7 +15,7 @@ from caet_opt.presenting.tables.layout import ERROR, choose_columns
 from caet_opt.presenting.tables.rows import Request, Source
 from caet_opt.presenting.tables.work import compute
 from caet_opt.solving.backends import DEFAULT_SOLVER
-from caet_opt.solving.profiles import Profile, find_profile
+from caet_opt.solving.compare import Solver, name_solvers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ def characteristic_table(
     models: Model | Iterable[Model] | Mapping[str, Model],
     *,
     deltas: Sequence[float] = (),
-    solvers: str | Path | Profile | Sequence[str | Path | Profile] = DEFAULT_SOLVER,
+    solvers: Solver | Sequence[Solver] = DEFAULT_SOLVER,
     columns: Sequence[str] | None = None,
     digits: int | None = None,
     workers: int = 1,
@@ -59,8 +59,7 @@ def characteristic_table(
     import pandas as pd
 
     names = column_names(columns, digits)
-    named = [solvers] if isinstance(solvers, str | Path | Profile) else solvers
-    request = make_request(named, deltas, names, digits)
+    request = make_request(solvers, deltas, names, digits)
     rows = compute(sources(models), request, workers)
     return pd.DataFrame([{name: row.get(name) for name in names} for row in rows], columns=names)
 
@@ -76,36 +75,17 @@ def column_names(chosen: Sequence[str] | None, digits: int | None) -> list[str]:
 
 
 def make_request(
-    solvers: Sequence[str | Path | Profile], deltas: Sequence[float], names: Iterable[str], digits: int | None
+    solvers: Solver | Sequence[Solver], deltas: Sequence[float], names: Iterable[str], digits: int | None
 ) -> Request:
     """What to compute for columns of these names, everything checked."""
-    from caet_opt.solving.backends import BACKENDS
-
     for delta in deltas:
         if not 0 < delta < 1:
             raise InputError(f"delta must lie strictly between 0 and 1, got {delta:g}")
     if digits is not None:
-        from caet_opt.proving.prove import MOST_DIGITS
+        from caet_opt.proving.prove import check_digits
 
-        if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MOST_DIGITS:
-            raise InputError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {digits!r}")
-    profiles = dict(zip(labels(solvers), map(find_profile, solvers), strict=True))
-    for profile in profiles.values():
-        BACKENDS[profile.backend].require()
-    return Request(profiles, tuple(map(float, deltas)), not BLIND.isdisjoint(names), digits)
-
-
-def labels(solvers: Sequence[str | Path | Profile]) -> list[str]:
-    """What a table calls the solvers: backends by name, profiles by file name where that tells them apart."""
-    if not solvers:
-        raise InputError("no solver is named")
-    full = [solver.backend if isinstance(solver, Profile) else str(solver) for solver in solvers]
-    short = [Path(name).name for name in full]
-    found = [name if short.count(name) == 1 else whole for name, whole in zip(short, full, strict=True)]
-    for name in found:
-        if found.count(name) > 1:
-            raise InputError(f"solver {name!r} is named twice")
-    return found
+        check_digits(digits)
+    return Request(name_solvers(solvers), tuple(map(float, deltas)), not BLIND.isdisjoint(names), digits)
 
 
 def sources(models: Model | Iterable[Model] | Mapping[str, Model]) -> list[Source]:
@@ -121,8 +101,7 @@ def sources(models: Model | Iterable[Model] | Mapping[str, Model]) -> list[Sourc
     found = list(dict.fromkeys(found)) if all(isinstance(one, Path) for one in found) else found
     if not found:
         raise InputError("there is no model to make a table of")
-    stems = Counter(one.stem for one in found if isinstance(one, Path))
-    return [Source(name_of(one, number, stems), one) for number, one in enumerate(found, start=1)]
+    return [Source(name, one) for name, one in zip(model_names(found), found, strict=True)]
 
 
 def is_pair(model: object) -> TypeGuard[tuple[BanditModel, Task | str]]:
@@ -138,8 +117,11 @@ def in_file(model: Model) -> ModelFile | None:
     return model if isinstance(model, ModelFile) else None
 
 
-def name_of(model: Path | ModelFile, number: int, stems: Mapping[str, int]) -> str:
-    """The name of a model in the table."""
-    if isinstance(model, ModelFile):
-        return model.title or f"model {number}"
-    return model.stem if stems[model.stem] == 1 else str(model)
+def model_names(models: Sequence[Path | ModelFile]) -> list[str]:
+    """The names of models in the table."""
+    paths = [one for one in models if isinstance(one, Path)]
+    names = iter(shortest_names([str(path) for path in paths], [path.stem for path in paths]))
+    return [
+        next(names) if isinstance(one, Path) else one.title or f"model {number}"
+        for number, one in enumerate(models, start=1)
+    ]

@@ -1,9 +1,10 @@
-"""The columns of tables of characteristic times."""
+"""The columns of tables of characteristic times, and the conventions that are stated with them."""
 
+from collections.abc import Iterable
 from functools import partial
 
-from caet_opt.presenting.numbers import MOST_DIGITS, certified, digits_rooted, proportion, significant
-from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Vector
+from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector
+from caet_opt.solving.numbers import MOST_DIGITS, certified_parts, digits_rooted, pair_names, proportion, significant
 
 #: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
 DECIMALS, BLIND_DIGITS, RATIO_DIGITS = 4, 6, 5
@@ -27,7 +28,7 @@ def time_cell(row: Row, most: int = MOST_DIGITS) -> Cell:
         return Number(row["proven"])
     if row.get("characteristic_time") is None:
         return None
-    return Number(certified(*interval(row), most)[0])
+    return Number(certified_parts(*interval(row), most)[0])
 
 
 def end_cell(which: int, row: Row, most: int = MOST_DIGITS) -> Cell:
@@ -37,7 +38,7 @@ def end_cell(which: int, row: Row, most: int = MOST_DIGITS) -> Cell:
         return Number(proven)
     if row.get("characteristic_time") is None:
         return None
-    return Number(certified(*interval(row), most)[1].strip("[]").split(", ")[which])
+    return Number(certified_parts(*interval(row), most)[1 + which])
 
 
 def bound_cell(row: Row, most: int = MOST_DIGITS) -> Cell:
@@ -47,7 +48,7 @@ def bound_cell(row: Row, most: int = MOST_DIGITS) -> Cell:
         return None
     value, lower, upper, gap = interval(row)
     factor = bound / lower if lower > 0 else 0.0
-    return Number(certified(value * factor, lower * factor, upper * factor, gap, most)[0])
+    return Number(certified_parts(value * factor, lower * factor, upper * factor, gap, most)[0])
 
 
 def interval(row: Row) -> tuple[float, float, float, float]:
@@ -91,8 +92,7 @@ def pairs_cell(row: Row) -> Cell:
     """The binding pairs by name."""
     if row.get("binding_pairs") is None:
         return None
-    names = row["names"]
-    return ", ".join(f"{names[a]} > {names[b]}" for a, b in row["binding_pairs"]) or "none"
+    return ", ".join(pair_names(row["binding_pairs"], row["names"])) or "none"
 
 
 def milliseconds(row: Row) -> Cell:
@@ -208,3 +208,61 @@ def usual_names(deltas: int, solvers: int, proven: bool) -> tuple[str, ...]:
     bound = ("delta", "lower_bound") if deltas else ()
     who = ("solver", "seconds") if solvers > 1 else ()
     return (*(USUAL_PROVEN if proven else USUAL), *bound, *who)
+
+
+#: What a reader of any table must know.
+CONVENTIONS = {
+    "characteristic_time": Statement(
+        "T*, not 1/T*: T* = min c.w subject to f_e(w) >= 1 for every needed pair e; the least expected cost grows "
+        "like T* log(1/delta).",
+        r"$T^\star$, not $1/T^\star$: $T^\star = \min c \cdot w$ subject to $f_e(w) \ge 1$ for every needed pair $e$; "
+        r"the least expected cost grows like $T^\star \log(1/\delta)$.",
+    ),
+    "divergence": Statement(
+        "d is the family's Kullback-Leibler divergence; Gaussian: d(x, y) = (x - y)^2 / (2 s^2) with s^2 the variance, "
+        "1 unless the family says otherwise.",
+        r"$d$ is the family's Kullback--Leibler divergence; Gaussian: $d(x, y) = (x - y)^2 / (2 \sigma^2)$ with "
+        r"$\sigma^2$ the variance, 1 unless the family says otherwise.",
+    ),
+    "confidence": Statement(
+        "Lower bound at delta: T* kl(delta, 1 - delta), where kl(delta, 1 - delta) = (1 - 2 delta) "
+        "log((1 - delta) / delta) is at least log(1/(2.4 delta)) and, for small delta, close to log(1/delta); zero "
+        "from delta = 1/2 on.",
+        r"Lower bound at $\delta$: $T^\star \mathrm{kl}(\delta, 1 - \delta)$, where $\mathrm{kl}(\delta, 1 - \delta) = "
+        r"(1 - 2 \delta) \log((1 - \delta) / \delta)$ is at least $\log(1/(2.4 \delta))$ and, for small $\delta$, "
+        r"close to $\log(1/\delta)$; zero from $\delta = 1/2$ on.",
+    ),
+    "digits": Statement(
+        "Digits of T* are those to which its whole certified interval rounds.",
+        r"Digits of $T^\star$ are those to which its whole certified interval rounds.",
+    ),
+}
+
+#: What a reader must know of some columns.
+COLUMN_CONVENTIONS = {
+    "cost_proportions": Statement(
+        "omega*: share of the cost that goes to each arm.", r"$\omega^\star$: share of the cost that goes to each arm."
+    ),
+    "sampling_proportions": Statement(
+        "u*: share of the pulls of costly arms; a free arm has none.",
+        r"$u^\star$: share of the pulls of costly arms; a free arm has none.",
+    ),
+    "cost_blind": Statement(
+        "Blind: u is optimal for the same model with every cost 1, and T = c.u / min_e f_e(u) is what tracking it "
+        "pays; u samples free arms too, so f_e has the finite weights of both arms.",
+        r"Blind: $u$ is optimal for the same model with every cost 1, and $T = c \cdot u / \min_e f_e(u)$ is what "
+        r"tracking it pays; $u$ samples free arms too, so $f_e$ has the finite weights of both arms.",
+    ),
+    "proven": Statement(
+        "T*, lower and upper are proven for the inputs as exact decimals.",
+        r"$T^\star$, lower and upper are proven for the inputs as exact decimals.",
+    ),
+}
+
+
+def conventions(names: Iterable[str], proven: bool) -> dict[str, Statement]:
+    """The conventions of a table with these columns."""
+    wanted = set(names) - set(PROVEN) | ({"proven"} if proven else set())
+    if BLIND & wanted:
+        wanted.add("cost_blind")
+    return CONVENTIONS | {name: statement for name, statement in COLUMN_CONVENTIONS.items() if name in wanted}

@@ -3,13 +3,13 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
-from caet_opt.presenting.numbers import table as aligned
 from caet_opt.presenting.tables.latex import latex_document, latex_fragment
 from caet_opt.presenting.tables.layout import ERROR, Cell, Row, Table, Vector, error_text, leading_cells
+from caet_opt.solving.numbers import table as aligned
 
 MISSING = "-"
 
@@ -53,13 +53,18 @@ def markdown_cells(table: Table, row: Row) -> list[str]:
     return cells + [""] * (len(table.columns) - len(cells))
 
 
-def csv_text(table: Table) -> str:
-    """The raw values, lists as JSON, nothing for a missing one; every row ends in its error."""
-    names = machine_names(table)
+def csv_table(table: Table) -> str:
+    """The raw values; every row ends in its error."""
+    return csv_text(table.rows, machine_names(table))
+
+
+def csv_text(rows: Sequence[Row], columns: Iterable[str] | None = None) -> str:
+    """Rows as CSV with a header, the columns those of the first row unless given; lists as JSON, nothing for None."""
+    names = list(rows[0] if columns is None else columns)
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([csv_value(row.get(name)) for name in names] for row in table.rows)
+    writer.writerows([csv_value(row.get(name)) for name in names] for row in rows)
     return sink.getvalue()
 
 
@@ -120,7 +125,7 @@ def markdown_text(text: str) -> str:
 FORMATS: Mapping[str, Callable[[Table], str]] = {
     "terminal": terminal,
     "markdown": markdown,
-    "csv": csv_text,
+    "csv": csv_table,
     "json": json_text,
     "latex": latex_document,
     "latex-fragment": latex_fragment,

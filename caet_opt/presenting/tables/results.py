@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.presenting.numbers import MOST_DIGITS, proportion, significant
 from caet_opt.presenting.tables.columns import (
+    COLUMN_CONVENTIONS,
+    CONVENTIONS,
     DECIMALS,
     bound_cell,
     number_column,
@@ -14,9 +15,9 @@ from caet_opt.presenting.tables.columns import (
     time_cell,
 )
 from caet_opt.presenting.tables.columns import labels as arm_labels
-from caet_opt.presenting.tables.conventions import COLUMN_CONVENTIONS, CONVENTIONS
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector
 from caet_opt.simulating.studies.results import varied
+from caet_opt.solving.numbers import MOST_DIGITS, proportion, significant
 from caet_opt.version import __version__
 
 if TYPE_CHECKING:
@@ -174,26 +175,28 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
 
 def rows(summary: "pd.DataFrame") -> list[dict[str, Any]]:
     """A row per cell, missing values as None and intervals as pairs."""
-    return [as_row(record) for record in summary.to_dict("records")]
+    return [with_intervals(row) for row in plain_rows(summary)]
 
 
-def as_row(record: Mapping[Any, Any]) -> dict[str, Any]:
-    """A row of the summary as a table has it."""
-    row = {name: None if is_missing(value) else plain(name, value) for name, value in record.items()}
-    for name in ("cost", "ratio", "error"):
-        ends = [row.pop(f"{name}_{end}", None) for end in ("low", "high")]
-        row[f"{name}_interval"] = None if None in ends else ends
-    return row | {"names": row["arms"]}
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value of a frame stands for none."""
-    return value is None or (isinstance(value, float) and value != value)
+def plain_rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+    """A frame as rows of plain values: None for a missing one, whole numbers where something is counted."""
+    return [{str(name): plain(str(name), value) for name, value in row.items()} for row in frame.to_dict("records")]
 
 
 def plain(name: str, value: Any) -> Any:
     """A value as JSON has it; counts are floats in a frame with missing ones."""
+    if value is None or (isinstance(value, float) and value != value):
+        return None
     return int(value) if name in COUNTS else value.item() if hasattr(value, "item") else value
+
+
+def with_intervals(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the summary as a table has it."""
+    found = dict(row)
+    for name in ("cost", "ratio", "error"):
+        ends = [found.pop(f"{name}_{end}", None) for end in ("low", "high")]
+        found[f"{name}_interval"] = None if None in ends else ends
+    return found | {"names": found["arms"]}
 
 
 def usual_names(summary: "pd.DataFrame") -> list[str]:

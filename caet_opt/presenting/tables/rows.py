@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,10 +11,10 @@ import numpy as np
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
 from caet_opt.errors import CaetError, SolverError
-from caet_opt.presenting.numbers import relative_deviation
 from caet_opt.presenting.tables.layout import ERROR
 from caet_opt.solving.certificate import pair_terms
 from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.numbers import relative_deviation
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.result import CharacteristicTime
 
@@ -83,7 +83,7 @@ def solved(row: Mapping[str, Any], entry: ModelFile, profile: Profile, request: 
     """The row of one solver, for every delta, with its answer or its error."""
     try:
         result = characteristic_time(entry.model, entry.task, solver=profile)
-        found = {**row, **answer(result, entry.characteristic_time)}
+        found = {**result.to_record(), **row, "deviation": deviation(result, entry.characteristic_time)}
         if request.blind:
             found |= blind(result, profile)
         if request.digits is not None:
@@ -95,20 +95,10 @@ def solved(row: Mapping[str, Any], entry: ModelFile, profile: Profile, request: 
     return [found | {"delta": d, "lower_bound": result.lower_bound(d)} for d in request.deltas] or [found]
 
 
-def answer(result: CharacteristicTime, expected: float | None) -> dict[str, Any]:
-    """What a row says of a certified answer."""
-    return {
-        "characteristic_time": result.value,
-        "lower": result.lower,
-        "upper": result.upper,
-        "gap": result.gap,
-        "cost_proportions": result.cost_proportions.tolist(),
-        "sampling_proportions": result.sampling_proportions.tolist(),
-        "binding_pairs": [list(pair) for pair in result.binding_pairs],
-        "deviation": None if expected is None else finite(relative_deviation(result.value, expected)),
-        "iterations": result.iterations,
-        "seconds": result.seconds,
-    }
+def deviation(result: CharacteristicTime, expected: float | None) -> float | None:
+    """Relative deviation from what the model file expects; None where it expects nothing, or zero."""
+    found = inf if expected is None else relative_deviation(result.value, expected)
+    return found if isfinite(found) else None
 
 
 def blind(result: CharacteristicTime, profile: Profile) -> dict[str, Any]:
@@ -145,8 +135,3 @@ def failure(error: CaetError, file: str | None = None) -> dict[str, Any]:
     message = str(error)
     kind = SOLVER_FAILED if isinstance(error, SolverError) else BAD_INPUT
     return {ERROR: message.removeprefix(f"{file}: ") if file else message, KIND: kind}
-
-
-def finite(value: float) -> float | None:
-    """A number unless it is infinite or none at all."""
-    return value if isfinite(value) else None

@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.modelfile import ModelFile, read_model, to_table
 from caet_opt.bandits.tasks import parse_task
 from caet_opt.errors import CaetError, InputError, SolverError
@@ -17,6 +18,12 @@ from caet_opt.exploring.parameters import CostSource, Parameters
 from caet_opt.exploring.stopping import Deviational
 from caet_opt.simulating.runs import Experiment, prepare
 from caet_opt.simulating.studies.study import Study
+
+#: What a manifest says of the certified answer.
+ANSWER = (
+    *("characteristic_time", "lower", "upper", "gap"),
+    *("cost_proportions", "sampling_proportions", "binding_pairs"),
+)
 
 #: Digits of a hash.
 DIGITS = 16
@@ -93,7 +100,7 @@ class Cell:
 
     def record(self) -> dict[str, Any]:
         """The cell in the manifest: names, setting, and what is known of the truth."""
-        experiment, optimum, model = self.experiment, self.experiment.optimum, self.entry.model
+        experiment, answer, model = self.experiment, self.experiment.optimum.to_record(), self.entry.model
         return {
             "id": self.id,
             "model": self.model,
@@ -109,13 +116,7 @@ class Cell:
             "formula": experiment.rule.describe(),
             "guaranteed": experiment.rule.guarantees(model.family),
             "runs": self.runs,
-            "characteristic_time": optimum.value,
-            "lower": optimum.lower,
-            "upper": optimum.upper,
-            "gap": optimum.gap,
-            "cost_proportions": optimum.cost_proportions.tolist(),
-            "sampling_proportions": optimum.sampling_proportions.tolist(),
-            "binding_pairs": [list(pair) for pair in optimum.binding_pairs],
+            **{name: answer[name] for name in ANSWER},
             "lower_bound": experiment.lower_bound,
             "upper_bound": experiment.upper_bound,
         }
@@ -143,8 +144,8 @@ def make_cells(study: Study) -> list[Cell]:
 
 def named(paths: Sequence[Path]) -> dict[str, Path]:
     """Files by the shortest names that tell them apart."""
-    stems = [path.stem for path in paths]
-    return {path.stem if stems.count(path.stem) == 1 else str(path.with_suffix("")): path for path in paths}
+    names = shortest_names([str(path.with_suffix("")) for path in paths], [path.stem for path in paths])
+    return dict(zip(names, paths, strict=True))
 
 
 def with_task(entry: ModelFile, study: Study, path: Path) -> ModelFile:

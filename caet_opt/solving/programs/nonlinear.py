@@ -4,7 +4,7 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.problem import Indices, Problem, Shape
-from caet_opt.solving.programs.counting import IterationCounter
+from caet_opt.solving.programs.cache import IterationCounter
 from caet_opt.solving.programs.scaling import Units, units
 
 
