@@ -34,6 +34,16 @@ class SolverError(CaetError):
         self.gap = gap
 
 
+def missing_extra(need: str, extra: str) -> MissingExtraError:
+    """The error that says what needs which module, and how to install it with its extra."""
+    return MissingExtraError(f"{need}; {install_hint(extra)}")
+
+
+def install_hint(extra: str) -> str:
+    """The command that installs an extra, of the package or of a clone of it."""
+    return f"install it with: pip install 'caet-opt[{extra}]', or '.[{extra}]' in a clone"
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Say that a name is unknown, with the nearest known name, or all of them."""
     known = sorted(known)

@@ -293,7 +293,7 @@ def test_numbers_that_leave_double_precision_are_one_line(family, means, costs, 
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch, capsys):
     monkeypatch.setattr(Ipopt, "installed", classmethod(lambda cls: False))
     status = main(flags(more="--solver ipopt").split())
-    check_refusal(status, *capsys.readouterr(), "pip install 'caet-opt[ipopt]'")
+    check_refusal(status, *capsys.readouterr(), "pip install 'caet-opt[ipopt]', or '.[ipopt]' in a clone")
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root can read every file")

@@ -131,7 +131,10 @@ def test_missing_matplotlib_is_named_before_anything_runs(capsys, tmp_path, monk
     assert main(["reproduce", "figure-1", "--out", str(tmp_path / "new")]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err == "caet-opt: error: figures need matplotlib; install it with: pip install 'caet-opt[plot]'\n"
+    assert err == (
+        "caet-opt: error: figures need matplotlib; "
+        "install it with: pip install 'caet-opt[plot]', or '.[plot]' in a clone\n"
+    )
     assert not (tmp_path / "new").exists()
 
 

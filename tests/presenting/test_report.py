@@ -230,5 +230,7 @@ def test_other_bad_usage(folder, capsys):
 @pytest.mark.parametrize(("module", "extra"), [(page, "report"), (parquet, "studies")])
 def test_a_missing_extra_is_named(folder, tmp_path, capsys, monkeypatch, module, extra):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    assert f"pip install 'caet-opt[{extra}]'" in refused(capsys, folder, "-o", tmp_path / "report.html")
+    assert f"pip install 'caet-opt[{extra}]', or '.[{extra}]' in a clone" in refused(
+        capsys, folder, "-o", tmp_path / "report.html"
+    )
     assert list(Path(tmp_path).iterdir()) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from caet_opt.bandits.files import write_whole
-from caet_opt.errors import InputError, MissingExtraError
+from caet_opt.errors import InputError, missing_extra
 
 #: Colour, marker and line of the first, second, ... curve; distinct without colour too.
 CURVES = (
@@ -64,7 +64,7 @@ class Figure:
 def require_matplotlib() -> None:
     """Raise `MissingExtraError` where matplotlib is missing."""
     if find_spec("matplotlib") is None:
-        raise MissingExtraError("figures need matplotlib; install it with: pip install 'caet-opt[plot]'")
+        raise missing_extra("figures need matplotlib", "plot")
 
 
 def panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:

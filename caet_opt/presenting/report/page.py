@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 
-from caet_opt.errors import MissingExtraError
+from caet_opt.errors import missing_extra
 from caet_opt.presenting.report.failures import failure_section
 from caet_opt.presenting.report.filters import filter_section
 from caet_opt.presenting.report.markup import text
@@ -22,7 +22,7 @@ SCRIPTS = ("marks.js", "charts.js", "page.js")
 def require_plotly() -> None:
     """Raise `MissingExtraError` where plotly is missing."""
     if find_spec("plotly") is None:
-        raise MissingExtraError("reports need plotly; install it with: pip install 'caet-opt[report]'")
+        raise missing_extra("reports need plotly", "report")
 
 
 def report_page(folder: str | Path, title: str | None = None) -> str:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from socket import getaddrinfo
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.errors import InputError, MissingExtraError
+from caet_opt.errors import InputError, missing_extra
 from caet_opt.simulating.studies.blocks import Answer, Block, Job, Outcome, Queue, attempted
 from caet_opt.simulating.studies.store import versions
 
@@ -35,7 +35,7 @@ class ClusterError(Exception):
 def connect(address: str) -> "Client":
     """A client of the scheduler, all of whose cluster has the versions of this process; else an error that says why."""
     if find_spec("distributed") is None:
-        raise MissingExtraError("--scheduler needs dask; install it with: pip install 'caet-opt[cluster]'")
+        raise missing_extra("--scheduler needs dask", "cluster")
     check_address(address)
     from distributed import Client
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from caet_opt.errors import MissingExtraError
+from caet_opt.errors import missing_extra
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.studies.blocks import Block
 from caet_opt.version import __version__
@@ -37,7 +37,7 @@ class StoredBlock(NamedTuple):
 def require_pyarrow() -> None:
     """Raise `MissingExtraError` where pyarrow is missing."""
     if find_spec("pyarrow") is None:
-        raise MissingExtraError("stored results need pyarrow; install it with: pip install 'caet-opt[studies]'")
+        raise missing_extra("stored results need pyarrow", "studies")
 
 
 def schema() -> "pa.Schema":

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.errors import MissingExtraError
+from caet_opt.errors import MissingExtraError, missing_extra
 from caet_opt.solving.problem import Problem
 from caet_opt.solving.profiles import Profile
 
@@ -49,7 +49,7 @@ class Backend(ABC):
     def require(cls) -> None:
         """Raise `MissingExtraError` unless the solver is installed."""
         if not cls.installed():
-            package = f"caet-opt[{cls.extra}]" if cls.extra else cls.requires
-            raise MissingExtraError(
-                f"solver {cls.name!r} needs the module {cls.requires!r}; install it with: pip install '{package}'"
-            )
+            need = f"solver {cls.name!r} needs the module {cls.requires!r}"
+            if cls.extra is not None:
+                raise missing_extra(need, cls.extra)
+            raise MissingExtraError(f"{need}; install it with: pip install {cls.requires}")
