@@ -33,6 +33,7 @@ from caet_opt.presenting.tables.columns import columns, usual_names
 from caet_opt.presenting.tables.conventions import conventions
 from caet_opt.presenting.tables.layout import Number, Table, choose_columns
 from caet_opt.presenting.tables.tex_text import tex
+from caet_opt.simulating import pool
 from caet_opt.solving.backends.clarabel import Clarabel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -452,7 +453,7 @@ def test_a_short_table_starts_no_process(monkeypatch):
     def refuse(*arguments):
         raise AssertionError(arguments)
 
-    monkeypatch.setattr(work, "pooled", refuse)
+    monkeypatch.setattr(pool.Worker, "start", refuse)
     assert len(characteristic_table(ROOT / "models", workers=2)) == 25
     monkeypatch.setattr(work, "QUICK_SOLVES", 10)
     with pytest.raises(AssertionError):
