@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from caet_opt.cli.arguments import count
 from caet_opt.cli.output import csv_text, output_file
 from caet_opt.presenting.numbers import certified, duration, table
+from caet_opt.presenting.progress import Bar
 
 if TYPE_CHECKING:
     from caet_opt.bandits.modelfile import ModelFile
@@ -93,21 +93,10 @@ def measured(
     from caet_opt.solving.compare import compare_solvers, prepare
 
     prepare(solvers)
-    for name, entry in with_progress(models):
-        yield compare_solvers(name, entry, solvers, repeat)
-
-
-def with_progress(models: "Mapping[str, ModelFile]") -> "Iterator[tuple[str, ModelFile]]":
-    """The models, with a counter on stderr when that is a terminal."""
-    shown = sys.stderr.isatty()
-    try:
-        for index, (name, entry) in enumerate(models.items(), start=1):
-            if shown:
-                print(f"\r\033[K{index}/{len(models)} {name}", end="", file=sys.stderr, flush=True)
-            yield name, entry
-    finally:
-        if shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+    with Bar(len(models), "models") as bar:
+        for name, entry in models.items():
+            yield compare_solvers(name, entry, solvers, repeat)
+            bar.step(note=name)
 
 
 def disagreements(groups: "Sequence[Sequence[Measurement]]") -> list[str]:
