@@ -6,6 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
+from caet_opt.errors import missing_extra
+
 
 class Timed(Protocol):
     """What the figure needs of a row."""
@@ -43,7 +45,7 @@ STYLES = {
 def require_matplotlib(parser: argparse.ArgumentParser) -> None:
     """Leave with a clear message, before any work is done, where matplotlib is missing."""
     if find_spec("matplotlib") is None:
-        parser.error("the figure needs matplotlib; install it with: pip install 'caet-opt[plot]'")
+        parser.error(str(missing_extra("the figure needs matplotlib", "plot")))
 
 
 def draw(rows: Sequence[Timed], stem: Path) -> None:

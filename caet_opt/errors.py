@@ -35,10 +35,13 @@ class SolverError(CaetError):
 
 
 def missing_extra(need: str, extra: str) -> MissingExtraError:
-    """The error for a missing optional dependency, with the commands that install it: by name, and in a clone."""
-    return MissingExtraError(
-        f"{need}; install it with: pip install 'caet-opt[{extra}]', or in a clone: pip install '.[{extra}]'"
-    )
+    """The error for a missing optional dependency, with the commands that install it."""
+    return MissingExtraError(f"{need}; {install_hint(extra)}")
+
+
+def install_hint(extra: str) -> str:
+    """The commands that install an extra: by name, and in a clone."""
+    return f"install it with: pip install 'caet-opt[{extra}]', or in a clone: pip install '.[{extra}]'"
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:

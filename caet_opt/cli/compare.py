@@ -2,13 +2,13 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caet_opt.cli.arguments import count
 from caet_opt.cli.output import csv_text, output_file
+from caet_opt.presenting.progress import Bar
 from caet_opt.solving.numbers import table
 
 if TYPE_CHECKING:
@@ -83,21 +83,10 @@ def measured(
     from caet_opt.solving.compare import measure, prepare
 
     prepare(solvers)
-    for name, entry in with_progress(models):
-        yield name, measure(entry.model, entry.task, solvers, repeat)
-
-
-def with_progress(models: "Mapping[str, ModelFile]") -> "Iterator[tuple[str, ModelFile]]":
-    """The models, with a counter on stderr when that is a terminal."""
-    shown = sys.stderr.isatty()
-    try:
-        for index, (name, entry) in enumerate(models.items(), start=1):
-            if shown:
-                print(f"\r\033[K{index}/{len(models)} {name}", end="", file=sys.stderr, flush=True)
-            yield name, entry
-    finally:
-        if shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+    with Bar(len(models), "models") as bar:
+        for name, entry in models.items():
+            yield name, measure(entry.model, entry.task, solvers, repeat)
+            bar.step(note=name)
 
 
 def describe(found: "Mapping[str, Comparison]", apart: Sequence[str]) -> str:

@@ -3,15 +3,16 @@
 import argparse
 
 from caet_opt.cli.output import output_file
-from caet_opt.errors import InputError
+from caet_opt.errors import InputError, install_hint
 
 SUMMARY = "a folder of results as one HTML page, with charts that answer and numbers to download"
 
-DESCRIPTION = """\
+DESCRIPTION = f"""\
 Make one HTML page of a folder that caet-opt sweep filled, or is still filling: what was
 run, T* and its certificate by model, cost with both bounds, error rates, proportions,
 stopping times and failures. The page holds everything it needs and asks nothing of any
-network. It needs Jinja2 and plotly: pip install '.[report]' in a clone."""
+network. It needs Jinja2 and plotly;
+{install_hint("report")}."""
 
 EXAMPLES = """\
 examples:

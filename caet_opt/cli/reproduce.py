@@ -1,21 +1,18 @@
 """``caet-opt reproduce``: the paper's figure and two more, as PNG, PDF, CSV and a table."""
 
 import argparse
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from caet_opt.bandits.files import write_whole
 from caet_opt.cli.arguments import count, seed, worker_count
 from caet_opt.cli.output import csv_text
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.presenting.progress import Bar
 from caet_opt.simulating.pool import cores
-
-if TYPE_CHECKING:
-    from caet_opt.presenting.figures import Figure
 
 SUMMARY = "the paper's Figure 1, the convergence of the proportions, the regret curve"
 
@@ -63,10 +60,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     figure = FIGURES[arguments.figure]
     effort = Effort(arguments.full, arguments.runs, arguments.seed, arguments.workers or cores())
+    plan = figure.plan(effort)
     data = stem.with_suffix(".csv")
     rows: list[Any] = []
     try:
-        collect(figure, kept(figure.measure(effort), figure.columns, data), rows)
+        with Bar(len(plan), "runs", sum(plan)) as bar:
+            measured = figure.measure(effort._replace(progress=bar.step))
+            for row in keep_rows(measured, figure.columns, data):
+                rows.append(row)
     finally:
         if rows:
             print(f"{figure.title}, seed {effort.seed}\n\n{figure.table(rows)}\n")
@@ -86,7 +87,7 @@ def writable_folder(path: str) -> Path:
         raise InputError(f"--out {path}: cannot be written ({error.strerror}); name a folder that can") from error
 
 
-def kept(rows: Iterable[Any], columns: Iterable[str], path: Path) -> Iterator[Any]:
+def keep_rows(rows: Iterable[Any], columns: Iterable[str], path: Path) -> Iterator[Any]:
     """The rows, each in the file before it is passed on; the file is whole at any time."""
     written: list[dict[str, Any]] = []
     for row in rows:
@@ -96,17 +97,3 @@ def kept(rows: Iterable[Any], columns: Iterable[str], path: Path) -> Iterator[An
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from error
         yield row
-
-
-def collect(figure: "Figure", rows: Iterable[Any], into: list[Any]) -> None:
-    """Take in the rows as they come, with the last one's line of the table on stderr when that is a terminal."""
-    shown = sys.stderr.isatty()
-    try:
-        for row in rows:
-            into.append(row)
-            if shown:
-                line = figure.table([row]).splitlines()[-1]
-                print(f"\r\033[K{len(into)}  {line}"[:110], end="", file=sys.stderr, flush=True)
-    finally:
-        if shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections import Counter
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -10,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 from caet_opt.cli.arguments import worker_count
 from caet_opt.cli.reproduce import writable_folder
 from caet_opt.cli.simulate import INTERRUPTED
-from caet_opt.cli.study_bar import StudyBar
-from caet_opt.cli.study_plan import print_plan
 from caet_opt.errors import InputError
-from caet_opt.presenting.numbers import duration
+from caet_opt.presenting.numbers import duration, table
+from caet_opt.presenting.progress import Bar, clock
 from caet_opt.simulating.pool import cores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from caet_opt.simulating.studies.blocks import Block
     from caet_opt.simulating.studies.cells import Cell
     from caet_opt.simulating.studies.store import Store
     from caet_opt.simulating.studies.study import Study
@@ -88,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_plan(study, cells, Store(folder), arguments)
         return 0
     engine = requested_engine(arguments)
-    return swept(study, cells, Store(writable_folder(folder)), engine, arguments)
+    return run_sweep(study, cells, Store(writable_folder(folder)), engine, arguments)
 
 
 def requested_engine(arguments: argparse.Namespace) -> "Engine":
@@ -101,7 +102,7 @@ def requested_engine(arguments: argparse.Namespace) -> "Engine":
     return partial(run_locally, workers=arguments.workers or cores())
 
 
-def swept(
+def run_sweep(
     study: "Study", cells: "Sequence[Cell]", store: "Store", engine: "Engine", arguments: argparse.Namespace
 ) -> int:
     """Run what is missing; the exit status."""
@@ -111,9 +112,9 @@ def swept(
 
     progress, start = Progress(), perf_counter()
     ended, status = "", 0
-    bar = StudyBar(progress, cells)
-    progress.tell = bar.tell
-    with bar:
+    names = cell_names(cells)
+    with Bar(0, "blocks") as bar:
+        progress.tell = follow(progress, names, bar)
         try:
             sweep(study, cells, store, engine, progress)
         except KeyboardInterrupt:
@@ -121,12 +122,46 @@ def swept(
         except (StoreError, ClusterError) as error:
             ended, status = f"error: {error}", 1
     for failure in progress.failures:
-        print(f"caet-opt: given up: {failure_line(failure, bar.names)}", file=sys.stderr)
+        print(f"caet-opt: given up: {failure_line(failure, names)}", file=sys.stderr)
     if ended:
         print(f"caet-opt: {ended}; {stored_line(store, progress)}, and the same command goes on", file=sys.stderr)
         return status
     show(study, store, progress, len(cells), perf_counter() - start, arguments)
     return 1 if progress.failures else 0
+
+
+def cell_names(cells: "Sequence[Cell]") -> dict[str, str]:
+    """The cells as people name them: model, delta, and the parameters in which some of them differ."""
+    varied = [
+        name
+        for name in cells[0].setting
+        if name != "log_inv_delta" and len({cell.setting[name] for cell in cells} - {None}) > 1
+    ]
+
+    def words(cell: "Cell") -> list[str]:
+        level = f"log(1/delta) = {cell.setting['log_inv_delta']:g}"
+        return [cell.model, level, *(f"{name} = {parameter_text(cell.setting[name])}" for name in varied)]
+
+    return {cell.id: ", ".join(words(cell)) for cell in cells}
+
+
+def follow(progress: "Progress", names: dict[str, str], bar: Bar) -> "Callable[[Block | None], None]":
+    """What tells the bar of every block that is stored or given up; of none when the work begins."""
+    done: Counter[str] = Counter()
+    of_cell: Counter[str] = Counter()
+
+    def tell(block: "Block | None") -> None:
+        if block is None:
+            of_cell.update(job.block.cell for job in progress.jobs)
+            bar.expect(progress.blocks, sum(work_of(job.block) for job in progress.jobs))
+            return
+        done[block.cell] += 1
+        bar.step(work_of(block), f"{done[block.cell]}/{of_cell[block.cell]} of {names[block.cell]}")
+
+    def work_of(block: "Block") -> float:
+        return block.runs * progress.rounds[block.cell]
+
+    return tell
 
 
 def stored_line(store: "Store", progress: "Progress") -> str:
@@ -147,7 +182,7 @@ def show(
     study: "Study", store: "Store", progress: "Progress", cells: int, seconds: float, arguments: argparse.Namespace
 ) -> None:
     """Print what is stored and what this sweep did for it."""
-    figures = drawn(store) if arguments.figures else []
+    figures = draw_figures(store) if arguments.figures else []
     if arguments.json:
         record = {
             "study": study.name,
@@ -177,10 +212,55 @@ def show(
     print(f"next: caet-opt table {store.folder}, caet-opt report {store.folder} -o report.html")
 
 
-def drawn(store: "Store") -> list[str]:
+def draw_figures(store: "Store") -> list[str]:
     """The figures of the results, in their folder."""
     from caet_opt.presenting.figures.study import draw
     from caet_opt.presenting.figures.style import save
     from caet_opt.simulating.studies.results import summarise_results
 
     return [str(file) for file in save(draw(summarise_results(store.folder)), store.folder / "cost")]
+
+
+def print_plan(study: "Study", cells: "Sequence[Cell]", store: "Store", arguments: argparse.Namespace) -> None:
+    """Print the cells, the runs and the time that they may take; write nothing."""
+    from caet_opt.simulating.studies.estimate import expected_rounds, seconds_per_run
+    from caet_opt.simulating.studies.sweep import Progress, plan
+
+    stored = store.take_stock()[0] if store.blocks.is_dir() else {}
+    progress = Progress()
+    plan(progress, study, cells, stored)
+    per_run = seconds_per_run(cells)
+    total = sum(job.block.runs * per_run[job.block.cell] for job in progress.jobs)
+    workers = arguments.workers or cores()
+    rows = [
+        {"cell": cell.id, "model": cell.model, **cell.setting, "rounds": expected_rounds(cell.experiment)}
+        | {"seconds": cell.runs * per_run[cell.id]}
+        for cell in cells
+    ]
+    summary = {"runs": progress.runs, "runs_stored": progress.runs_stored, "blocks": progress.blocks}
+    if arguments.json:
+        print(json.dumps({"cells": rows, **summary, "core_seconds": total, "workers": workers}, allow_nan=False))
+        return
+    print(cell_table(rows, [cell.runs for cell in cells]))
+    print(f"\n{len(cells)} cells, {progress.runs} runs, of which {progress.runs_stored} are stored in {store.folder}")
+    shared = "" if arguments.scheduler else f", {clock(total / workers)} with {workers} workers"
+    print(f"{progress.blocks} blocks to compute, about {clock(total)} on one core{shared}; nothing was run")
+
+
+def cell_table(rows: "Sequence[dict[str, Any]]", runs: "Sequence[int]") -> str:
+    """The cells with those parameters in which they differ."""
+    usual = ("model", "log_inv_delta", "threshold")
+    names = [name for name in rows[0] if name in usual or len({row[name] for row in rows}) > 1]
+    names = [name for name in names if name not in ("cell", "rounds", "seconds")]
+    heads = [*(name.replace("log_inv_delta", "log(1/delta)") for name in names), "runs", "rounds each", "time"]
+    cells = [
+        [*(parameter_text(row[name]) for name in names), str(number), f"{row['rounds']:.3g}", clock(row["seconds"])]
+        for row, number in zip(rows, runs, strict=True)
+    ]
+    left = [index for index, name in enumerate(names) if isinstance(rows[0][name], str)]
+    return table(heads, cells, left)
+
+
+def parameter_text(value: Any) -> str:
+    """A parameter as text."""
+    return "-" if value is None else value if isinstance(value, str) else f"{value:.6g}"

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.arguments import seed, whole, worker_count
@@ -12,7 +13,8 @@ from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.errors import InputError
 from caet_opt.presenting.numbers import table
 from caet_opt.presenting.progress import Bar
-from caet_opt.simulating.pool import cores
+from caet_opt.proving import has_flint, missing_flint
+from caet_opt.simulating.pool import cores, run_jobs
 
 if TYPE_CHECKING:
     from caet_opt.bandits.model import BanditModel
@@ -78,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     workers = cores() if arguments.workers is None else arguments.workers
     try:
         with Bar(total, "instances") as bar:
-            verifications = verify(formulas, plan, workers, bar.step)
+            verifications = verify(formulas, plan, partial(run_jobs, workers=workers), bar.step)
     except Interrupted as interrupt:
         print(f"caet-opt: interrupted, {interrupt.finished} of {total} instances are checked", file=sys.stderr)
         show(interrupt.verifications, plan, arguments)
@@ -124,30 +126,38 @@ def catalogue(arguments: argparse.Namespace) -> str:
 
 def show(verifications: "Sequence[Verification]", plan: "Plan", arguments: argparse.Namespace) -> None:
     """Print the verifications as a table or as an object."""
-    from caet_opt.proving.verification import PROPORTIONS
-
     if arguments.json:
         print(json.dumps(as_object(verifications, plan, arguments)))
     elif verifications:
-        proportions = any(judged.judge == PROPORTIONS for entry in verifications for judged in entry.judged)
+        lines = legend(plan, judges_of(verifications))
+        if arguments.proven is None and not has_flint():
+            lines.append(f"left out: {missing_flint()}")
         troubles = [describe_trouble(entry) for entry in verifications if not entry.holds]
-        print("\n".join([legend(plan, proportions), "", overview(verifications), *troubles]))
+        print("\n".join([*lines, "", overview(verifications), *troubles]))
 
 
-def legend(plan: "Plan", proportions: bool) -> str:
+def judges_of(verifications: "Sequence[Verification]") -> list[str]:
+    """Everyone who judged an instance, in their order."""
+    return list(dict.fromkeys(judged.judge for entry in verifications for judged in entry.judged))
+
+
+def legend(plan: "Plan", judges: Sequence[str]) -> list[str]:
     """What the columns say, and of how many instances."""
-    from caet_opt.proving.verification import EVERY
+    from caet_opt.proving.verification import EVERY, PROPORTIONS
 
-    judges: dict[str, list[str]] = {}
-    for name, limit in {**plan.limits, **({plan.proof: plan.proven} if plan.proven else {})}.items():
-        judges.setdefault("every instance" if limit == EVERY else f"the first {limit}", []).append(name)
-    text = "worst relative errors: " + "; ".join(f"{', '.join(names)} on {which}" for which, names in judges.items())
-    return text + ("\nu*: excess of what the formula's proportions cost over T*" if proportions else "")
+    groups: dict[str, list[str]] = {}
+    for name, limit in {**plan.limits, plan.proof: plan.proven}.items():
+        if name in judges:
+            groups.setdefault("every instance" if limit == EVERY else f"the first {limit}", []).append(name)
+    lines = ["worst relative errors: " + "; ".join(f"{', '.join(names)} on {which}" for which, names in groups.items())]
+    if PROPORTIONS in judges:
+        lines.append("u*: excess of what the formula's proportions cost over T*")
+    return lines
 
 
 def overview(verifications: "Sequence[Verification]") -> str:
     """One line per formula: the worst relative error of each judge."""
-    judges = dict.fromkeys(judged.judge for verification in verifications for judged in verification.judged)
+    judges = judges_of(verifications)
     rows = []
     for verification in verifications:
         by_judge = {judged.judge: judged for judged in verification.judged}

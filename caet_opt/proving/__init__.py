@@ -5,7 +5,14 @@ points m with ``sum_e q_e d(mu_a, m_e) <= c_a`` at every costly arm add up to ``
 were found does not matter, and `check` verifies them without the code that found them.
 """
 
+from importlib.util import find_spec
+
 from caet_opt.errors import MissingExtraError, missing_extra
+
+
+def has_flint() -> bool:
+    """Whether ball arithmetic is installed."""
+    return find_spec("flint") is not None
 
 
 def missing_flint() -> MissingExtraError:

@@ -1,17 +1,34 @@
-"""What everything that runs in worker processes shares."""
+"""The one pool of worker processes: simulations, tables, verifications, regret curves and studies run on it."""
 
 import os
+import pickle
+import signal
 import sys
+import traceback
 import warnings
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from ctypes import CDLL
 from errno import EAGAIN, EMFILE, ENOMEM
-from multiprocessing import active_children, get_context
-from typing import Any
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import Any, TypeVar
 
 from caet_opt.errors import InputError, SolverError
+
+S = TypeVar("S")
+J = TypeVar("J")
+R = TypeVar("R")
+
+#: More processes than this on a core are slower to start than what they are for takes.
+MOST_PER_CORE = 32
+
+#: How processes start: forked, with the compiled code of this one, where that is safe.
+START = "fork" if sys.platform == "linux" else "spawn"
+
+#: The option of Linux that has a process killed when its parent ends.
+SET_PARENT_DEATH_SIGNAL = 1
 
 
 def check_count(value: int, what: str, most: int | None = None) -> None:
@@ -20,10 +37,6 @@ def check_count(value: int, what: str, most: int | None = None) -> None:
         raise InputError(f"{what} must be a positive whole number, got {value!r}")
     if most is not None and value > most:
         raise InputError(f"{what} must be at most {most}, got {value if value < 10**30 else 'a number beyond 10^30'}")
-
-
-#: More processes than this on a core are slower to start than what they are for takes.
-MOST_PER_CORE = 32
 
 
 def cores() -> int:
@@ -39,31 +52,174 @@ def check_workers(workers: int) -> None:
         raise InputError(f"workers must be at most {most} on {cores()} cores, got {workers}; one per core is enough")
 
 
-@contextmanager
-def quiet_fork() -> Iterator[None]:
-    """No warning that a process with threads forks: those of the linear algebra are idle, and it looks after them."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=DeprecationWarning)
-        yield
+class WorkerDiedError(SolverError):
+    """A worker process is no more: killed, out of memory, crashed; ``cause`` says how."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(f"a {cause}; memory may be short: use fewer workers")
+        self.cause = cause
 
 
-@contextmanager
-def worker_pool(workers: int, begin: Callable[..., None], *arguments: Any) -> Iterator[ProcessPoolExecutor]:
-    """Processes that each call ``begin(*arguments)`` first, forked where that is safe; left early, they are ended."""
+def run_jobs(
+    do: Callable[[S, J], R],
+    shared: S,
+    jobs: Sequence[J],
+    workers: int = 1,
+    on_death: Callable[[J, str], R] | None = None,
+) -> Generator[R, None, None]:
+    """``do(shared, job)`` of every job, in the order in which they finish; left early, it ends the processes.
+
+    Parameters
+    ----------
+    do, shared
+        A function of a module, and what it needs for every job, which each worker gets once. Where processes are
+        spawned and cannot be sent these, the work is done here.
+    workers
+        How many processes; one is this process.
+    on_death
+        What to make of a job and of how its worker died. Without it a death is a `WorkerDiedError`; with it, even a
+        single job of several workers runs in a process of its own.
+    """
     check_workers(workers)
-    context = get_context("fork" if sys.platform == "linux" else "spawn")
-    before = set(active_children())
-    pool = ProcessPoolExecutor(workers, context, begin, arguments)
+    if workers == 1 or (len(jobs) == 1 and on_death is None) or not can_start(do, shared):
+        yield from (do(shared, job) for job in jobs)
+        return
+    waiting = iter(jobs)
+    team = [Worker(do, shared) for _ in range(min(workers, len(jobs)))]
     try:
-        yield pool
-    except BrokenProcessPool as error:
-        raise SolverError("a worker process was ended from outside; use one worker") from error
-    except BaseException as error:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(active_children()) - before:
-            process.terminate()
-        if isinstance(error, OSError) and error.errno in (EAGAIN, ENOMEM, EMFILE):
-            raise SolverError(f"a worker process cannot be started ({error.strerror}); use fewer workers") from error
-        raise
+        for worker, job in zip(team, waiting, strict=False):
+            worker.take(job)
+        while busy := {worker.pipe: worker for worker in team if worker.busy}:
+            for pipe in wait(list(busy)):
+                worker = busy[pipe]
+                job, (result, error) = worker.job, worker.answer()
+                for following in islice(waiting, 1):
+                    worker.take(following)
+                if isinstance(error, WorkerDiedError) and on_death is not None:
+                    yield on_death(job, error.cause)
+                elif error is not None:
+                    raise error
+                else:
+                    yield result
     finally:
-        pool.shutdown()
+        for worker in team:
+            worker.end()
+
+
+class Worker:
+    """A process with one job at a time, so that its death has one job to answer for; started when it gets one."""
+
+    def __init__(self, do: Callable[[Any, Any], Any], shared: Any) -> None:
+        self.do, self.shared = do, shared
+        self.process: Any = None
+        self.pipe: Any = None
+        self.job: Any = None
+        self.busy = False
+
+    def take(self, job: Any) -> None:
+        """Begin a job, in a new process if the last one has died."""
+        self.job, self.busy = job, True
+        if self.process is None:
+            self.start()
+        try:
+            self.pipe.send(job)
+        except OSError:
+            self.end()
+            self.start()
+            self.pipe.send(job)
+
+    def answer(self) -> tuple[Any, Exception | None]:
+        """The result of the job, or what it raised, or that its process has died."""
+        self.busy = False
+        try:
+            result, error = self.pipe.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            result, error = None, WorkerDiedError(death(self.process.exitcode))
+            self.end()
+        return result, error
+
+    def start(self) -> None:
+        """Start the process."""
+        context: Any = get_context(START)
+        try:
+            self.pipe, there = context.Pipe()
+            self.process = context.Process(target=work, args=(there, os.getpid(), self.do, self.shared), daemon=True)
+            with quiet_start():
+                self.process.start()
+        except OSError as error:
+            if error.errno not in (EAGAIN, ENOMEM, EMFILE):
+                raise
+            raise SolverError(f"a worker process cannot be started ({error.strerror}); use fewer workers") from error
+        there.close()
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        process, self.process = self.process, None
+        if process is not None:
+            self.pipe.close()
+            if process.pid is not None:
+                process.kill()
+                process.join()
+            process.close()
+
+
+@contextmanager
+def quiet_start() -> Iterator[None]:
+    """Processes that start here never see Ctrl-C, which is for their parent, not even before their first line.
+
+    Nor is there a warning that a process with threads forks: those of the linear algebra are idle, and it looks after
+    them.
+    """
+    masks = hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=DeprecationWarning)
+            yield
+    finally:
+        if masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def work(pipe: Connection, parent: int, do: Callable[[Any, Any], Any], shared: Any) -> None:
+    """What a worker process does until its parent is gone: one job after the other."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    die_with_parent()
+    while os.getppid() == parent:
+        try:
+            job = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send((do(shared, job), None))
+        except Exception as error:  # noqa: BLE001  # raised again by the parent
+            error.add_note(traceback.format_exc())
+            pipe.send((None, error if is_portable(error) else RuntimeError(f"{type(error).__name__}: {error}")))
+
+
+def die_with_parent() -> None:
+    """Have the system end this process as soon as its parent ends, where it can."""
+    if sys.platform == "linux":
+        CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
+def can_start(do: Callable[[Any, Any], Any], shared: Any) -> bool:
+    """Whether another process can have the function and what it needs: a forked one has everything."""
+    return START == "fork" or is_portable((do, shared))
+
+
+def is_portable(thing: Any) -> bool:
+    """Whether something can be sent to another process."""
+    try:
+        pickle.loads(pickle.dumps(thing))
+    except Exception:  # noqa: BLE001  # whatever its own methods raise
+        return False
+    return True
+
+
+def death(code: int | None) -> str:
+    """How a worker process ended."""
+    if code is not None and code < 0:
+        return f"worker process was ended by {signal.Signals(-code).name}"
+    return f"worker process ended with status {code}"

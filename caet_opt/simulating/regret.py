@@ -1,13 +1,9 @@
 """Regret minimisation: explore with CAET at delta = 1 / T, then commit to the arm that it finds."""
 
-import sys
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from math import isfinite, log, sqrt
-from multiprocessing import get_context
-from signal import SIG_IGN, SIGINT, signal
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -21,7 +17,7 @@ from caet_opt.exploring.parameters import Parameters
 from caet_opt.exploring.policies.caet import Caet
 from caet_opt.exploring.stopping import Threshold, make_threshold
 from caet_opt.simulating.loops import run_compiled
-from caet_opt.simulating.pool import check_count, quiet_fork
+from caet_opt.simulating.pool import check_count, check_workers, run_jobs
 from caet_opt.simulating.streams import ArmStreams
 
 #: Rounds at which the regret is recorded, spread evenly in log t.
@@ -111,12 +107,15 @@ def explore_then_commit(
     gamma0: float = GAMMA0,
     workers: int = 1,
     checkpoints: int = CHECKPOINTS,
+    progress: Callable[[], None] = lambda: None,
 ) -> RegretCurve:
     """Run CAET on the best-arm task with delta = 1 / horizon, the empirical gaps as costs, and commit to its answer.
 
     Regret counts the true gaps ``mu_best - mu_a``; after commitment it grows by the gap of the committed arm per round,
-    so that the horizon costs nothing to simulate. Results do not depend on the number of workers.
+    so that the horizon costs nothing to simulate. Results do not depend on the number of workers. ``progress`` is
+    called for every run that is finished.
     """
+    check_workers(workers)
     check_request(model, horizon, runs, checkpoints)
     last = int(horizon)
     parameters = Parameters(log(last), gamma0=gamma0, costs="gaps")
@@ -125,7 +124,7 @@ def explore_then_commit(
     regret_model = BanditModel(model.family, model.means, "gaps", model.arms)
     exploration = Exploration(regret_model, parameters, beta, recorded_rounds(arms, last, checkpoints))
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    regrets, times, chosen = zip(*trajectories(exploration, seeds, workers), strict=True)
+    regrets, times, chosen = zip(*trajectories(exploration, seeds, workers, progress), strict=True)
     recorded = np.array(exploration.times, dtype=float)
     return RegretCurve(regret_model, last, beta, recorded, np.array(regrets), np.array(times), np.array(chosen))
 
@@ -154,21 +153,23 @@ def recorded_rounds(arms: int, horizon: int, checkpoints: int) -> tuple[int, ...
     return (*(int(t) for t in rounds if t < horizon), horizon)
 
 
-def trajectories(exploration: Exploration, seeds: list[np.random.SeedSequence], workers: int) -> Iterator[Trajectory]:
+def trajectories(
+    exploration: Exploration, seeds: list[np.random.SeedSequence], workers: int, progress: Callable[[], None]
+) -> list[Trajectory]:
     """One trajectory per seed, in their order; the first one here, so that workers find the loop compiled."""
-    yield explore_once(exploration, seeds[0])
-    rest = seeds[1:]
-    if min(workers, len(rest)) <= 1:
-        yield from (explore_once(exploration, seed) for seed in rest)
-        return
-    context = get_context("fork" if sys.platform == "linux" else "spawn")
-    with quiet_fork(), ProcessPoolExecutor(workers, context, ignore_interrupts) as pool:
-        yield from pool.map(partial(explore_once, exploration), rest)
+    found = {0: explore_once(exploration, seeds[0])}
+    progress()
+    with closing(run_jobs(explore_seed, exploration, list(enumerate(seeds))[1:], workers)) as finished:
+        for index, trajectory in finished:
+            found[index] = trajectory
+            progress()
+    return [found[index] for index in range(len(seeds))]
 
 
-def ignore_interrupts() -> None:
-    """Start a worker process; Ctrl-C is for its parent."""
-    signal(SIGINT, SIG_IGN)
+def explore_seed(exploration: Exploration, job: tuple[int, np.random.SeedSequence]) -> tuple[int, Trajectory]:
+    """The trajectory of a numbered seed, for `run_jobs`."""
+    index, seed = job
+    return index, explore_once(exploration, seed)
 
 
 def explore_once(exploration: Exploration, seed: np.random.SeedSequence) -> Trajectory:

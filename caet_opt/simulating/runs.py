@@ -1,13 +1,10 @@
 """Many simulated runs of CAET on a known model, and what they say about its cost and its errors."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import islice
 from math import e, isfinite, sqrt
-from signal import SIG_IGN, SIGINT, signal
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -21,7 +18,7 @@ from caet_opt.exploring.parameters import Parameters
 from caet_opt.exploring.policies.caet import Caet
 from caet_opt.exploring.stopping import Deviational, Threshold, make_threshold
 from caet_opt.simulating.loops import run_compiled, run_reference
-from caet_opt.simulating.pool import check_count, quiet_fork, worker_pool
+from caet_opt.simulating.pool import check_count, check_workers, run_jobs
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
 from caet_opt.solving.backends import BACKENDS
 from caet_opt.solving.characteristic import characteristic_time
@@ -216,13 +213,13 @@ def run_many(
     Ctrl-C raises `Interrupted` with the finished runs.
     """
     check_count(runs, "runs", MOST_RUNS)
-    check_count(workers, "workers")
+    check_workers(workers)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed must be a whole number, zero or more, got {seed!r}")
     records: list[RunRecord] = []
     try:
         prepare(experiment)
-        with closing(finishing(experiment, runs, seed, min(workers, runs))) as finished:
+        with closing(run_jobs(run_numbered, (experiment, seed), range(runs), workers)) as finished:
             for record in finished:
                 records.append(record)
                 if progress is not None:
@@ -248,47 +245,14 @@ def compile_loop() -> None:
     run_once(short, np.random.SeedSequence(0), 0)
 
 
-def finishing(experiment: Experiment, runs: int, seed: int, workers: int) -> Generator[RunRecord, None, None]:
-    """The runs, here or in worker processes, in the order in which they finish."""
-    if workers > 1:
-        yield from pooled(experiment, runs, seed, workers)
-    else:
-        yield from (run_number(experiment, seed, index) for index in range(runs))
-
-
 def run_number(experiment: Experiment, seed: int, index: int) -> RunRecord:
     """The run with this index of those that belong to a seed."""
     return run_once(experiment, np.random.SeedSequence(seed, spawn_key=(index,)), index)
 
 
-#: Runs handed out in advance, per worker.
-QUEUE = 8
-
-#: What a worker process runs; set when it starts.
-_work: list[tuple[Experiment, int]] = []
-
-
-def begin_work(experiment: Experiment, seed: int) -> None:
-    """Start a worker process; Ctrl-C is for its parent."""
-    signal(SIGINT, SIG_IGN)
-    _work[:] = [(experiment, seed)]
-
-
-def do_work(index: int) -> RunRecord:
-    """One run in a worker process."""
-    return run_number(*_work[0], index)
-
-
-def pooled(experiment: Experiment, runs: int, seed: int, workers: int) -> Iterator[RunRecord]:
-    """The runs of worker processes, in the order in which they finish; left early, it ends the processes."""
-    with worker_pool(workers, begin_work, experiment, seed) as pool:
-        waiting = iter(range(runs))
-        with quiet_fork():
-            begun = {pool.submit(do_work, index) for index in islice(waiting, QUEUE * workers)}
-        while begun:
-            done, begun = wait(begun, return_when=FIRST_COMPLETED)
-            begun |= {pool.submit(do_work, index) for index in islice(waiting, len(done))}
-            yield from (future.result() for future in done)
+def run_numbered(shared: tuple[Experiment, int], index: int) -> RunRecord:
+    """The run with this index, for `run_jobs`."""
+    return run_number(*shared, index)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from caet_opt.presenting.tables import formats, latex, rows, tex_text, work
 from caet_opt.presenting.tables.columns import columns, conventions, usual_names
 from caet_opt.presenting.tables.layout import Number, Table, choose_columns
 from caet_opt.presenting.tables.tex_text import tex
+from caet_opt.simulating import pool
 from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.numbers import certified, digits_shared, table
 
@@ -476,7 +477,7 @@ def test_a_short_table_starts_no_process(monkeypatch):
     def refuse(*arguments):
         raise AssertionError(arguments)
 
-    monkeypatch.setattr(work, "pooled", refuse)
+    monkeypatch.setattr(pool.Worker, "start", refuse)
     assert len(characteristic_table(ROOT / "models", workers=2)) == 25
     monkeypatch.setattr(work, "QUICK_SOLVES", 10)
     with pytest.raises(AssertionError):

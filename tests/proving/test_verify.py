@@ -2,8 +2,10 @@
 
 import json
 import shlex
+import sys
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -17,6 +19,7 @@ from caet_opt.proving.closed_forms import CLOSED_FORMS
 from caet_opt.proving.closed_forms.three_arms import D_2, D_3, GOLDEN, ThreeArmGaps, ThreeArmRanking, g
 from caet_opt.proving.verification import checks, make_plan, of_closed_form, study, verify
 from caet_opt.proving.verification.formula import draw_many
+from caet_opt.simulating.pool import is_portable, run_jobs
 from caet_opt.solving.backends.clarabel import Clarabel
 
 NATIVE = make_plan(["native"], 0, 50, 0)
@@ -42,6 +45,16 @@ def judged(verification):
 def planted(form, formula):
     """A closed form with another formula."""
     return type("Planted", (form,), {"formula": formula})()
+
+
+@pytest.fixture
+def user(tmp_path):
+    def write(text):
+        path = tmp_path / "my_formula.py"
+        path.write_text(text)
+        return str(path)
+
+    return write
 
 
 def run(capsys, *argv):
@@ -83,7 +96,49 @@ def test_proven_digits_of_a_closed_form():
 
 def test_the_number_of_workers_changes_nothing():
     formulas = [of_closed_form(CLOSED_FORMS[name], 40, 3) for name in ("two-gaussian-arms", "three-arm-ranking")]
-    assert verify(formulas, NATIVE, 1) == verify(formulas, NATIVE, 2)
+    assert verify(formulas, NATIVE) == verify(formulas, NATIVE, partial(run_jobs, workers=2))
+
+
+def test_the_order_of_the_instances_changes_nothing(solver):
+    def backwards(do, shared, jobs):
+        return study.run_here(do, shared, jobs[::-1])
+
+    formulas, plan = [of_closed_form(CLOSED_FORMS["three-arm-ranking-gaps"], 16, 0)], make_plan([solver], 16, 50, 0)
+    assert verify(formulas, plan) == verify(formulas, plan, backwards)
+
+
+def test_formulas_can_be_sent_to_a_spawned_process():
+    assert is_portable([of_closed_form(form, 1, 0) for form in CLOSED_FORMS.values()])
+
+
+# without ball arithmetic
+
+
+@pytest.fixture
+def no_flint(monkeypatch):
+    """As if python-flint were not installed."""
+    monkeypatch.setattr("caet_opt.proving.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "flint", None)
+
+
+def test_without_flint_the_proven_digits_are_left_out(no_flint, capsys):
+    status, out, err = run(capsys, "two-gaussian-arms", "--instances", "2", "--slow", "0", "--workers", "1")
+    assert (status, err) == (0, "")
+    assert "left out: proven digits need the module 'flint'; install it with: pip install 'caet-opt[proofs]', or" in out
+    assert "50 digits" not in out
+    assert verify_formula(lambda model, task: 6 + 4 * 2**0.5, [(PAPER, "ranking")], solvers=["native"]).holds
+
+
+def test_without_flint_proven_digits_that_were_asked_for_are_refused(no_flint, capsys):
+    status, out, err = run(capsys, "two-gaussian-arms", "--proven", "2")
+    assert (status, out) == (2, "")
+    assert err.startswith("caet-opt: error: proven digits need the module 'flint'")
+
+
+def test_the_heading_names_only_columns_that_there_are(user, capsys):
+    status, out, _ = run(capsys, "--formula", user(USER.format(factor=1)), "--instances", "2", "--slow", "0")
+    assert status == 0
+    assert "digits" not in out
 
 
 # planted errors are caught
@@ -202,15 +257,15 @@ def test_a_proof_vindicates_a_formula_against_a_wrong_interval(monkeypatch, caps
 
 
 def test_interrupted(monkeypatch, capsys):
-    done = study.finishing
+    done = []
 
     def interrupted(*arguments):
-        for number, checked in enumerate(done(*arguments)):
-            if number == 5:
-                raise KeyboardInterrupt
-            yield checked
+        done.append(arguments)
+        if len(done) > 5:
+            raise KeyboardInterrupt
+        return checks.check(*arguments)
 
-    monkeypatch.setattr(study, "finishing", interrupted)
+    monkeypatch.setattr(study, "check", interrupted)
     status, out, err = run(capsys, "two-gaussian-arms", "three-arm-ranking", "--instances", "9", *QUICK)
     assert status == 130
     assert err == "caet-opt: interrupted, 5 of 18 instances are checked\n"
@@ -218,16 +273,6 @@ def test_interrupted(monkeypatch, capsys):
 
 
 # a user's file
-
-
-@pytest.fixture
-def user(tmp_path):
-    def write(text):
-        path = tmp_path / "my_formula.py"
-        path.write_text(text)
-        return str(path)
-
-    return write
 
 
 def test_a_users_formula_holds(user, capsys):

@@ -2,11 +2,7 @@
 
 import csv
 import json
-import os
-import signal
-import subprocess
 import sys
-import time
 from dataclasses import replace
 from decimal import Decimal
 from math import log
@@ -14,12 +10,11 @@ from math import log
 import numpy as np
 import pytest
 from inverse_gaussian import InverseGaussian
-from study_files import children, wait_until
 
 from caet_opt import BanditModel, BestArm, InputError, TieError, parse_family, parse_task
-from caet_opt import simulation as sim
 from caet_opt.cli import main
 from caet_opt.exploring.parameters import Parameters
+from caet_opt.simulating import runs as sim
 from caet_opt.simulating.runs import Experiment, RunRecord, run_many, run_once, summarise
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
 
@@ -406,30 +401,6 @@ def test_interruption_before_anything_is_finished(capsys, monkeypatch):
     assert main(["simulate", *QUICK]) == 130
     out, err = capsys.readouterr()
     assert (out, err) == ("", "caet-opt: interrupted, 0 of 3 runs are finished\n")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
-def test_control_c_ends_the_workers(tmp_path):
-    rows = tmp_path / "runs.csv"
-    rows.write_text("old")
-    command = [sys.executable, "-m", "caet_opt", "simulate", *EASY, "--runs", "1000000", "--workers", "2"]
-    command += ["--csv", str(rows)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    wait_until(lambda: len(children(process.pid)) == 2, seconds=300)
-    assert rows.read_text() == "old"
-    time.sleep(1.5)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert "of 1000000 runs are finished" in err
-    assert "consistent with delta" in out
-    assert "Traceback" not in err
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)
-    assert rows.read_text().startswith("index,stopped,correct")
-    assert list(tmp_path.iterdir()) == [rows]
 
 
 def test_the_bar_is_for_terminals(capsys, monkeypatch):

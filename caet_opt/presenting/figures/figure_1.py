@@ -53,6 +53,12 @@ class Row:
         return float(getattr(self, name)) / self.log_inv_delta
 
 
+def plan(effort: Effort) -> list[float]:
+    """The expected work of every run, which grows like log(1/delta)."""
+    levels = FULL if effort.full else QUICK
+    return [level for level in levels for _ in range(len(INSTANCES) * effort.runs_or(QUICK_RUNS, FULL_RUNS))]
+
+
 def measure(effort: Effort) -> Iterator[Row]:
     """Every instance at every delta, from the same streams of rewards."""
     runs = effort.runs_or(QUICK_RUNS, FULL_RUNS)
@@ -71,7 +77,9 @@ def measured(means: tuple[float, ...], log_inv_delta: float, runs: int, effort: 
         theta=THETA,
         constant=CONSTANT,
     )
-    summary = summarise(experiment, run_many(experiment, runs, effort.seed, effort.workers))
+    summary = summarise(
+        experiment, run_many(experiment, runs, effort.seed, effort.workers, lambda _: effort.progress(log_inv_delta))
+    )
     return Row(
         instance_name(means),
         log_inv_delta,
@@ -162,6 +170,7 @@ def bounds(axis: Any, x: Sequence[float], lower: Sequence[float], upper: Sequenc
 FIGURE = Figure(
     "CAET's cost against the lower and the upper bound (Figure 1)",
     tuple(field.name for field in fields(Row)),
+    plan,
     measure,
     table,
     draw,

@@ -65,6 +65,12 @@ class Row:
     target: float
 
 
+def plan(effort: Effort) -> list[float]:
+    """The expected work of every run, which grows like log(1/delta)."""
+    levels = FULL if effort.full else QUICK
+    return [level for level in levels for _ in range(len(INSTANCES) * effort.runs_or(QUICK_RUNS, FULL_RUNS))]
+
+
 def measure(effort: Effort) -> Iterator[Row]:
     """Every arm of every instance at every delta."""
     runs = effort.runs_or(QUICK_RUNS, FULL_RUNS)
@@ -77,7 +83,7 @@ def measured(instance: Instance, log_inv_delta: float, runs: int, effort: Effort
     """One instance at one delta, a row per arm."""
     parameters = Parameters(log_inv_delta, costs=instance.costs)
     experiment = Experiment(instance.model, Ranking(), parameters)
-    records = run_many(experiment, runs, effort.seed, effort.workers)
+    records = run_many(experiment, runs, effort.seed, effort.workers, lambda _: effort.progress(log_inv_delta))
     unfinished = sum(not record.stopped for record in records)
     shares = scaled_shares(records, instance.model, parameters.zero_cost_share)
     mean, half = np.mean(shares, axis=0), half_width(shares)
@@ -156,6 +162,7 @@ def share_panel(axis: Any, rows: Sequence[Row]) -> None:
 FIGURE = Figure(
     "shares of the pulls against their limits",
     tuple(field.name for field in fields(Row)),
+    plan,
     measure,
     table,
     draw,

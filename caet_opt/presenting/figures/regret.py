@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
+from math import log
 from typing import Any
 
 import numpy as np
@@ -43,12 +45,25 @@ class Row:
     median_commitment_time: float
 
 
+def plan(effort: Effort) -> list[float]:
+    """The expected work of every run, which grows like log T."""
+    return [log(horizon) for horizon in HORIZONS for _ in range(len(INSTANCES) * effort.runs_or(QUICK_RUNS, FULL_RUNS))]
+
+
 def measure(effort: Effort) -> Iterator[Row]:
     """The curve of every instance and horizon."""
     runs = effort.runs_or(QUICK_RUNS, FULL_RUNS)
     for name, model in INSTANCES.items():
         for horizon in HORIZONS:
-            found = explore_then_commit(model, horizon, runs, effort.seed, threshold=THRESHOLD, workers=effort.workers)
+            found = explore_then_commit(
+                model,
+                horizon,
+                runs,
+                effort.seed,
+                threshold=THRESHOLD,
+                workers=effort.workers,
+                progress=partial(effort.progress, log(horizon)),
+            )
             yield from curve_rows(name, found)
 
 
@@ -115,6 +130,7 @@ def regret_curve(axis: Any, rows: Sequence[Row], which: int) -> None:
 FIGURE = Figure(
     "regret of explore then commit against its asymptote",
     tuple(field.name for field in fields(Row)),
+    plan,
     measure,
     table,
     draw,

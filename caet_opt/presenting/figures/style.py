@@ -29,12 +29,16 @@ SUFFIXES = (".png", ".pdf")
 
 
 class Effort(NamedTuple):
-    """How much to simulate: the quick setting or the full one, and what replaces its number of runs."""
+    """How much to simulate: the quick setting or the full one, and what replaces its number of runs.
+
+    ``progress`` is called with the work of every run that is finished.
+    """
 
     full: bool = False
     runs: int | None = None
     seed: int = 1
     workers: int = 1
+    progress: Callable[[float], None] = lambda work: None
 
     def runs_or(self, quick: int, full: int) -> int:
         """The number of runs: the one asked for, or the setting's own."""
@@ -49,6 +53,7 @@ class Figure:
     ----------
     title : what it shows, in one line
     columns : of the CSV file
+    plan : the expected work of every run, in any unit
     measure : the rows, one after the other
     table : rows as an aligned table
     draw : rows as a matplotlib figure
@@ -56,6 +61,7 @@ class Figure:
 
     title: str
     columns: tuple[str, ...]
+    plan: Callable[[Effort], list[float]]
     measure: Callable[[Effort], Iterator[Any]]
     table: Callable[[Sequence[Any]], str]
     draw: Callable[[Sequence[Any]], Any]

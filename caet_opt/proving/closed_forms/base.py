@@ -137,6 +137,10 @@ class ClosedForm(ABC):
     def _functions(self) -> dict[type[Family], tuple[Any, Any]]:
         return {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process is sent: not the compiled functions, which it makes itself."""
+        return {name: value for name, value in vars(self).items() if name != "_functions"}
+
     def __repr__(self) -> str:
         return f"<closed form {self.name}>"
 

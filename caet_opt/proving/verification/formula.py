@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,12 +60,14 @@ class Formula:
 
 def of_closed_form(form: ClosedForm, instances: int, seed: int) -> Formula:
     """A closed form on random instances; instance i depends on the seed and on i only."""
-
-    def value(model: BanditModel, task: Task, digits: int, exact: bool) -> Value:
-        number = form.decimal_time(model, task, digits + GUARD_DIGITS, exact=exact)
-        return Value(Fraction(number), tiny(digits), double=False)
-
+    value = partial(value_of_form, form)
     return Formula(form.name, draw_many(form.draw, instances, seed), value, form.sampling_proportions)
+
+
+def value_of_form(form: ClosedForm, model: BanditModel, task: Task, digits: int, exact: bool) -> Value:
+    """What a closed form says; a function of a module, so that a spawned process can be sent it."""
+    number = form.decimal_time(model, task, digits + GUARD_DIGITS, exact=exact)
+    return Value(Fraction(number), tiny(digits), double=False)
 
 
 def of_function(

@@ -1,6 +1,6 @@
-"""Many instances of formulas, here or in worker processes, and what the verdicts come to."""
+"""Many instances of formulas, here or wherever the caller runs jobs, and what the verdicts come to."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +8,21 @@ from typing import Any
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
-from caet_opt.proving.verification.checks import EVERY, Checked, Plan, Verdict
+from caet_opt.proving import has_flint, missing_flint
+from caet_opt.proving.verification.checks import EVERY, Checked, Plan, Verdict, check
 from caet_opt.proving.verification.formula import Formula, Instance, of_function
-from caet_opt.proving.verification.work import finishing
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, installed_backends
 from caet_opt.solving.compare import prepare
 from caet_opt.solving.profiles import find_profile
+
+#: The formulas and the plan; the number of a formula and the position of its instance; the former and the verdicts.
+Shared = tuple[Sequence[Formula], Plan]
+Job = tuple[int, int]
+Found = tuple[int, Checked]
+Do = Callable[[Shared, Job], Found]
+
+#: What runs jobs: `run_here`, or the pool of worker processes.
+Runner = Callable[[Do, Shared, Sequence[Job]], Generator[Found, None, None]]
 
 
 @dataclass(frozen=True)
@@ -72,8 +81,12 @@ class Interrupted(KeyboardInterrupt):
 
 
 def make_plan(solvers: Sequence[str] | None, slow: int, digits: int, proven: int | None) -> Plan:
-    """The native solver on every instance, each other one on ``slow`` of them, proven digits on ``proven`` or all."""
-    proven = EVERY if proven is None else proven
+    """The native solver on every instance, each other one on ``slow`` of them, proven digits on ``proven`` or, where
+    ball arithmetic is installed, on all."""
+    if proven is None:
+        proven = EVERY if has_flint() else 0
+    elif proven and not has_flint():
+        raise missing_flint()
     for what, number, least in (("slow", slow, 0), ("digits", digits, 1), ("proven", proven, 0)):
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
             raise InputError(f"{what} must be a whole number, {least} or more, got {number!r}")
@@ -110,21 +123,30 @@ def verify_formula(
     solvers
         By default every installed one; the others than the native one judge ``slow`` instances.
     digits, proven
-        How many proven digits, and on how many of the instances if not on all of them.
+        How many proven digits, and on how many of the instances if not on all of them; none without python-flint.
     """
     formula = of_function(name, function, instances, sampling_proportions)
     (verification,) = verify([formula], make_plan(solvers, slow, digits, proven))
     return verification
 
 
+def run_here(do: Do, shared: Shared, jobs: Sequence[Job]) -> Generator[Found, None, None]:
+    """``do(shared, job)`` of one job after the other, in this process."""
+    yield from (do(shared, job) for job in jobs)
+
+
 def verify(
-    formulas: Sequence[Formula], plan: Plan, workers: int = 1, progress: Callable[[], None] = lambda: None
+    formulas: Sequence[Formula],
+    plan: Plan,
+    run_jobs: Runner = run_here,
+    progress: Callable[[], None] = lambda: None,
 ) -> list[Verification]:
-    """Verify formulas on all of their instances; the result does not depend on the number of workers."""
+    """Verify formulas on all of their instances, which ``run_jobs`` may spread over processes in any order."""
+    jobs = [(number, place) for number, formula in enumerate(formulas) for place in range(len(formula.instances))]
     found: dict[int, list[Checked]] = {number: [] for number in range(len(formulas))}
     try:
-        prepare({name: find_profile(name) for name in plan.limits})
-        with closing(finishing(formulas, plan, workers)) as finished:
+        prepare_plan(plan)
+        with closing(run_jobs(check_job, (formulas, plan), jobs)) as finished:
             for number, checked in finished:
                 found[number].append(checked)
                 progress()
@@ -133,6 +155,18 @@ def verify(
         finished_ones = [summarise(formulas[number], sorted(checks)) for number, checks in done.items()]
         raise Interrupted(finished_ones, sum(map(len, done.values()))) from interrupt
     return [summarise(formula, sorted(found[number])) for number, formula in enumerate(formulas)]
+
+
+def check_job(shared: Shared, job: Job) -> Found:
+    """One instance of one formula, judged by compiled code in every process."""
+    (formulas, plan), (number, position) = shared, job
+    prepare_plan(plan)
+    return number, check(formulas[number], position, plan)
+
+
+def prepare_plan(plan: Plan) -> None:
+    """Have the native solver compiled where it judges: interpreted, it ends some ulps away."""
+    prepare({name: find_profile(name) for name in plan.limits})
 
 
 def summarise(formula: Formula, checks: Sequence[Checked]) -> Verification:

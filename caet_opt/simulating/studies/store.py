@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from caet_opt.bandits.files import UNFINISHED, write_whole
-from caet_opt.errors import InputError
+from caet_opt.errors import InputError, missing_extra
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.studies.blocks import Block
 from caet_opt.simulating.studies.cells import Cell
@@ -23,7 +23,10 @@ from caet_opt.simulating.studies.parquet import SUFFIX, DamagedError, StoredBloc
 from caet_opt.simulating.studies.study import Study
 from caet_opt.version import __version__
 
-MANIFEST, BLOCKS, LOCK = "manifest.json", "blocks", "sweep.lock"
+MANIFEST, BLOCKS, LOCK, HOLDER = "manifest.json", "blocks", "sweep.lock", "sweep.json"
+
+#: Seconds to wait for a lock: the workers of a sweep that was killed may live for a moment longer, and hold it.
+PATIENCE = 1.0
 
 
 class Stock(NamedTuple):
@@ -127,44 +130,45 @@ class Store:
     def locked(self) -> Iterator[None]:
         """The folder, made if need be, for this process alone, without what a killed sweep left unfinished.
 
-        A record lock belongs to the process that takes it: its forked workers do not hold it, and it ends with it.
+        The system takes the lock back when the process ends, however it ends.
         """
         try:
+            from filelock import FileLock, Timeout
+        except ImportError as error:
+            raise missing_extra("sweeps need the module 'filelock'", "studies") from error
+
+        lock, holder = FileLock(self.folder / LOCK), self.folder / HOLDER
+        try:
             self.blocks.mkdir(parents=True, exist_ok=True)
-            lock = (self.folder / LOCK).open("a+")
+            lock.acquire(timeout=PATIENCE)
+        except Timeout:
+            raise InputError(f"{self.folder}: a sweep is running here already ({read_holder(holder)})") from None
         except OSError as error:
             raise InputError(f"{self.folder}: cannot be written ({error.strerror})") from error
-        with lock:
-            self.take(lock)
+        try:
+            self.write_holder(holder)
             remove(self.folder.glob(f"*{UNFINISHED}"))
             remove(self.blocks.glob(f"*{UNFINISHED}"))
             yield
-            lock.truncate(0)
+        finally:
+            holder.unlink(missing_ok=True)
+            lock.release()
 
-    def take(self, lock: TextIO) -> None:
-        """Take the lock and write into it who has it; `InputError` with who has it already."""
-        import fcntl
-
-        try:
-            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.seek(0)
-            raise InputError(f"{self.folder}: a sweep is running here already ({holder(lock.read())})") from None
+    def write_holder(self, path: Path) -> None:
+        """Say who has the lock, in a file of its own: Windows lets nobody else read a locked one."""
         since = datetime.now(UTC).isoformat(timespec="seconds")
         try:
-            lock.truncate(0)
-            lock.write(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": since}))
-            lock.flush()
+            path.write_text(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": since}))
         except OSError as error:
             raise StoreError(f"{self.folder}: cannot be written ({error.strerror})") from error
 
 
-def holder(text: str) -> str:
-    """Who holds a lock, as people read it."""
+def read_holder(path: Path) -> str:
+    """Who has the lock, as people read it."""
     try:
-        found = json.loads(text)
+        found = json.loads(path.read_text())
         return f"process {found['process']} on {found['host']}, since {found['since']}"
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return "its process is not known"
 
 

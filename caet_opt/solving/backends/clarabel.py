@@ -46,7 +46,8 @@ class Clarabel(Backend):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
             try:
-                program.problem.solve(solver=cp.CLARABEL, **options)
+                # warm, CVXPY would scale an instance as it scaled the one before: answers would depend on the order
+                program.problem.solve(solver=cp.CLARABEL, warm_start=False, **options)
             except (cp.SolverError, ValueError, ArithmeticError) as error:  # or numbers that left double precision
                 raise SolverError(f"Clarabel returned no point ({error})") from error
         status = program.problem.status

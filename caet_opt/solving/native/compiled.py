@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from math import inf
-from threading import Timer
 from types import FunctionType
 from typing import Any
 
@@ -147,14 +146,22 @@ def compiled_kernel() -> Kernel:
 
 @contextmanager
 def announced(what: str) -> Iterator[None]:
-    """Say that something is being compiled, if it takes more than two seconds."""
-    notice = Timer(2.0, lambda: print(f"caet-opt: compiling {what}, once ...", file=sys.stderr))
-    notice.daemon = True
-    notice.start()
-    try:
+    """Say that something is being compiled, at the first function that numba's cache on disk does not have."""
+    from numba.core import event
+
+    class Notice(event.Listener):  # type: ignore[misc]  # numba has no types
+        told = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.told:
+                print(f"caet-opt: compiling {what}, once ...", file=sys.stderr)
+            self.told = True
+
+        def on_end(self, event: Any) -> None:
+            """The notice is not taken back."""
+
+    with event.install_listener("numba:compile", Notice()):
         yield
-    finally:
-        notice.cancel()
 
 
 def compile_kernel() -> Kernel:
