@@ -16,8 +16,8 @@ from caet_opt.bandits.tasks import Custom, Task, parse_task
 from caet_opt.errors import SolverError
 from caet_opt.exploring.parameters import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS
-from caet_opt.presenting.numbers import table
 from caet_opt.simulating.runs import Experiment, run_many, summarise
+from caet_opt.solving.numbers import table
 
 DELTA = 0.1
 

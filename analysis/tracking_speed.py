@@ -16,9 +16,9 @@ from caet_opt.bandits.tasks import Ranking
 from caet_opt.exploring.parameters import Parameters
 from caet_opt.exploring.policies.caet import Caet
 from caet_opt.exploring.stopping import make_threshold
-from caet_opt.presenting.numbers import table
 from caet_opt.simulating.loops import run_compiled, run_reference
 from caet_opt.simulating.streams import ArmStreams
+from caet_opt.solving.numbers import table
 
 #: So large that no run stops: every round is timed in the thick of the experiment.
 LOG_INV_DELTA = 1e6

@@ -11,9 +11,9 @@ from caet_opt.cli.arguments import number, seed, whole, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
 from caet_opt.cli.output import csv_text, output_file
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.presenting.numbers import certified, significant
 from caet_opt.presenting.progress import Bar
 from caet_opt.simulating.pool import cores
+from caet_opt.solving.numbers import certified, significant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,9 @@ from caet_opt.cli.arguments import worker_count
 from caet_opt.cli.reproduce import writable_folder
 from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.errors import InputError
-from caet_opt.presenting.numbers import duration, table
 from caet_opt.presenting.progress import Bar, clock
 from caet_opt.simulating.pool import cores
+from caet_opt.solving.numbers import duration, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from caet_opt.cli.arguments import seed, whole, worker_count
 from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.errors import InputError
-from caet_opt.presenting.numbers import table
 from caet_opt.presenting.progress import Bar
 from caet_opt.proving import has_flint, missing_flint
 from caet_opt.simulating.pool import cores, run_jobs
+from caet_opt.solving.numbers import table
 
 if TYPE_CHECKING:
     from caet_opt.bandits.model import BanditModel

@@ -13,8 +13,8 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
 from caet_opt.exploring.parameters import Parameters
 from caet_opt.presenting.figures.style import LOWER, UPPER, Effort, Figure, curve, panels, shared_legend
-from caet_opt.presenting.numbers import table as aligned
 from caet_opt.simulating.runs import Experiment, run_many, summarise
+from caet_opt.solving.numbers import table as aligned
 
 #: The means of the two instances; the costs are the gaps to the best arm.
 INSTANCES = ((3.0, 4.0, 2.0), (1.4, 0.8, 0.3))

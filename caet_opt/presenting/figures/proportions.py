@@ -16,10 +16,10 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
 from caet_opt.exploring.parameters import Parameters
 from caet_opt.presenting.figures.style import CURVES, Effort, Figure, curve, panels, shared_legend
-from caet_opt.presenting.numbers import table as aligned
 from caet_opt.simulating.regret import half_width
 from caet_opt.simulating.runs import Experiment, RunRecord, run_many
 from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.numbers import table as aligned
 
 
 class Instance(NamedTuple):

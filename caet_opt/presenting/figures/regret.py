@@ -11,8 +11,8 @@ import numpy as np
 from caet_opt.bandits.families import Bernoulli, Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.presenting.figures.style import CURVES, Effort, Figure, curve, panels, shared_legend
-from caet_opt.presenting.numbers import table as aligned
 from caet_opt.simulating.regret import GAMMA0, RegretCurve, explore_then_commit
+from caet_opt.solving.numbers import table as aligned
 
 INSTANCES = {
     "bernoulli (0.5, 0.45, 0.43, 0.4)": BanditModel(Bernoulli(), (0.5, 0.45, 0.43, 0.4), "gaps"),

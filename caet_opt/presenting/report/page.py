@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.errors import missing_extra
-from caet_opt.presenting.numbers import certified, proportion
 from caet_opt.presenting.report.payload import collect_data, describe_model, list_search_words
 from caet_opt.presenting.report.results import MISSING, SETTINGS, Results, read_results, write_setting
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES
+from caet_opt.solving.numbers import certified, proportion
 from caet_opt.version import __version__
 
 #: Most digits of T* on a card.
