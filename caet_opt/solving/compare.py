@@ -183,6 +183,8 @@ def compare_solvers(
 
     A solver without a certified answer keeps its row. `InputError`, as for a tie, is for the model.
     """
+    if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 0:
+        raise InputError(f"repeat must be a whole number, zero or more, got {repeat!r}")
     task = parse_task(task) if isinstance(task, str) else task
     profiles = name_solvers(solvers)
     if tolerance is not None:

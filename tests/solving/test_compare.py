@@ -157,6 +157,9 @@ def test_a_comparison_of_what_has_no_time_is_bad_input():
     for solvers, message in ((["native", "native"], "named twice"), ([], "no solver is named"), ("natvie", "native")):
         with pytest.raises(InputError, match=message):
             compare_solvers(ENTRY.model, ENTRY.task, solvers, repeat=0)
+    for repeat in (-1, 1.5, True):
+        with pytest.raises(InputError, match="repeat must be a whole number"):
+            compare_solvers(ENTRY.model, ENTRY.task, repeat=repeat)
 
 
 def test_the_tolerance_is_every_solver_s():
