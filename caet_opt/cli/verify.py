@@ -206,7 +206,7 @@ def command(model: "BanditModel", task: "Task") -> str:
 def as_object(verifications: "Sequence[Verification]", plan: "Plan", arguments: argparse.Namespace) -> dict[str, Any]:
     """Everything that the table says and some more; an infinite error is null."""
     return {
-        "digits": plan.digits,
+        "digits": plan.digits if plan.proven else None,
         "seed": arguments.seed,
         "formulas": [
             {

@@ -13,8 +13,9 @@ from study_files import children, is_running, wait_until
 
 from caet_opt import InputError, SolverError
 from caet_opt.cli import main
+from caet_opt.presenting.figures import regret
 from caet_opt.simulating import pool
-from caet_opt.simulating.pool import WorkerDiedError, cores, run_jobs
+from caet_opt.simulating.pool import WorkerDiedError, cores, is_portable, run_jobs
 
 ROOT = Path(__file__).parents[2]
 MODEL = str(ROOT / "models" / "paper-instance-1.toml")
@@ -169,6 +170,18 @@ def test_a_killed_worker_costs_one_line_and_status_1(capsys, monkeypatch, tmp_pa
     out, err = capsys.readouterr()
     assert out == ""
     assert err == ("caet-opt: error: a worker process was ended by SIGKILL; memory may be short: use fewer workers\n")
+
+
+@linux
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_shares_what_a_spawned_process_can_be_sent(capsys, monkeypatch, tmp_path, command):
+    sent = []
+    monkeypatch.setattr(pool, "can_start", lambda do, shared: sent.append(is_portable((do, shared))) or True)
+    monkeypatch.setattr(regret, "HORIZONS", (1000,))
+    monkeypatch.chdir(tmp_path)
+    assert main([*COMMANDS[command], "--workers", "2"]) == 0
+    assert sent
+    assert all(sent)
 
 
 SCRIPT = """

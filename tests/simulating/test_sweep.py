@@ -295,6 +295,30 @@ def test_a_second_sweep_is_refused(tmp_path, capsys):
     swept(capsys, study, folder)  # the lock ended with its process, although that had no time to say so
 
 
+def test_a_missing_lock_library_is_named(tmp_path, study, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "filelock", None)
+    _, err = swept(capsys, study, tmp_path / "out", status=2)
+    assert err == (
+        "caet-opt: error: sweeps need the module 'filelock'; "
+        "install it with: pip install 'caet-opt[studies]', or '.[studies]' in a clone\n"
+    )
+
+
+def test_the_lock_is_given_back(study, undisturbed, capsys):
+    for _ in range(2):
+        swept(capsys, study, undisturbed)
+    assert not (undisturbed / "sweep.json").exists()
+
+
+def test_the_bar_names_the_cell(tmp_path, study, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr("caet_opt.presenting.progress.INTERVAL", -1.0)
+    monkeypatch.setenv("COLUMNS", "200")
+    _, err = swept(capsys, study, tmp_path / "out", "--workers", "1")
+    last = err.split("\r\033[K")[-2]
+    assert last.startswith(f"[{'#' * 30}] 20/20 blocks, 0.0 s left | 5/5 of ")
+
+
 def test_what_a_killed_sweep_left_unfinished_is_removed(study, undisturbed, capsys):
     (undisturbed / "blocks" / "0123.parquet.part").write_bytes(b"PAR1")
     (undisturbed / "manifest.json.part").write_text("{")

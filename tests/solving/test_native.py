@@ -1,5 +1,8 @@
 """The native solver: ground truth to 1e-12, hostile instances, structure, warm starts, and its two ways of running."""
 
+from importlib import import_module
+
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +16,7 @@ from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.backends.ipopt import Ipopt
 from caet_opt.solving.backends.native import Native, instance_data
 from caet_opt.solving.native import factor, records
-from caet_opt.solving.native.compiled import KERNEL, compiled_kernel, fingerprint, foreign_kernel, kernel_for
+from caet_opt.solving.native.compiled import KERNEL, announced, compiled_kernel, fingerprint, foreign_kernel, kernel_for
 from caet_opt.solving.native.elimination import plan_elimination
 from caet_opt.solving.problem import Question, pose
 
@@ -224,3 +227,15 @@ def test_the_backend_reads_its_problem():
     assert data.arms.shape == (4, 4)
     answer = Native().solve(posed, Profile("native"))
     assert answer.status == "certified"
+
+
+def test_compiling_is_announced_only_when_something_is_compiled(capsys, tmp_path, monkeypatch):
+    (tmp_path / "doubling.py").write_text("def double(x):\n    return 2 * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    double = import_module("doubling").double
+    for expected in ("caet-opt: compiling a test, once ...\n", ""):  # the second time from the cache on disk
+        compiled_now = numba.njit(cache=True)(double)
+        with announced("a test"):
+            assert compiled_now(2) == 4
+        assert sum(compiled_now.stats.cache_misses.values()) == (expected != "")
+        assert capsys.readouterr().err == expected
