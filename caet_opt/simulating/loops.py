@@ -7,8 +7,8 @@ import numpy as np
 
 from caet_opt.errors import InputError
 from caet_opt.exploring import kernel
-from caet_opt.exploring.parameters import COST_SOURCES
 from caet_opt.exploring.policies.caet import TARGET_TOLERANCE, Caet
+from caet_opt.exploring.settings import COST_SOURCES
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping.kernels import threshold_value
 from caet_opt.simulating.streams import ArmStreams
@@ -114,7 +114,7 @@ def loop_setting(caet: Caet) -> kernel.Setting:
         rests=np.zeros(caet.arms),
         dispersions=caet.family.dispersions(caet.arms),
         known_costs=known,
-        cost_source=COST_SOURCES.index(parameters.costs),
+        cost_source=COST_SOURCES.index(parameters.cost_source),
         zero_cost_share=parameters.zero_cost_share,
         negligible_cost=parameters.negligible_cost,
         cumulate=parameters.tracking == "c",

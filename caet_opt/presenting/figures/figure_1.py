@@ -11,10 +11,11 @@ from typing import Any
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
-from caet_opt.exploring.parameters import Parameters
+from caet_opt.exploring.settings import Parameters
 from caet_opt.presenting.figures.style import LOWER, UPPER, Effort, Figure, curve, panels, shared_legend
 from caet_opt.presenting.numbers import table as aligned
-from caet_opt.simulating.runs import Experiment, run_many, summarise
+from caet_opt.simulating.runs import Experiment, run_many
+from caet_opt.simulating.summary import summarise
 
 #: The means of the two instances; the costs are the gaps to the best arm.
 INSTANCES = ((3.0, 4.0, 2.0), (1.4, 0.8, 0.3))
@@ -66,10 +67,15 @@ def measured(means: tuple[float, ...], log_inv_delta: float, runs: int, effort: 
     experiment = Experiment(
         BanditModel(Gaussian(), means, "gaps"),
         Ranking(),
-        Parameters(log_inv_delta, EXPONENT, COST_EXPONENT, GAMMA0, costs="gaps"),
-        threshold="deviational",
-        theta=THETA,
-        constant=CONSTANT,
+        Parameters(
+            log_inv_delta=log_inv_delta,
+            r=EXPONENT,
+            r_prime=COST_EXPONENT,
+            gamma0=GAMMA0,
+            threshold="deviational",
+            theta=THETA,
+            constant=CONSTANT,
+        ),
     )
     summary = summarise(experiment, run_many(experiment, runs, effort.seed, effort.workers))
     return Row(

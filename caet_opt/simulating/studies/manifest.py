@@ -6,10 +6,11 @@ from hashlib import sha256
 from typing import Any, NamedTuple, NoReturn
 
 from caet_opt.errors import InputError
+from caet_opt.exploring.settings import RECORDED, Setting
 from caet_opt.exploring.state import is_count, is_finite
 from caet_opt.simulating.studies.cells import identify
 
-FORMAT = 2
+FORMAT = 3
 
 #: What stands in place of the seal while the seal, a hash of all bytes, is computed.
 SEAL, UNSEALED = "sha256", "0" * 64
@@ -75,18 +76,31 @@ STUDY_KINDS = {"name": TEXT}
 
 FAILURE_KINDS = {"cell": TEXT, "seed": SEED, "first": COUNT, "runs": COUNT, "error": TEXT}
 
+SETTING_KINDS = {
+    "number": AMOUNT,
+    "count": COUNT,
+    "word": TEXT,
+    "number or word": Kind("a number or a text", lambda value: is_text(value) or is_amount(value)),
+    "flag": FLAG,
+}
+
+
+def kind_of(setting: Setting) -> Kind:
+    """What the manifest holds of a setting: null only where something else decides."""
+    kind = SETTING_KINDS[setting.kind]
+    return kind.or_nothing() if setting.default is None else kind
+
+
 CELL_KINDS = {
-    **dict.fromkeys(("id", "model", "task", "family", "threshold", "tracking", "costs", "cost_distribution"), TEXT),
+    **dict.fromkeys(("id", "model", "task", "family"), TEXT),
     "title": TEXT.or_nothing(),
     "formula": TEXT,
     "arms": TEXTS,
     "means": NUMBERS,
     **dict.fromkeys(("arm_costs", "cost_proportions", "sampling_proportions"), AMOUNTS),
     "model_table": TABLE,
-    **dict.fromkeys(("delta", "log_inv_delta", "r", "r_prime", "gamma0"), AMOUNT),
-    "theta": AMOUNT.or_nothing(),
-    "constant": Kind("a number, a text or null", lambda value: value is None or is_text(value) or is_amount(value)),
-    "max_rounds": COUNT,
+    **dict.fromkeys(("delta", "log_inv_delta"), AMOUNT),
+    **{setting.name: kind_of(setting) for setting in RECORDED},
     "runs": COUNT,
     "seed": SEED,
     "guaranteed": FLAG,

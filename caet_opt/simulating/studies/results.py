@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caet_opt.errors import InputError
-from caet_opt.simulating.runs import SIGNIFICANCE, at_least, error_interval, mean_interval
+from caet_opt.exploring.settings import RECORDED
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.parquet import DamagedError, StoredBlock, require_pyarrow, schema
 from caet_opt.simulating.studies.store import Store
+from caet_opt.simulating.summary import SIGNIFICANCE, at_least, error_interval, mean_interval
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
 #: Attributes of a cell that are words, and those that are numbers, in the frames.
-WORDS = ("model", "title", "task", "family", "threshold", "tracking", "costs", "cost_distribution")
-NUMBERS = ("log_inv_delta", "delta", "theta", "r", "r_prime", "gamma0", "max_rounds", "seed")
+PLAIN = ("number", "count")
+WORDS = ("model", "title", "task", "family", *(setting.name for setting in RECORDED if setting.kind not in PLAIN))
+NUMBERS = ("log_inv_delta", "delta", *(setting.name for setting in RECORDED if setting.kind in PLAIN), "seed")
 
 #: Attributes that tell the cells of a model at one delta apart.
-SETTING = (
-    *("task", "threshold", "theta", "constant", "r", "r_prime", "gamma0", "tracking", "costs", "cost_distribution"),
-    *("max_rounds", "seed"),
-)
+SETTING = ("task", *(setting.name for setting in RECORDED), "seed")
 
 #: What is known of the truth about a cell.
 TRUTH = (
@@ -59,7 +58,7 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     records, tables = stored_runs(folder)
     lengths = [table.num_rows for table in tables]
     frame: dict[str, Any] = {"cell": repeated([record["id"] for record in records], lengths)}
-    for name in (*WORDS, "constant", "version"):
+    for name in (*WORDS, "version"):
         frame[name] = repeated([record[name] for record in records], lengths)
     for name in NUMBERS:
         frame[name] = np.repeat(
@@ -115,7 +114,7 @@ def varied(summary: "pd.DataFrame") -> list[str]:
 
 def summary_row(record: Record, table: "pa.Table") -> dict[str, Any]:
     """What the runs of one cell say."""
-    row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, "constant", *NUMBERS, "version")}}
+    row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, *NUMBERS, "version")}}
     row |= {"arms": record["arms"], "asked": record["runs"], "runs": table.num_rows}
     truth = {name: record[name] for name in TRUTH}
     return {**row, **(run_summary(record, table) if table.num_rows else {}), **truth}
