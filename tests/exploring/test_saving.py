@@ -78,13 +78,9 @@ MODELS = {
 
 @pytest.mark.parametrize("tracking", ["c", "d"])
 @pytest.mark.parametrize("source", MODELS)
-@pytest.mark.parametrize("solver", ["native", "clarabel"])
-def test_a_resumed_experiment_goes_on_exactly(tmp_path, source, tracking, solver):
+def test_a_resumed_experiment_goes_on_exactly(tmp_path, source, tracking):
     model, costs = MODELS[source]
     caet = started(task="ranking", family=model.family, log_inv_delta=50, delta=None, tracking=tracking, **costs)
-    if solver != "native":
-        settings = {"solver": Profile("clarabel", max_iterations=300), "tracking": tracking}
-        caet = started(task="ranking", family=model.family, **settings, **costs)
     streams, path = ArmStreams(model, np.random.SeedSequence(3)), tmp_path / "experiment.json"
     for rounds in (0, 1, 2, 4, 25):
         run_reference(caet, streams, rounds)
@@ -101,6 +97,15 @@ def test_a_resumed_experiment_goes_on_exactly(tmp_path, source, tracking, solver
         if min(caet.state.counts) > 0:
             assert repr(resumed.diagnostics) == repr(caet.diagnostics)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_profile_of_a_solver_is_saved(tmp_path):
+    caet = started(solver=Profile("clarabel", max_iterations=300))
+    for arm, reward in ((0, 1), (1, 0), (2, 1)):
+        caet.observe(arm, reward)
+    caet.save(tmp_path / "experiment.json")
+    resumed = Caet.resume(tmp_path / "experiment.json")
+    assert (resumed.profile, resumed.state, resumed.next_arm()) == (caet.profile, caet.state, caet.next_arm())
 
 
 def test_what_compiled_rounds_have_led_to_is_saved(tmp_path):

@@ -1,8 +1,10 @@
 """Settings are declared once: a new one is a field of `Parameters`, and every door knows it."""
 
+import os
 import subprocess
 import sys
 from inspect import signature
+from pathlib import Path
 
 import pytest
 
@@ -51,7 +53,7 @@ assert set(load_results(folder / "results")["toy"]) == {1.0, 2.0}
 assert set(summarise_results(folder / "results")["toy"]) == {1.0, 2.0}
 
 (column,) = [column for column in columns() if column.name == "toy"]
-assert (column.heading, column.explanation, column.latex) == ("toy", "what is played with", r"$\\tau$")
+assert (column.heading, column.explanation, column.latex) == ("toy", "what is played with", r"$\tau$")
 assert main(["table", str(folder / "results"), "--format", "latex"]) == 0
 
 page = str(filter_section(read_results(folder / "results")))
@@ -70,16 +72,13 @@ def test_one_declaration_reaches_every_door(tmp_path):
 
 
 def environment():
-    import os
-    from pathlib import Path
-
+    """Of a process that finds this library and the helpers of the tests."""
     here = Path(__file__).parents[1]
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(here.parent), str(here)])}
 
 
 def test_every_setting_has_a_flag_with_its_default(capsys):
-    with pytest.raises(SystemExit):
-        main(["simulate", "--help"])
+    assert main(["simulate", "--help"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     for setting in SETTINGS:
         assert setting.flag in printed

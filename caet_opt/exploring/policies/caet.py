@@ -153,9 +153,9 @@ class Caet:
 
     @classmethod
     def resume(cls, path: str | Path, **expected: Any) -> Self:
-        """Go on with a saved experiment, exactly as the object that saved it would.
+        """Go on with a saved experiment as the object that saved it would.
 
-        Whatever else is given (task, family, arms, delta, costs or a setting) must agree with the file.
+        With the native solver to the last bit; solvers that keep a state of their own may end some ulps away. Whatever else is given (task, family, arms, delta, costs or a setting) must agree with the file.
         """
         saved = read_saved(path)
         try:
