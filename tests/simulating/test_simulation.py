@@ -258,6 +258,12 @@ def test_simulate_is_the_command(capsys):
     assert str(found).splitlines()[:-1] == simulated(capsys, *QUICK).splitlines()[1:-1]
 
 
+def test_a_model_takes_its_family_by_name():
+    assert BanditModel("gaussian:4", [2, 0], [1, 1]) == BanditModel(parse_family("gaussian:4"), [2, 0], [1, 1])
+    with pytest.raises(InputError, match="did you mean 'gaussian'"):
+        BanditModel("gausian", [2, 0], [1, 1])
+
+
 def test_the_records_are_a_frame():
     found = simulate(PAPER.model, "ranking", delta=0.1, runs=3, seed=2, max_rounds=150)
     experiment = Experiment(PAPER.model, "ranking", Parameters(delta=0.1, max_rounds=150))
