@@ -155,7 +155,8 @@ class Caet:
     def resume(cls, path: str | Path, **expected: Any) -> Self:
         """Go on with a saved experiment as the object that saved it would.
 
-        With the native solver to the last bit; solvers that keep a state of their own may end some ulps away. Whatever else is given (task, family, arms, delta, costs or a setting) must agree with the file.
+        With the native solver it does so to the last bit; solvers that keep a state of their own may end some ulps
+        away. Whatever else is given (task, family, arms, delta, costs or a setting) must agree with the file.
         """
         saved = read_saved(path)
         try:
@@ -220,7 +221,7 @@ class Caet:
         """What the present state says, once every arm was observed."""
         if not self._explored:
             raise InputError("every arm must be observed once before there is an answer")
-        self._now = self._diagnosed(self._now)
+        self._now = self._diagnose(self._now)
         assert self._now.diagnostics is not None
         return self._now.diagnostics
 
@@ -229,7 +230,7 @@ class Caet:
         """Largest distance of a count from the cumulated target."""
         return float(np.max(np.abs(np.array(self.state.counts) - np.array(self.state.cumulated_target))))
 
-    def _diagnosed(self, now: Now) -> Now:
+    def _diagnose(self, now: Now) -> Now:
         """The same with diagnostics, and with the solution that they took; nothing of the object changes."""
         if now.diagnostics is not None:
             return now
@@ -272,18 +273,18 @@ class Caet:
         arm = read_arm(arm, self.arms)
         reward = read_finite(reward, f"reward of arm {arm}")
         self.family.check_reward(reward)
-        self._now = self._tracked(self._absorbed(arm, reward, self._paid(arm, cost)))
+        self._now = self._track(self._absorb(arm, reward, self._paid(arm, cost)))
 
-    def _absorbed(self, arm: int, reward: float, paid: float) -> State:
+    def _absorb(self, arm: int, reward: float, paid: float) -> State:
         """The state with an observation that leaves every sum finite and the arm's mean in the family."""
         state = self.state
-        total, cost_sums = state.total_cost + paid, added(state.cost_sums, arm, paid)
+        total, cost_sums = state.total_cost + paid, add_to(state.cost_sums, arm, paid)
         if not isfinite(total):
             raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")
         absorbed = State(
             state.round + 1,
             tuple(count + (other == arm) for other, count in enumerate(state.counts)),
-            added(state.reward_sums, arm, reward),
+            add_to(state.reward_sums, arm, reward),
             cost_sums,
             state.cumulated_target,
             total,
@@ -291,12 +292,12 @@ class Caet:
         self._check_mean(absorbed, arm)
         return absorbed
 
-    def _tracked(self, absorbed: State) -> Now:
+    def _track(self, absorbed: State) -> Now:
         """The state with its own round's target added to the cumulated one, and what is known of it."""
         now = Now(absorbed, self._now.last)
         step = np.full(self.arms, 1.0 / self.arms)
         if min(absorbed.counts) > 0:
-            now = self._diagnosed(now)
+            now = self._diagnose(now)
             assert now.diagnostics is not None
             step = now.diagnostics.projected
         cumulated = (np.array(absorbed.cumulated_target) + step).tolist()
@@ -430,6 +431,6 @@ def read_finite(value: Any, what: str) -> float:
     return number
 
 
-def added(values: tuple[float, ...], arm: int, amount: float) -> tuple[float, ...]:
+def add_to(values: tuple[float, ...], arm: int, amount: float) -> tuple[float, ...]:
     """The values with an amount added to one arm's."""
     return (*values[:arm], values[arm] + amount, *values[arm + 1 :])

@@ -121,7 +121,7 @@ def as_double(value: Any) -> float:
 
 def make_cells(study: Study) -> list[Cell]:
     """Every cell of the study, each model read and solved and each experiment checked; errors name the cell."""
-    entries = {name: with_task(read_model(path), study, path) for name, path in named(study.models).items()}
+    entries = {name: with_task(read_model(path), study, path) for name, path in name_paths(study.models).items()}
     cells: dict[str, Cell] = {}
     for name, entry in entries.items():
         for level, chosen in product(study.levels, choices(study)):
@@ -132,7 +132,7 @@ def make_cells(study: Study) -> list[Cell]:
     return list(cells.values())
 
 
-def named(paths: Sequence[Path]) -> dict[str, Path]:
+def name_paths(paths: Sequence[Path]) -> dict[str, Path]:
     """Files by the shortest names that tell them apart."""
     stems = [path.stem for path in paths]
     return {path.stem if stems.count(path.stem) == 1 else str(path.with_suffix("")): path for path in paths}

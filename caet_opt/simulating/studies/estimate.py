@@ -56,22 +56,22 @@ def seconds_per_run(cells: Sequence[Cell]) -> dict[str, float]:
     pace: dict[BanditModel, tuple[float, float]] = {}
     for cell in cells:
         if cell.entry.model not in pace:
-            pace[cell.entry.model] = trial(cell.experiment)
+            pace[cell.entry.model] = time_trial(cell.experiment)
         setup, per_round = pace[cell.entry.model]
         found[cell.id] = setup + per_round * expected_rounds(cell.experiment)
     return found
 
 
-def trial(experiment: Experiment) -> tuple[float, float]:
+def time_trial(experiment: Experiment) -> tuple[float, float]:
     """Seconds of a run besides its rounds, and seconds per round."""
     prepare(experiment)
     level = max(experiment.parameters.log_inv_delta, float(TRIAL_ROUNDS))  # so that the trial does not stop early
     endless = experiment.change(delta=None, log_inv_delta=level, threshold="customary", theta=None, constant=None)
-    _, setup, whole = (timed(endless.change(max_rounds=rounds)) for rounds in (1, 1, TRIAL_ROUNDS))
+    _, setup, whole = (time_run(endless.change(max_rounds=rounds)) for rounds in (1, 1, TRIAL_ROUNDS))
     return setup, max(0.0, whole - setup) / TRIAL_ROUNDS
 
 
-def timed(experiment: Experiment) -> float:
+def time_run(experiment: Experiment) -> float:
     """Seconds of one run."""
     start = perf_counter()
     run_number(experiment, 0, 0)

@@ -29,7 +29,7 @@ class Kind(NamedTuple):
         return Kind(f"{self.words} or null", lambda value: value is None or self.holds(value))
 
 
-def listed(words: str, holds: Callable[[Any], bool]) -> Kind:
+def list_of(words: str, holds: Callable[[Any], bool]) -> Kind:
     """A list whose entries all pass a test."""
     return Kind(words, lambda value: isinstance(value, list) and all(map(holds, value)))
 
@@ -49,16 +49,16 @@ def is_amount(value: Any) -> bool:
     return is_finite(value) and value >= 0
 
 
-TEXT, TEXTS = Kind("a text", is_text), listed("a list of texts", is_text)
-NUMBER, NUMBERS = Kind("a finite number", is_finite), listed("a list of finite numbers", is_finite)
+TEXT, TEXTS = Kind("a text", is_text), list_of("a list of texts", is_text)
+NUMBER, NUMBERS = Kind("a finite number", is_finite), list_of("a list of finite numbers", is_finite)
 AMOUNT = Kind("a finite number, zero or more", is_amount)
-AMOUNTS = listed("a list of finite numbers, zero or more", is_amount)
+AMOUNTS = list_of("a list of finite numbers, zero or more", is_amount)
 COUNT, SEED = Kind("a whole number, zero or more", is_count), Kind("a whole number, zero or more", is_whole)
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 TABLE = Kind("a table", lambda value: isinstance(value, dict))
 VERSIONS = Kind("a table of texts", lambda value: isinstance(value, dict) and all(map(is_text, value.values())))
 ROWS = Kind("a list of tables", lambda value: isinstance(value, list) and all(isinstance(row, dict) for row in value))
-PAIRS = listed(
+PAIRS = list_of(
     "a list of pairs of arms", lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(is_count, pair))
 )
 

@@ -55,11 +55,11 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    records, tables = stored_runs(folder)
+    records, tables = read_runs(folder)
     lengths = [table.num_rows for table in tables]
-    frame: dict[str, Any] = {"cell": repeated([record["id"] for record in records], lengths)}
+    frame: dict[str, Any] = {"cell": repeat_by_run([record["id"] for record in records], lengths)}
     for name in (*WORDS, "version"):
-        frame[name] = repeated([record[name] for record in records], lengths)
+        frame[name] = repeat_by_run([record[name] for record in records], lengths)
     for name in NUMBERS:
         frame[name] = np.repeat(
             np.array([nan if record[name] is None else record[name] for record in records]), lengths
@@ -82,7 +82,7 @@ def run_columns(tables: "Sequence[pa.Table]", counts: bool) -> dict[str, Any]:
     return named | ({"counts": runs["counts"].to_pandas()} if counts else {})
 
 
-def repeated(values: Sequence[Any], lengths: Sequence[int]) -> "pd.Categorical[Any]":
+def repeat_by_run(values: Sequence[Any], lengths: Sequence[int]) -> "pd.Categorical[Any]":
     """A value per cell as a categorical per run."""
     import pandas as pd
 
@@ -103,7 +103,7 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    records, tables = stored_runs(folder)
+    records, tables = read_runs(folder)
     return pd.DataFrame([summary_row(record, table) for record, table in zip(records, tables, strict=True)])
 
 
@@ -157,7 +157,7 @@ def costly_shares(record: Record, table: "pa.Table") -> list[float]:
     return found
 
 
-def stored_runs(folder: str | Path) -> "tuple[list[Record], list[pa.Table]]":
+def read_runs(folder: str | Path) -> "tuple[list[Record], list[pa.Table]]":
     """The cells of the manifest with the version that computed their runs, and for each of them its runs in order."""
     require_pyarrow()
     store = Store(folder)
@@ -169,7 +169,7 @@ def stored_runs(folder: str | Path) -> "tuple[list[Record], list[pa.Table]]":
         if found.block.cell in parts:
             parts[found.block.cell].append(found)
     told = [{**record, "version": one_version(folder, record, parts[record["id"]])} for record in records]
-    return told, [joined(parts[record["id"]]) for record in records]
+    return told, [join_blocks(parts[record["id"]]) for record in records]
 
 
 def one_version(folder: str | Path, record: Record, parts: Sequence[StoredBlock]) -> str | None:
@@ -183,7 +183,7 @@ def one_version(folder: str | Path, record: Record, parts: Sequence[StoredBlock]
     return found[0] if found else None
 
 
-def joined(parts: "Sequence[StoredBlock]") -> "pa.Table":
+def join_blocks(parts: "Sequence[StoredBlock]") -> "pa.Table":
     """The runs of a cell in their order, each once although blocks may overlap."""
     import pyarrow as pa
 

@@ -140,10 +140,10 @@ def read_paths(table: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:
     words = [words] if isinstance(words, str) else words
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         raise InputError(f"models must be a list of files and patterns, not empty, got {table['models']!r}")
-    return tuple(dict.fromkeys(path for word in words for path in matching(word, folder)))
+    return tuple(dict.fromkeys(path for word in words for path in find_models(word, folder)))
 
 
-def matching(word: str, folder: Path) -> Sequence[Path]:
+def find_models(word: str, folder: Path) -> Sequence[Path]:
     """The files that a word of the study means."""
     if not has_magic(word):
         return model_paths(folder / word)
