@@ -11,7 +11,7 @@ from caet_opt.cli.arguments import number, seed, whole, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
 from caet_opt.cli.output import csv_text, output_file
 from caet_opt.errors import InputError
-from caet_opt.exploring.settings import SETTINGS, Parameters, Setting
+from caet_opt.exploring.settings import RUNS, SEED, SETTINGS, Parameters, Setting
 from caet_opt.presenting.progress import Bar
 from caet_opt.simulating.pool import cores
 
@@ -34,7 +34,7 @@ finished."""
 EXAMPLES = f"""\
 {GRAMMAR}
 thresholds:
-  mixture        Kaufmann and Koolen 2021; proven for every family (default)
+  mixture        Kaufmann and Koolen 2021; proven for every family
   informational  log(2 t K (K - 1) / delta); proven for bernoulli
   deviational    log(C t^theta / delta); proven only with --constant certified
   customary      log((1 + log t) / delta); not proven
@@ -56,8 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs = parser.add_argument_group("the runs")
     runs.add_argument("--delta", type=number, metavar="D", help="error probability that is allowed")
     runs.add_argument("--log-inv-delta", type=number, metavar="L", help="or log(1/delta), for a very small one")
-    runs.add_argument("--runs", type=whole, default=100, metavar="N", help="number of runs (100)")
-    runs.add_argument("--seed", type=seed, default=0, metavar="S", help="seed of all runs (0)")
+    runs.add_argument("--runs", type=whole, default=RUNS, metavar="N", help=f"number of runs ({RUNS})")
+    runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")
     runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     how = parser.add_argument_group("the algorithm")
     for setting in SETTINGS:
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_setting(group: "argparse._ArgumentGroup", setting: Setting) -> None:
     """Declare the flag of a setting; what is not given stays at its default, wherever that is declared."""
-    shown = "" if setting.default in (None, False) else f" ({setting.default})"
+    shown = "" if setting.default is None else f" ({setting.default})"
     if setting.kind == "flag":
         group.add_argument(setting.flag, action="store_true", default=None, help=setting.help)
     else:

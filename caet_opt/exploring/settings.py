@@ -26,6 +26,9 @@ SMALLEST_LEVEL, LARGEST_LEVEL = 1e-15, 1e100
 #: exp of more overflows.
 LARGEST_EXPONENT = log(float_info.max)
 
+#: Runs of a simulation, and their seed, unless others are asked for.
+RUNS, SEED = 100, 0
+
 #: The default of the two confidences, of which one is computed from the other.
 ABSENT: Any = None
 

@@ -12,14 +12,11 @@ from scipy.special import bdtrc, betaincinv, stdtrit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
-from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.settings import RUNS, SEED, Parameters
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Runs and seed unless others are asked for.
-RUNS, SEED = 100, 0
 
 #: Confidence of the intervals, and significance of the test whether the error rate exceeds delta.
 CONFIDENCE, SIGNIFICANCE = 0.95, 0.01

@@ -352,7 +352,7 @@ def test_a_missing_extra_is_named(capsys, monkeypatch, folder, tmp_path):
 
 def test_the_manifest_says_what_was_run(folder, tmp_path):
     manifest = Store(folder).read_manifest()
-    assert manifest["format"] == 2
+    assert manifest["format"] == 3
     assert manifest["study"]["log_inv_deltas"] == [1, 3]
     assert set(manifest["versions"]) == {"caet_opt", "python", "numpy", "numba", "pyarrow"}
     cells = make_cells(read_study(str(tmp_path / "study.toml")))

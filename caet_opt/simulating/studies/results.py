@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-#: Attributes of a cell that are words, and those that are numbers, in the frames.
+#: Kinds of settings that are numbers in the frames.
 PLAIN = ("number", "count")
+
+#: Attributes of a cell that are words, and those that are numbers, in the frames.
 WORDS = ("model", "title", "task", "family", *(setting.name for setting in RECORDED if setting.kind not in PLAIN))
 NUMBERS = ("log_inv_delta", "delta", *(setting.name for setting in RECORDED if setting.kind in PLAIN), "seed")
 

@@ -12,10 +12,9 @@ import numpy as np
 from caet_opt.bandits.files import read_toml
 from caet_opt.bandits.modelfile import model_paths
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.exploring.settings import SETTINGS
+from caet_opt.exploring.settings import RUNS, SEED, SETTINGS
 from caet_opt.exploring.state import is_finite
 from caet_opt.simulating.pool import check_count
-from caet_opt.simulating.summary import RUNS, SEED
 
 #: Settings whose value may be a list; the grid is the product of these, of the models and of the deltas.
 GRID = {setting.name: setting for setting in SETTINGS if setting.grid}
