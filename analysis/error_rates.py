@@ -8,15 +8,15 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from math import log
 
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Custom, Task, parse_task
 from caet_opt.errors import SolverError
-from caet_opt.exploring.parameters import Parameters
+from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS
-from caet_opt.simulating.runs import Experiment, run_many, summarise
+from caet_opt.simulating.runs import Experiment, run_many
+from caet_opt.simulating.summary import summarise
 from caet_opt.solving.numbers import table
 
 DELTA = 0.1
@@ -36,12 +36,12 @@ INSTANCES: tuple[tuple[str, list[float], list[float], Task], ...] = (
 
 def experiments() -> Iterator[Experiment]:
     """Every instance with every threshold that is proven for its family."""
-    parameters = Parameters(log(1.0 / DELTA))
     for family, means, costs, task in INSTANCES:
         model = BanditModel(parse_family(family), means, costs)
         for name in THRESHOLDS:
             constant = "certified" if name == "deviational" else None
-            experiment = Experiment(model, task, parameters, threshold=name, constant=constant)
+            parameters = Parameters(delta=DELTA, threshold=name, constant=constant)
+            experiment = Experiment(model, task, parameters)
             if experiment.rule.guarantees(model.family):
                 yield experiment
 
@@ -58,7 +58,14 @@ def main() -> int:
         try:
             found = summarise(experiment, run_many(experiment, arguments.runs, arguments.seed, arguments.workers))
         except SolverError as error:
-            rows.append([str(experiment.model.family), str(experiment.task), experiment.threshold, f"failed: {error}"])
+            rows.append(
+                [
+                    str(experiment.model.family),
+                    str(experiment.task),
+                    experiment.parameters.threshold,
+                    f"failed: {error}",
+                ]
+            )
             consistent = False
             continue
         consistent &= found.consistent
@@ -67,7 +74,7 @@ def main() -> int:
             [
                 str(experiment.model.family),
                 str(experiment.task),
-                experiment.threshold,
+                experiment.parameters.threshold,
                 str(found.runs),
                 str(found.unfinished),
                 f"{found.error_rate:.4f}",

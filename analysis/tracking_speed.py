@@ -6,6 +6,7 @@ cached CVXPY program, both in this run, on the same trajectory.
 
 import argparse
 import sys
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -13,9 +14,8 @@ import numpy as np
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
-from caet_opt.exploring.parameters import Parameters
 from caet_opt.exploring.policies.caet import Caet
-from caet_opt.exploring.stopping import make_threshold
+from caet_opt.exploring.settings import Parameters
 from caet_opt.simulating.loops import run_compiled, run_reference
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.numbers import table
@@ -27,14 +27,12 @@ LOG_INV_DELTA = 1e6
 def prepared(arms: int, solver: str = "native") -> tuple[Caet, ArmStreams]:
     """CAET on a ranking of equally spaced arms, past its first thousand rounds per arm."""
     model = BanditModel(Gaussian(), np.arange(arms, 0, -1.0).tolist(), [1.0] * arms)
-    threshold = make_threshold("customary", model.family, arms, LOG_INV_DELTA)
-    parameters = Parameters(LOG_INV_DELTA)
+    parameters = Parameters(log_inv_delta=LOG_INV_DELTA, threshold="customary")
     streams = ArmStreams(model, np.random.SeedSequence(1))
-    warm_up = Caet(Ranking(), model.family, arms, parameters, threshold, costs=model.costs)
+    warm_up = Caet(Ranking(), model.family, arms, parameters, model.costs)
     run_compiled(warm_up, streams, 300 * arms)
-    algorithm = Caet(
-        Ranking(), model.family, arms, parameters, threshold, costs=model.costs, solver=solver, state=warm_up.state
-    )
+    algorithm = Caet(Ranking(), model.family, arms, replace(parameters, solver=solver), model.costs)
+    algorithm.continue_from(warm_up.state)
     return algorithm, streams
 
 

@@ -14,10 +14,10 @@ from instances import FAMILIES, TASKS, ordinary_instance
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
-from caet_opt.exploring.parameters import Parameters
 from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.state import State
-from caet_opt.exploring.stopping import THRESHOLDS, make_threshold
+from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.simulating.loops import run_compiled, run_reference
 from caet_opt.simulating.streams import BLOCK, ArmStreams
 
@@ -35,16 +35,15 @@ class Case(NamedTuple):
     model: BanditModel
     task: Task
     parameters: Parameters
-    threshold: str
-    cost_distribution: str
     block: int
     stretches: tuple[int, ...]
 
     def __str__(self) -> str:
         given = self.parameters
         return (
-            f"run {self.number}: {self.model.family}, {self.task}, {given.tracking}-tracking, {given.costs} costs, "
-            f"{self.threshold}, log(1/delta) = {given.log_inv_delta:g}, {sum(self.stretches)} rounds"
+            f"run {self.number}: {self.model.family}, {self.task}, {given.tracking}-tracking, "
+            f"{given.cost_source} costs, {given.threshold}, log(1/delta) = {given.log_inv_delta:g}, "
+            f"{sum(self.stretches)} rounds"
         )
 
 
@@ -64,9 +63,13 @@ def draw_case(number: int, discrete: bool = False) -> Case:
         number,
         model,
         posed,
-        Parameters(level, tracking=tracking, costs=source),  # type: ignore[arg-type]
-        pick(*THRESHOLDS),
-        pick("constant", "exponential", "uniform") if source == "observed" else "constant",
+        Parameters(
+            log_inv_delta=level,
+            tracking=tracking,  # type: ignore[arg-type]
+            cost_source=source,  # type: ignore[arg-type]
+            threshold=pick(*THRESHOLDS),
+            cost_distribution=pick("constant", "exponential", "uniform") if source == "observed" else "constant",
+        ),
         int(pick(BLOCK, 8)),
         tuple(rng.integers(1, 100, 2).tolist()),
     )
@@ -74,11 +77,10 @@ def draw_case(number: int, discrete: bool = False) -> Case:
 
 def follow(case: Case, compiled: bool) -> tuple[State, bool]:
     """The state at the end of a run, and whether it stopped."""
-    model, level, arms = case.model, case.parameters.log_inv_delta, len(case.model.means)
-    threshold = make_threshold(case.threshold, model.family, arms, level)
-    costs = model.costs if case.parameters.costs == "known" else None
-    caet = Caet(case.task, model.family, arms, case.parameters, threshold, costs=costs)
-    streams = ArmStreams(model, np.random.SeedSequence(case.number), case.cost_distribution, case.block)
+    model, given = case.model, case.parameters
+    costs = model.costs if given.cost_source == "known" else None
+    caet = Caet(case.task, model.family, len(model.means), given, costs)
+    streams = ArmStreams(model, np.random.SeedSequence(case.number), given.cost_distribution, case.block)
     loop, stopped = run_compiled if compiled else run_reference, False
     for rounds in case.stretches:
         stopped = loop(caet, streams, rounds)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from caet_opt.bandits.model import BanditModel
     from caet_opt.bandits.modelfile import ModelFile, read_model, write_model
     from caet_opt.bandits.tasks import (
+        TASKS,
         BestArm,
         Comparisons,
         Control,
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
         parse_task,
     )
     from caet_opt.errors import CaetError, InputError, MissingExtraError, SolverError, TieError
-    from caet_opt.exploring.parameters import Parameters
     from caet_opt.exploring.policies.caet import Caet
-    from caet_opt.exploring.stopping import make_threshold
+    from caet_opt.exploring.settings import SETTINGS, Parameters, Setting
+    from caet_opt.exploring.stopping import THRESHOLDS, make_threshold
     from caet_opt.presenting.curves import trace_curve
     from caet_opt.presenting.tables.api import characteristic_table
     from caet_opt.proving import closed_forms
@@ -47,9 +48,10 @@ if TYPE_CHECKING:
     from caet_opt.proving.result import ProvenTime
     from caet_opt.proving.verification import verify_formula
     from caet_opt.simulating.regret import explore_then_commit
-    from caet_opt.simulating.runs import Experiment, run_many, summarise
+    from caet_opt.simulating.runs import Experiment, run_many
     from caet_opt.simulating.studies.results import load_results, summarise_results
-    from caet_opt.solving.backends import installed_backends
+    from caet_opt.simulating.summary import Summary, simulate, summarise
+    from caet_opt.solving.backends import BACKENDS, installed_backends
     from caet_opt.solving.certificate import Certificate, certify
     from caet_opt.solving.characteristic import characteristic_time
     from caet_opt.solving.compare import compare_solvers
@@ -59,7 +61,11 @@ if TYPE_CHECKING:
 
 #: The module that each public name comes from.
 _HOME = {
+    "BACKENDS": "solving.backends",
     "FAMILIES": "bandits.families",
+    "SETTINGS": "exploring.settings",
+    "TASKS": "bandits.tasks",
+    "THRESHOLDS": "exploring.stopping",
     "BanditModel": "bandits.model",
     "Bernoulli": "bandits.families",
     "BestArm": "bandits.tasks",
@@ -81,12 +87,14 @@ _HOME = {
     "MeanSpace": "bandits.families",
     "MissingExtraError": "errors",
     "ModelFile": "bandits.modelfile",
-    "Parameters": "exploring.parameters",
+    "Parameters": "exploring.settings",
     "Poisson": "bandits.families",
     "Profile": "solving.profiles",
     "ProvenTime": "proving.result",
     "Ranking": "bandits.tasks",
+    "Setting": "exploring.settings",
     "SolverError": "errors",
+    "Summary": "simulating.summary",
     "Task": "bandits.tasks",
     "TieError": "errors",
     "TopArms": "bandits.tasks",
@@ -104,7 +112,8 @@ _HOME = {
     "read_model": "bandits.modelfile",
     "read_profile": "solving.profiles",
     "run_many": "simulating.runs",
-    "summarise": "simulating.runs",
+    "simulate": "simulating.summary",
+    "summarise": "simulating.summary",
     "summarise_results": "simulating.studies.results",
     "trace_curve": "presenting.curves",
     "verify_formula": "proving.verification",
@@ -130,7 +139,11 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "BACKENDS",
     "FAMILIES",
+    "SETTINGS",
+    "TASKS",
+    "THRESHOLDS",
     "BanditModel",
     "Bernoulli",
     "BestArm",
@@ -157,7 +170,9 @@ __all__ = [
     "Profile",
     "ProvenTime",
     "Ranking",
+    "Setting",
     "SolverError",
+    "Summary",
     "Task",
     "TieError",
     "TopArms",
@@ -176,6 +191,7 @@ __all__ = [
     "read_model",
     "read_profile",
     "run_many",
+    "simulate",
     "summarise",
     "summarise_results",
     "trace_curve",

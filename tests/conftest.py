@@ -14,7 +14,7 @@ settings.load_profile("caet-opt")
 def _compiled():
     """Compile before the first test, so that no test meets the notice that this takes a while."""
     model = BanditModel(Gaussian(), [1.0, 0.0], [1.0, 1.0])
-    experiment = Experiment(model, parse_task("best-arm"), Parameters(2.0), threshold="customary", max_rounds=20)
+    experiment = Experiment(model, parse_task("best-arm"), Parameters(delta=0.1, max_rounds=20))
     run_many(experiment, 1, seed=0)
 
 

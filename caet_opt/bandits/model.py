@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from caet_opt.bandits.exact import Number, exact
-from caet_opt.bandits.families import Family
+from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import InputError
 
@@ -43,7 +43,7 @@ class BanditModel:
     Parameters
     ----------
     family
-        The reward family; with a variance per arm, as many variances as means.
+        The reward family, or its name in the grammar; with a variance per arm, as many variances as means.
     means
         The mean of each arm, at least two.
     costs
@@ -62,11 +62,12 @@ class BanditModel:
 
     def __init__(
         self,
-        family: Family,
+        family: Family | str,
         means: Sequence[Number],
         costs: Sequence[Number] | str,
         arms: Sequence[str] | None = None,
     ) -> None:
+        family = parse_family(family) if isinstance(family, str) else family
         if not isinstance(family, Family):
             raise InputError(f"family must be a Family such as Gaussian(), got {family!r}")
         given_means, means = read_numbers(means, "means")

@@ -3,24 +3,23 @@
 import argparse
 import json
 import sys
-from math import isfinite, log
+from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.arguments import number, seed, whole, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
 from caet_opt.cli.output import csv_text, output_file
-from caet_opt.errors import InputError, unknown_name
+from caet_opt.errors import InputError
+from caet_opt.exploring.settings import RUNS, SEED, SETTINGS, Parameters, Setting
 from caet_opt.presenting.progress import Bar
 from caet_opt.simulating.pool import cores
-from caet_opt.solving.numbers import certified, significant
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from caet_opt.bandits.modelfile import ModelFile
-    from caet_opt.exploring.parameters import CostSource, Parameters
-    from caet_opt.simulating.runs import Experiment, RunRecord, Summary
+    from caet_opt.simulating.runs import Experiment, RunRecord
 
 SUMMARY = "runs of the CAET algorithm on a model: cost, samples and errors against the bounds"
 
@@ -35,7 +34,7 @@ finished."""
 EXAMPLES = f"""\
 {GRAMMAR}
 thresholds:
-  mixture        Kaufmann and Koolen 2021; proven for every family (default)
+  mixture        Kaufmann and Koolen 2021; proven for every family
   informational  log(2 t K (K - 1) / delta); proven for bernoulli
   deviational    log(C t^theta / delta); proven only with --constant certified
   customary      log((1 + log t) / delta); not proven
@@ -48,8 +47,6 @@ examples:
   caet-opt simulate models/paper-instance-1.toml --delta 0.1 --runs 2 --solver clarabel
 """
 
-POLICIES = ("caet",)
-DEFAULT_THRESHOLD = "mixture"
 INTERRUPTED = 130
 
 
@@ -59,42 +56,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs = parser.add_argument_group("the runs")
     runs.add_argument("--delta", type=number, metavar="D", help="error probability that is allowed")
     runs.add_argument("--log-inv-delta", type=number, metavar="L", help="or log(1/delta), for a very small one")
-    runs.add_argument("--runs", type=whole, default=100, metavar="N", help="number of runs (100)")
-    runs.add_argument("--seed", type=seed, default=0, metavar="S", help="seed of all runs (0)")
-    runs.add_argument("--max-rounds", type=whole, metavar="N", help="a longer run is unfinished (10000000)")
+    runs.add_argument("--runs", type=whole, default=RUNS, metavar="N", help=f"number of runs ({RUNS})")
+    runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")
     runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
-    add_policy_arguments(parser.add_argument_group("the algorithm"))
+    how = parser.add_argument_group("the algorithm")
+    for setting in SETTINGS:
+        add_setting(how, setting)
     what = parser.add_argument_group("what to print")
     what.add_argument("--json", action="store_true", help="one JSON object instead of text")
     what.add_argument("--csv", metavar="FILE", help="also write one row per run to this file")
 
 
-def add_policy_arguments(how: "argparse._ArgumentGroup") -> None:
-    """Declare the arguments that say what is run."""
-    how.add_argument("--policy", default=POLICIES[0], metavar="P", help="caet, the only one")
-    how.add_argument("--threshold", default=DEFAULT_THRESHOLD, metavar="T", help="see below (mixture)")
-    how.add_argument("--theta", type=number, metavar="X", help="of the deviational threshold (1.2)")
-    how.add_argument("--constant", metavar="C", help="C of the deviational threshold: a number (1), or certified")
-    how.add_argument("--tracking", metavar="c|d", help="track the cumulated targets (c) or the present one (d)")
-    how.add_argument("--r", type=number, metavar="X", help="free arms share 1 - log(1/delta)^-r (0.4)")
-    how.add_argument("--r-prime", type=number, metavar="X", help="see --gamma0 (0.1)")
-    how.add_argument(
-        "--gamma0", type=number, metavar="X", help="estimated costs up to gamma0 log(1/delta)^-r' are zero (0.1)"
-    )
-    how.add_argument("--outside-theory", action="store_true", help="allow theta, r, r' outside the theory's ranges")
-    how.add_argument(
-        "--cost-source",
-        metavar="S",
-        help="known, observed, or gaps (the default exactly if the model's costs are gaps)",
-    )
-    how.add_argument(
-        "--cost-distribution",
-        default="constant",
-        metavar="D",
-        help="of observed costs: constant, exponential, uniform or bernoulli, the model's costs being the means",
-    )
-    how.add_argument("--solver", metavar="NAME|PROFILE.toml", help="a backend or a profile; native unless given")
-    how.add_argument("--loop", metavar="L", help="compiled (native solver only) or reference")
+def add_setting(group: "argparse._ArgumentGroup", setting: Setting) -> None:
+    """Declare the flag of a setting; what is not given stays at its default, wherever that is declared."""
+    shown = "" if setting.default is None else f" ({setting.default})"
+    if setting.kind == "flag":
+        group.add_argument(setting.flag, action="store_true", default=None, help=setting.help)
+    else:
+        metavar = "|".join(setting.choices) or {"number": "X", "count": "N"}.get(setting.kind, setting.name[0].upper())
+        group.add_argument(setting.flag, type=READERS[setting.kind], metavar=metavar, help=f"{setting.help}{shown}")
+
+
+def number_or_word(text: str) -> float | str:
+    """A number, or any other word."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+#: What becomes of a word on the command line, by the kind of its setting.
+READERS: "dict[str, Callable[[str], Any]]" = {
+    "number": number,
+    "count": whole,
+    "word": str,
+    "number or word": number_or_word,
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -121,13 +118,13 @@ def show(
     arguments: argparse.Namespace,
 ) -> None:
     """Print the summary of the runs."""
-    from caet_opt.simulating.runs import summarise
+    from caet_opt.simulating.summary import summarise
 
-    summary = summarise(experiment, records, seconds)
+    summary = summarise(experiment, records, seconds, seed=arguments.seed)
     if arguments.json:
-        print(json.dumps(as_object(summary, arguments), allow_nan=False))
+        print(json.dumps(summary.to_record(), allow_nan=False))
     else:
-        print(describe(entry, experiment, summary, arguments))
+        print("\n".join([*([entry.title] if entry.title else []), headline(entry), str(summary)]))
 
 
 def check_numbers(arguments: argparse.Namespace) -> None:
@@ -139,48 +136,23 @@ def check_numbers(arguments: argparse.Namespace) -> None:
     level = arguments.log_inv_delta
     if level is not None and not (isfinite(level) and level > 0):
         raise InputError(f"--log-inv-delta must be positive and finite, got {level:g}")
-    for name in ("runs", "max_rounds"):
-        given = getattr(arguments, name)
-        if given is not None and given < 1:
-            raise InputError(f"--{name.replace('_', '-')} must be a positive whole number, got {given}")
-    if arguments.policy not in POLICIES:
-        raise InputError(unknown_name("policy", arguments.policy, POLICIES))
+    if arguments.runs < 1:
+        raise InputError(f"--runs must be a positive whole number, got {arguments.runs}")
 
 
 def requested_experiment(entry: "ModelFile", arguments: argparse.Namespace) -> "Experiment":
     """The experiment of the arguments, with T* known to be finite and the loop compiled."""
     from caet_opt.simulating.runs import Experiment, prepare
 
-    names = ("max_rounds", "solver", "loop")
-    experiment = Experiment(
-        entry.model,
-        entry.task,
-        requested_parameters(entry, arguments),
-        threshold=arguments.threshold,
-        theta=arguments.theta,
-        constant=read_constant(arguments.constant),
-        cost_distribution=arguments.cost_distribution,
-        **{name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None},
-    )
+    given = {setting.name: getattr(arguments, setting.name) for setting in SETTINGS}
+    given = {name: value for name, value in given.items() if value is not None}
+    confidence = {"delta": arguments.delta, "log_inv_delta": arguments.log_inv_delta}
+    experiment = Experiment(entry.model, entry.task, Parameters.read(confidence, given))
     if arguments.loop == "compiled" and not experiment.compiled:
         raise InputError("--loop compiled runs on the native solver; leave out --solver, or use --loop reference")
     _ = experiment.optimum  # a tie is an error before the first run
     prepare(experiment)
     return experiment
-
-
-def requested_parameters(entry: "ModelFile", arguments: argparse.Namespace) -> "Parameters":
-    """The parameters of the algorithm; what is not given stays at its default."""
-    from caet_opt.exploring.parameters import Parameters
-
-    default: CostSource = "gaps" if entry.model.cost_rule == "gaps" else "known"
-    given = {name: getattr(arguments, name) for name in ("r", "r_prime", "gamma0", "tracking")}
-    return Parameters(
-        -log(arguments.delta) if arguments.log_inv_delta is None else arguments.log_inv_delta,
-        costs=default if arguments.cost_source is None else arguments.cost_source,
-        outside_theory=arguments.outside_theory,
-        **{name: value for name, value in given.items() if value is not None},
-    )
 
 
 def finished_runs(experiment: "Experiment", arguments: argparse.Namespace) -> "tuple[list[RunRecord], float, bool]":
@@ -203,128 +175,3 @@ def csv_of_runs(records: "Sequence[RunRecord]", arms: int) -> str:
     """One row per run; ``correct`` is empty for an unfinished one."""
     columns = ["index", "stopped", "correct", "answer", "rounds", "cost", *(f"count_{a}" for a in range(arms))]
     return csv_text([dict(zip(columns, [*run[:-1], *run.counts], strict=True)) for run in records], columns)
-
-
-def as_object(summary: "Summary", arguments: argparse.Namespace) -> dict[str, Any]:
-    """The summary with the keys of the public contract, and after them what else is worth knowing."""
-    return {
-        "runs": summary.runs,
-        "mean_cost": summary.mean_cost,
-        "cost_ci": summary.cost_ci,
-        "mean_samples": summary.mean_samples,
-        "error_rate": summary.error_rate,
-        "unfinished": summary.unfinished,
-        "characteristic_time": summary.characteristic_time,
-        "lower_bound": summary.lower_bound,
-        "upper_bound": summary.upper_bound,
-        "rounds_per_second": summary.rounds_per_second,
-        "policy": arguments.policy,
-        "threshold": arguments.threshold,
-        "seed": arguments.seed,
-        "error_ci": summary.error_ci,
-        "guaranteed": summary.guaranteed,
-    }
-
-
-def describe(entry: "ModelFile", experiment: "Experiment", summary: "Summary", arguments: argparse.Namespace) -> str:
-    """The summary as people read it."""
-    return "\n".join(
-        [
-            *([entry.title] if entry.title else []),
-            headline(entry),
-            what_is_run(experiment, summary, arguments),
-            threshold_line(experiment, summary),
-            "",
-            *cost_lines(experiment, summary),
-            *error_lines(experiment, summary),
-            *speed_line(summary),
-        ]
-    )
-
-
-def what_is_run(experiment: "Experiment", summary: "Summary", arguments: argparse.Namespace) -> str:
-    """Policy, runs, confidence, costs and solver in one line."""
-    parameters = experiment.parameters
-    costs = {"known": "known costs", "gaps": "the gaps to the best arm as costs"}.get(
-        parameters.costs, f"observed costs ({experiment.cost_distribution})"
-    )
-    loop = "compiled" if experiment.compiled else "reference"
-    return (
-        f"policy {arguments.policy} with {parameters.tracking.upper()}-tracking, {costs}; "
-        f"{summary.runs} run{'s'[: summary.runs != 1]}, seed {arguments.seed}, {confidence(arguments)}; "
-        f"solver {experiment.profile.backend}, {loop} loop"
-    )
-
-
-def confidence(arguments: argparse.Namespace) -> str:
-    """The error probability as it was given."""
-    if arguments.delta is not None:
-        return f"delta = {arguments.delta:g}"
-    return f"log(1/delta) = {arguments.log_inv_delta:g}"
-
-
-def threshold_line(experiment: "Experiment", summary: "Summary") -> str:
-    """The formula of the threshold, and whether it guarantees the error probability here."""
-    verdict = "guaranteed" if summary.guaranteed else "NOT guaranteed"
-    reason = experiment.rule.reason
-    return (
-        f"threshold {experiment.threshold}: {summary.threshold}\n"
-        f"error probability at most delta: {verdict} for {experiment.model.family} ({reason})"
-    )
-
-
-def cost_lines(experiment: "Experiment", summary: "Summary") -> list[str]:
-    """Mean cost, bounds and samples; the costs also over log(1/delta)."""
-    level, optimum = experiment.parameters.log_inv_delta, experiment.optimum
-    value, _ = certified(optimum.value, optimum.lower, optimum.upper, optimum.gap)
-    lowest = "at least " if summary.lower_estimate else ""
-    spread = "" if summary.cost_ci is None else "  95 % in [{:.6g}, {:.6g}]".format(*summary.cost_ci)
-
-    def line(name: str, cost: float, note: str) -> str:
-        return (
-            f"{name:<12} {lowest if name == 'mean cost' else ''}{cost:.6g}, over log(1/delta) {cost / level:.6g}{note}"
-        )
-
-    return [
-        f"{'T*':<12} {value}",
-        line(
-            "lower bound",
-            summary.lower_bound,
-            f"  T* kl(delta, 1 - delta){', zero from delta = 1/2 on' * (level <= log(2))}",
-        ),
-        line("mean cost", summary.mean_cost, spread),
-        line("upper bound", summary.upper_bound, "  theta T* log(1/delta), as delta tends to 0"),
-        f"{'samples':<12} {lowest}{summary.mean_samples:.6g} on average",
-    ]
-
-
-def error_lines(experiment: "Experiment", summary: "Summary") -> list[str]:
-    """The error rate with its interval, and the unfinished runs."""
-    low, high = summary.error_ci
-    verdict = "consistent with delta" if summary.consistent else "significantly ABOVE delta"
-    lines = [f"{'errors':<12} {summary.error_rate:.4g}, 95 % in [{low:.4g}, {high:.4g}], {verdict}"]
-    if summary.unfinished:
-        lines += [
-            f"{'unfinished':<12} {summary.unfinished} of {summary.runs} runs had not stopped after "
-            f"{experiment.max_rounds} rounds; they count, so mean cost and samples are lower estimates"
-        ]
-    else:
-        lines += [f"{'unfinished':<12} 0"]
-    return lines
-
-
-def speed_line(summary: "Summary") -> list[str]:
-    """Rounds per second, where they were timed."""
-    if summary.rounds_per_second is None:
-        return []
-    return [f"{'speed':<12} {significant(summary.rounds_per_second, 3)} rounds per second"]
-
-
-def read_constant(text: str | None) -> float | str | None:
-    """The constant of the deviational threshold: a number, or ``certified``."""
-    if text is None or text == "certified":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"--constant must be a positive number or 'certified', got {text!r}") from None

@@ -41,8 +41,8 @@ a study:
   log_inv_deltas = {from = 1, to = 100, points = 7, spacing = "log"}
                                           # or a list, or deltas = [0.1, 0.01]
   threshold = ["deviational", "mixture"]  # one value or a list, as are theta, constant,
-  theta = 1.2                             # r, r_prime, gamma0, tracking and costs (known,
-                                          # observed or gaps); the grid is their product
+  theta = 1.2                             # r, r_prime, gamma0, tracking and cost_source;
+                                          # the grid is their product
   runs = 1000                             # of every cell (100)
   seed = 1                                # of every cell (0)
   block = 50                              # runs that are kept together

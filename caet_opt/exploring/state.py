@@ -1,7 +1,6 @@
-"""What CAET knows: an immutable record that saves to JSON and comes back the same."""
+"""What CAET knows: an immutable record."""
 
-import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from math import fsum, isclose
 from sys import float_info
 from typing import Any
@@ -49,17 +48,9 @@ class State:
         """Mean observed costs; NaN for an arm that was never pulled."""
         return averages(self.cost_sums, self.counts)
 
-    def to_json(self) -> str:
-        """The state as JSON; numbers keep every digit."""
-        return json.dumps(asdict(self), allow_nan=False)
-
     @classmethod
-    def from_json(cls, text: str) -> "State":
-        """The state back from JSON; `InputError` when it is not one."""
-        try:
-            record = json.loads(text)
-        except (ValueError, TypeError, RecursionError) as error:  # no JSON, no text, or brackets without end
-            raise InputError(f"not a saved state: {error}") from error
+    def from_record(cls, record: Any) -> "State":
+        """The state back from what `dataclasses.asdict` and JSON made of it; `InputError` when it is not one."""
         names = {entry.name for entry in fields(cls)}
         if not isinstance(record, dict) or set(record) != names:
             raise InputError(f"a saved state has the keys {', '.join(sorted(names))}")

@@ -7,8 +7,8 @@ import numpy as np
 
 from caet_opt.errors import InputError
 from caet_opt.exploring import kernel
-from caet_opt.exploring.parameters import COST_SOURCES
 from caet_opt.exploring.policies.caet import TARGET_TOLERANCE, Caet
+from caet_opt.exploring.settings import COST_SOURCES
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping.kernels import threshold_value
 from caet_opt.simulating.streams import ArmStreams
@@ -46,7 +46,7 @@ def compiled_loop() -> Kernel:
     return compile_functions(LOOP, compiled_kernel())
 
 
-def ready(caet: Caet) -> None:
+def compile_solver(caet: Caet) -> None:
     """Have the native solver compiled before the first solve: interpreted, it takes another way to the same optimum and
     ends some ulps away, so that a run would depend on what its process did before."""
     if caet.profile.backend == "native" and type(caet.family) in FAMILY_CODES:
@@ -55,7 +55,7 @@ def ready(caet: Caet) -> None:
 
 def run_reference(caet: Caet, streams: ArmStreams, rounds: int) -> bool:
     """Up to ``rounds`` rounds in Python, the target by the solver that the object was given; True when it stopped."""
-    ready(caet)
+    compile_solver(caet)
     for _ in range(rounds):
         if caet.stopped:
             return True
@@ -66,17 +66,17 @@ def run_reference(caet: Caet, streams: ArmStreams, rounds: int) -> bool:
 
 def run_compiled(caet: Caet, streams: ArmStreams, rounds: int) -> bool:
     """Up to ``rounds`` rounds, compiled as long as the answer and the free arms stay the same; True when it stopped."""
-    ready(caet)
+    compile_solver(caet)
     setting = loop_setting(caet)
     end = caet.state.round + rounds
     while caet.state.round < end and not caet.stopped:
-        if not stretch(caet, streams, setting, end - caet.state.round):
+        if not run_stretch(caet, streams, setting, end - caet.state.round):
             arm = caet.next_arm()
             caet.observe(arm, *streams.draw(arm))
     return caet.stopped
 
 
-def stretch(caet: Caet, streams: ArmStreams, setting: kernel.Setting, rounds: int) -> bool:
+def run_stretch(caet: Caet, streams: ArmStreams, setting: kernel.Setting, rounds: int) -> bool:
     """Compiled rounds from the present state; False when the next round is for the object to do."""
     pattern = caet.pattern()
     shape = None if pattern is None else cached_program("native layout", pattern, lay_out)
@@ -114,7 +114,7 @@ def loop_setting(caet: Caet) -> kernel.Setting:
         rests=np.zeros(caet.arms),
         dispersions=caet.family.dispersions(caet.arms),
         known_costs=known,
-        cost_source=COST_SOURCES.index(parameters.costs),
+        cost_source=COST_SOURCES.index(parameters.cost_source),
         zero_cost_share=parameters.zero_cost_share,
         negligible_cost=parameters.negligible_cost,
         cumulate=parameters.tracking == "c",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from math import isfinite, log, sqrt
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy.special import stdtrit
@@ -13,9 +13,9 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel, gaps
 from caet_opt.bandits.tasks import BestArm
 from caet_opt.errors import InputError
-from caet_opt.exploring.parameters import Parameters
 from caet_opt.exploring.policies.caet import Caet
-from caet_opt.exploring.stopping import Threshold, make_threshold
+from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.simulating.loops import run_compiled
 from caet_opt.simulating.pool import check_count, check_workers, run_jobs
 from caet_opt.simulating.streams import ArmStreams
@@ -23,18 +23,13 @@ from caet_opt.simulating.streams import ArmStreams
 #: Rounds at which the regret is recorded, spread evenly in log t.
 CHECKPOINTS = 60
 
-#: Estimated gaps up to ``GAMMA0 log(T)^-r'`` count as zero. It must lie below the gaps that matter: with the 0.1 of the
-#: paper's experiments, arms 0.05 below the best one would be pulled as if they were free.
-GAMMA0 = 0.01
-
 
 @dataclass(frozen=True, eq=False)
 class Exploration:
-    """An explore-then-commit experiment: the model, the horizon, and how to explore."""
+    """An explore-then-commit experiment: the model, how to explore, and the recorded rounds."""
 
     model: BanditModel
     parameters: Parameters
-    threshold: Threshold
     times: tuple[int, ...]
 
 
@@ -101,28 +96,28 @@ def explore_then_commit(
     runs: int,
     seed: int,
     *,
-    threshold: str = "customary",
-    theta: float | None = None,
-    constant: float | str | None = None,
-    gamma0: float = GAMMA0,
     workers: int = 1,
     checkpoints: int = CHECKPOINTS,
     progress: Callable[[], None] = lambda: None,
+    **settings: Any,
 ) -> RegretCurve:
     """Run CAET on the best-arm task with delta = 1 / horizon, the empirical gaps as costs, and commit to its answer.
 
     Regret counts the true gaps ``mu_best - mu_a``; after commitment it grows by the gap of the committed arm per round,
     so that the horizon costs nothing to simulate. Results do not depend on the number of workers. ``progress`` is
-    called for every run that is finished.
+    called for every run that is finished. ``settings`` are those of `caet_opt.Caet.start`; gamma0 must lie below the
+    gaps that matter, since smaller ones count as free.
     """
     check_workers(workers)
     check_request(model, horizon, runs, checkpoints)
     last = int(horizon)
-    parameters = Parameters(log(last), gamma0=gamma0, costs="gaps")
+    if settings.setdefault("cost_source", "gaps") != "gaps":
+        raise InputError(f"regret is the cost of gaps: cost_source must be 'gaps', got {settings['cost_source']!r}")
+    parameters = Parameters.read({"log_inv_delta": log(last)}, settings, simulated=False)
     arms = len(model.means)
-    beta = make_threshold(threshold, model.family, arms, log(last), theta=theta, constant=constant)
+    beta = threshold_of(parameters, model.family, arms)
     regret_model = BanditModel(model.family, model.means, "gaps", model.arms)
-    exploration = Exploration(regret_model, parameters, beta, recorded_rounds(arms, last, checkpoints))
+    exploration = Exploration(regret_model, parameters, recorded_rounds(arms, last, checkpoints))
     seeds = np.random.SeedSequence(seed).spawn(runs)
     regrets, times, chosen = zip(*trajectories(exploration, seeds, workers, progress), strict=True)
     recorded = np.array(exploration.times, dtype=float)
@@ -175,7 +170,7 @@ def explore_seed(exploration: Exploration, job: tuple[int, np.random.SeedSequenc
 def explore_once(exploration: Exploration, seed: np.random.SeedSequence) -> Trajectory:
     """Explore from one recorded round to the next; from the commitment on the committed arm's gap adds up."""
     model, times = exploration.model, exploration.times
-    caet = Caet(BestArm(), model.family, len(model.means), exploration.parameters, exploration.threshold)
+    caet = Caet(BestArm(), model.family, len(model.means), exploration.parameters)
     streams = ArmStreams(model, seed)
     regret = np.empty(len(times))
     for index, time in enumerate(times):

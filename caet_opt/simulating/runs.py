@@ -1,22 +1,21 @@
-"""Many simulated runs of CAET on a known model, and what they say about its cost and its errors."""
+"""Many simulated runs of CAET on a known model; what they say is in `caet_opt.simulating.summary`."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from math import e, isfinite, sqrt
-from typing import Literal, NamedTuple
+from math import e, isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import bdtrc, betaincinv, stdtrit
 
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel, gaps
-from caet_opt.bandits.tasks import BestArm, Task
+from caet_opt.bandits.tasks import BestArm, Task, parse_task
 from caet_opt.errors import InputError, SolverError, unknown_name
-from caet_opt.exploring.parameters import Parameters
 from caet_opt.exploring.policies.caet import Caet
-from caet_opt.exploring.stopping import Deviational, Threshold, make_threshold
+from caet_opt.exploring.settings import CostSource, Parameters
+from caet_opt.exploring.stopping import Deviational, Threshold, threshold_of
 from caet_opt.simulating.loops import run_compiled, run_reference
 from caet_opt.simulating.pool import check_count, check_workers, run_jobs
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
@@ -25,8 +24,6 @@ from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.native.compiled import FAMILY_CODES, compiled_kernel
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.result import CharacteristicTime
-
-LOOPS = ("compiled", "reference")
 
 #: The most rounds of a run, whose counts are exact as doubles, and the most runs that are kept in memory.
 MOST_ROUNDS, MOST_RUNS = 10**15, 10**8
@@ -37,9 +34,6 @@ LARGEST_COST = 1e100
 #: The largest theta for which the paper's upper bound is proven.
 LARGEST_THETA = e / 2
 
-#: Confidence of the intervals, and significance of the test whether the error rate exceeds delta.
-CONFIDENCE, SIGNIFICANCE = 0.95, 0.01
-
 
 @dataclass(frozen=True)
 class Experiment:
@@ -47,36 +41,30 @@ class Experiment:
 
     Attributes
     ----------
-    model, task : the truth, and what is asked about it
-    parameters : confidence, exponents, tracking rule and where costs come from
-    threshold, theta, constant : see `caet_opt.exploring.stopping.make_threshold`
-    max_rounds : a run that has not stopped by then is unfinished
-    solver, loop : the backend of every round's target; the compiled loop is the native one on a shipped family, so
-        that any other solver or family runs in the reference loop
-    cost_distribution : of the observed costs, with the model's costs as means: "constant", "exponential", "uniform"
-        on [0, 2 c], or "bernoulli" (0 or 1)
+    model, task : the truth, and what is asked about it; the task may be given by its name
+    parameters : the confidence and every setting; costs come from the gaps where the model's are gaps, unless told
     """
 
     model: BanditModel
     task: Task
     parameters: Parameters
-    threshold: str = "deviational"
-    theta: float | None = None
-    constant: float | str | None = None
-    max_rounds: int = 10_000_000
-    solver: str | Profile = "native"
-    loop: Literal["compiled", "reference"] = "compiled"
-    cost_distribution: str = "constant"
 
     def __post_init__(self) -> None:
+        if isinstance(self.task, str):
+            object.__setattr__(self, "task", parse_task(self.task))
+        if self.parameters.cost_source is None:
+            source: CostSource = "gaps" if self.model.cost_rule == "gaps" else "known"
+            object.__setattr__(self, "parameters", replace(self.parameters, cost_source=source))
         self.task.check(len(self.model.means))
-        check_count(self.max_rounds, "max_rounds", MOST_ROUNDS)
-        if self.loop not in LOOPS:
-            raise InputError(unknown_name("loop", str(self.loop), LOOPS))
+        check_count(self.parameters.max_rounds, "max_rounds", MOST_ROUNDS)
         self._check_theta(self.rule)
         self._check_costs()
         self.model.family.check_drawing(self.model.means)
         BACKENDS[self.profile.backend].require()
+
+    def change(self, **settings: Any) -> "Experiment":
+        """The same with other settings."""
+        return replace(self, parameters=replace(self.parameters, **settings))
 
     def _check_theta(self, rule: Threshold) -> None:
         if isinstance(rule, Deviational) and rule.theta > LARGEST_THETA and not self.parameters.outside_theory:
@@ -85,7 +73,7 @@ class Experiment:
             )
 
     def _check_costs(self) -> None:
-        source, distribution = self.parameters.costs, self.cost_distribution
+        source, distribution = self.parameters.cost_source, self.parameters.cost_distribution
         if distribution not in COST_DISTRIBUTIONS:
             raise InputError(unknown_name("cost distribution", str(distribution), COST_DISTRIBUTIONS))
         if distribution != "constant" and source != "observed":
@@ -103,20 +91,17 @@ class Experiment:
     @cached_property
     def rule(self) -> Threshold:
         """The threshold itself."""
-        model, level = self.model, self.parameters.log_inv_delta
-        return make_threshold(
-            self.threshold, model.family, len(model.means), level, theta=self.theta, constant=self.constant
-        )
+        return threshold_of(self.parameters, self.model.family, len(self.model.means))
 
     @cached_property
     def profile(self) -> Profile:
         """The profile of the solver."""
-        return find_profile(self.solver)
+        return find_profile(self.parameters.solver)
 
     @property
     def compiled(self) -> bool:
-        """Whether runs use the compiled loop."""
-        return self.loop == "compiled" and self.native
+        """Whether runs use the compiled loop, which is the native solver's on a shipped family."""
+        return self.parameters.loop == "compiled" and self.native
 
     @property
     def native(self) -> bool:
@@ -173,19 +158,12 @@ class Interrupted(KeyboardInterrupt):
 def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -> RunRecord:
     """One run; a function of the experiment and of the seed's entropy and spawn key."""
     model, parameters = experiment.model, experiment.parameters
-    caet = Caet(
-        experiment.task,
-        model.family,
-        len(model.means),
-        parameters,
-        experiment.rule,
-        costs=model.costs if parameters.costs == "known" else None,
-        solver=experiment.profile,
-    )
+    costs = model.costs if parameters.cost_source == "known" else None
+    caet = Caet(experiment.task, model.family, len(model.means), parameters, costs)
     fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)  # a used one would spawn other children
-    streams = ArmStreams(model, fresh, experiment.cost_distribution)
+    streams = ArmStreams(model, fresh, parameters.cost_distribution)
     try:
-        stopped = (run_compiled if experiment.compiled else run_reference)(caet, streams, experiment.max_rounds)
+        stopped = (run_compiled if experiment.compiled else run_reference)(caet, streams, parameters.max_rounds)
     except SolverError as error:
         raise SolverError(f"run {index}, round {caet.state.round + 1}: {error}", error.gap) from error
     explored = min(caet.state.counts) > 0
@@ -241,7 +219,7 @@ def prepare(experiment: Experiment) -> None:
 def compile_loop() -> None:
     """Compile the loop by a short run, once in a process and in those that it forks."""
     model = BanditModel(Gaussian(), [1.0, 0.0], [1.0, 1.0])
-    short = Experiment(model, BestArm(), Parameters(2.0), threshold="customary", max_rounds=20)
+    short = Experiment(model, BestArm(), Parameters(delta=0.1, max_rounds=20))
     run_once(short, np.random.SeedSequence(0), 0)
 
 
@@ -253,90 +231,3 @@ def run_number(experiment: Experiment, seed: int, index: int) -> RunRecord:
 def run_numbered(shared: tuple[Experiment, int], index: int) -> RunRecord:
     """The run with this index, for `run_jobs`."""
     return run_number(*shared, index)
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What many runs say; every run counts, finished or not.
-
-    Attributes
-    ----------
-    runs, unfinished : all of them, and those that had not stopped by the last round allowed
-    mean_cost, cost_ci : mean cost and its 95 % t-interval; with unfinished runs a lower estimate
-    mean_samples : mean number of rounds, likewise
-    error_rate : runs that stopped with a wrong answer over all runs
-    error_ci : its 95 % Clopper-Pearson interval, whose upper end counts every unfinished run as an error
-    consistent : whether so many errors are not significantly (1 %, one-sided, exact) more than delta allows
-    characteristic_time, lower_bound, upper_bound : T*, T* kl(delta, 1 - delta), theta T* log(1/delta)
-    rounds_per_second : of all workers together; None when no time was given
-    guaranteed, threshold : whether the threshold is proven for this family, and its formula
-    """
-
-    runs: int
-    unfinished: int
-    mean_cost: float
-    cost_ci: tuple[float, float] | None
-    mean_samples: float
-    error_rate: float
-    error_ci: tuple[float, float]
-    consistent: bool
-    characteristic_time: float
-    lower_bound: float
-    upper_bound: float
-    rounds_per_second: float | None
-    guaranteed: bool
-    threshold: str
-
-    @property
-    def lower_estimate(self) -> bool:
-        """Whether unfinished runs make the mean cost and the mean number of samples too small."""
-        return self.unfinished > 0
-
-
-def summarise(experiment: Experiment, records: Sequence[RunRecord], seconds: float | None = None) -> Summary:
-    """Means, intervals and bounds of the runs; ``seconds`` is the time that they took together."""
-    if not records:
-        raise InputError("there is no run to summarise")
-    runs, unfinished = len(records), sum(not record.stopped for record in records)
-    errors = sum(record.correct is False for record in records)
-    costs = np.array([record.cost for record in records])
-    rounds = sum(record.rounds for record in records)
-    return Summary(
-        runs=runs,
-        unfinished=unfinished,
-        mean_cost=float(costs.mean()),
-        cost_ci=mean_interval(costs),
-        mean_samples=rounds / runs,
-        error_rate=errors / runs,
-        error_ci=error_interval(errors, errors + unfinished, runs),
-        consistent=at_least(errors, runs, experiment.parameters.delta) >= SIGNIFICANCE,
-        characteristic_time=experiment.optimum.value,
-        lower_bound=experiment.lower_bound,
-        upper_bound=experiment.upper_bound,
-        rounds_per_second=rounds / seconds if seconds else None,
-        guaranteed=experiment.rule.guarantees(experiment.model.family),
-        threshold=experiment.rule.describe(),
-    )
-
-
-def mean_interval(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[float, float] | None:
-    """``mean -+ t_(n-1) s / sqrt(n)``; None for a single value."""
-    if len(values) < 2:
-        return None
-    quantile = float(stdtrit(len(values) - 1, 0.5 * (1.0 + CONFIDENCE)))
-    centre, half = float(values.mean()), quantile * float(values.std(ddof=1)) / sqrt(len(values))
-    return centre - half, centre + half
-
-
-def error_interval(fewest: int, most: int, runs: int) -> tuple[float, float]:
-    """Clopper-Pearson: the alpha/2 quantile of Beta(k, n - k + 1) at the fewest, 1 - alpha/2 of Beta(k + 1, n - k) at
-    the most errors that there can have been."""
-    tail = 0.5 * (1.0 - CONFIDENCE)
-    lower = 0.0 if fewest == 0 else float(betaincinv(fewest, runs - fewest + 1, tail))
-    upper = 1.0 if most == runs else float(betaincinv(most + 1, runs - most, 1.0 - tail))
-    return lower, upper
-
-
-def at_least(errors: int, runs: int, delta: float) -> float:
-    """P(X >= errors) for X binomial(runs, delta)."""
-    return 1.0 if errors == 0 else float(bdtrc(errors - 1, runs, delta))

@@ -30,6 +30,11 @@ ALL = [(name, {}) for name in THRESHOLDS]
 ALL += [("deviational", {"constant": "certified"}), ("deviational", {"theta": 2.5, "constant": 7.0})]
 
 
+def threshold_at(name, family, arms, level, **options):
+    """The threshold at log(1/delta) = level."""
+    return make_threshold(name, family, arms, log_inv_delta=level, **options)
+
+
 def h_inverse_digits(x):
     """h^-1 in 40 digits, through the lower branch of Lambert's function."""
     with mpmath.workdps(40):
@@ -64,7 +69,7 @@ def gaussian_deviation_grid(x):
 
 def test_registry_is_in_order():
     assert list(THRESHOLDS) == ["mixture", "informational", "deviational", "customary"]
-    assert all(make_threshold(name, Gaussian(), 3, 2.0).name == name for name in THRESHOLDS)
+    assert all(threshold_at(name, Gaussian(), 3, 2.0).name == name for name in THRESHOLDS)
 
 
 @pytest.mark.parametrize("x", [1.0 + 1e-10, 1.0 + 1e-6, 1.01, 1.5, 2.0, 5.0, 40.0, 700.0, 800.0, 1e4])
@@ -111,7 +116,7 @@ def test_values_are_the_formulas(arms, level):
     x = (level + math.log(pairs)) / 2
 
     def value(name, family, **options):
-        return make_threshold(name, family, arms, level, **options).value(t, n_a, n_b)
+        return threshold_at(name, family, arms, level, **options).value(t, n_a, n_b)
 
     assert value("informational", Bernoulli()) == pytest.approx(math.log(2 * t * arms * (arms - 1)) + level)
     assert value("customary", Poisson()) == pytest.approx(math.log(1 + math.log(t)) + level)
@@ -129,27 +134,27 @@ def test_increasing_in_round_and_confidence_and_arms(name, options, family):
     rounds = [2, 3, 10, 100, 10**4, 10**8]
     for arms in (2, 3, 8):
         for level in LEVELS:
-            threshold = make_threshold(name, family, arms, level, **options)
+            threshold = threshold_at(name, family, arms, level, **options)
             values = [threshold.value(t, t // 2, t - t // 2) for t in rounds]
             assert all(low < high for low, high in pairwise(values))
             assert values[0] > level
             assert threshold.value(100, 30, 70) == threshold.value(100, 70, 30)
-        increments = [make_threshold(name, family, arms, level, **options).value(50, 20, 30) for level in LEVELS]
+        increments = [threshold_at(name, family, arms, level, **options).value(50, 20, 30) for level in LEVELS]
         assert all(low < high for low, high in pairwise(increments))
     if name in ("mixture", "informational"):
-        by_arms = [make_threshold(name, family, arms, 3.0).value(50, 20, 30) for arms in (2, 3, 8)]
+        by_arms = [threshold_at(name, family, arms, 3.0).value(50, 20, 30) for arms in (2, 3, 8)]
         assert by_arms[0] < by_arms[1] < by_arms[2]
 
 
 @pytest.mark.parametrize(("name", "options"), ALL)
 def test_leading_term_is_log_inv_delta(name, options):
-    value = make_threshold(name, Poisson(), 3, 1e5, **options).value(1000, 300, 300)
+    value = threshold_at(name, Poisson(), 3, 1e5, **options).value(1000, 300, 300)
     assert 1.0 < value / 1e5 < 1.002
 
 
 def test_union_is_over_unordered_pairs():
     assert Mixture(5, 3.0).level == pytest.approx(Mixture(2, 3.0 + math.log(10)).level, rel=1e-14)
-    informational = make_threshold("informational", Bernoulli(), 5, 3.0)
+    informational = threshold_at("informational", Bernoulli(), 5, 3.0)
     assert informational.value(1, 1, 1) == pytest.approx(math.log(40) + 3.0, rel=1e-14)
 
 
@@ -208,7 +213,7 @@ def test_certified_constant_moves_as_the_proof_says():
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 def test_guarantees(family):
     def guarantees(name, **options):
-        return make_threshold(name, family, 3, 3.0, **options).guarantees(family)
+        return threshold_at(name, family, 3, 3.0, **options).guarantees(family)
 
     assert guarantees("mixture")
     assert guarantees("informational") == (family == Bernoulli())
@@ -220,22 +225,22 @@ def test_guarantees(family):
 
 
 def test_gaussian_mixture_is_sharper_and_for_gaussians_only():
-    sharp, general = make_threshold("mixture", Gaussian(), 3, 3.0), make_threshold("mixture", Bernoulli(), 3, 3.0)
+    sharp, general = threshold_at("mixture", Gaussian(), 3, 3.0), threshold_at("mixture", Bernoulli(), 3, 3.0)
     assert not sharp.guarantees(Bernoulli())
     assert general.guarantees(Gaussian())
     assert all(sharp.value(2 * n, n, n) < general.value(2 * n, n, n) for n in (1, 10, 10**6))
 
 
 def test_what_is_printed():
-    assert make_threshold("mixture", Gaussian(), 3, 3.0).reason == "proven for gaussian"
-    assert make_threshold("informational", Gaussian(), 3, 3.0).reason == "proven for bernoulli"
-    assert "every one-parameter" in make_threshold("mixture", Poisson(), 3, 3.0).reason
-    assert "every one-parameter" in make_threshold("deviational", Poisson(), 3, 3.0, constant="certified").reason
-    assert "e^34.2" in make_threshold("deviational", Poisson(), 3, 3.0).reason
-    assert "not proven" in make_threshold("customary", Poisson(), 3, 3.0).reason
-    assert "theta = 1.3" in make_threshold("deviational", Poisson(), 3, 3.0, theta=1.3).describe()
-    assert "certified" in make_threshold("deviational", Poisson(), 3, 3.0, constant="certified").describe()
-    assert str(make_threshold("customary", Poisson(), 3, 3.0)) == "customary"
+    assert threshold_at("mixture", Gaussian(), 3, 3.0).reason == "proven for gaussian"
+    assert threshold_at("informational", Gaussian(), 3, 3.0).reason == "proven for bernoulli"
+    assert "every one-parameter" in threshold_at("mixture", Poisson(), 3, 3.0).reason
+    assert "every one-parameter" in threshold_at("deviational", Poisson(), 3, 3.0, constant="certified").reason
+    assert "e^34.2" in threshold_at("deviational", Poisson(), 3, 3.0).reason
+    assert "not proven" in threshold_at("customary", Poisson(), 3, 3.0).reason
+    assert "theta = 1.3" in threshold_at("deviational", Poisson(), 3, 3.0, theta=1.3).describe()
+    assert "certified" in threshold_at("deviational", Poisson(), 3, 3.0, constant="certified").describe()
+    assert str(threshold_at("customary", Poisson(), 3, 3.0)) == "customary"
 
 
 @pytest.mark.parametrize(
@@ -263,20 +268,20 @@ def test_what_is_printed():
 )
 def test_bad_input(name, arms, level, options, message):
     with pytest.raises(InputError, match=message):
-        make_threshold(name, Gaussian(), arms, level, **options)
+        threshold_at(name, Gaussian(), arms, level, **options)
 
 
 def test_immutable_comparable_and_picklable():
-    threshold = make_threshold("mixture", Gaussian(), 3, 3.0)
+    threshold = threshold_at("mixture", Gaussian(), 3, 3.0)
     with pytest.raises(FrozenInstanceError):
         threshold.log_inv_delta = 1.0
-    assert threshold == make_threshold("mixture", Gaussian(), 3, 3.0) == pickle.loads(pickle.dumps(threshold))
-    assert threshold != make_threshold("mixture", Bernoulli(), 3, 3.0)
+    assert threshold == threshold_at("mixture", Gaussian(), 3, 3.0) == pickle.loads(pickle.dumps(threshold))
+    assert threshold != threshold_at("mixture", Bernoulli(), 3, 3.0)
 
 
 def test_unpulled_arms_count_as_pulled_once():
     for name, options in ALL:
-        threshold = make_threshold(name, Poisson(), 2, 3.0, **options)
+        threshold = threshold_at(name, Poisson(), 2, 3.0, **options)
         assert threshold.value(0, 0, 0) == threshold.value(1, 1, 1)
 
 
@@ -284,7 +289,7 @@ def test_compiled_value_is_the_interpreted_one():
     compiled = numba.njit(error_model="numpy")(threshold_value)
     for name, options in ALL:
         for family in (Gaussian(), Bernoulli()):
-            threshold = make_threshold(name, family, 4, 500.0, **options)
+            threshold = threshold_at(name, family, 4, 500.0, **options)
             for t, n_a, n_b in [(0, 0, 0), (1, 1, 0), (2, 1, 1), (77, 5, 60), (10**7, 10**6, 3), (2**40, 2**39, 2**30)]:
                 fast = compiled(threshold.code, t, n_a, n_b, threshold.level, threshold.slope)
                 assert fast == pytest.approx(threshold.value(t, n_a, n_b), rel=1e-15)
@@ -298,7 +303,7 @@ def test_equal_gaussian_arms_stay_below_the_mixture_threshold():
     n_a, n_b = np.cumsum(first), np.cumsum(~first)
     gap = np.cumsum(rewards * first, axis=1)[:, 1:] / n_a[1:] - np.cumsum(rewards * ~first, axis=1)[:, 1:] / n_b[1:]
     evidence = 0.5 * gap**2 * n_a[1:] * n_b[1:] / (n_a[1:] + n_b[1:])
-    threshold = make_threshold("mixture", Gaussian(), 2, math.log(1 / delta))
+    threshold = threshold_at("mixture", Gaussian(), 2, math.log(1 / delta))
     beta = np.array([threshold.value(t, n_a[t - 1], n_b[t - 1]) for t in range(2, rounds + 1)])
     assert np.mean(np.any(evidence > beta, axis=1)) < delta
     assert np.mean(np.any(evidence > math.log(1 / delta), axis=1)) > delta  # a threshold fixed in time would fail

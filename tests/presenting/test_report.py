@@ -214,7 +214,7 @@ def no_blocks(folder):
     [
         (no_manifest, "no results here"),
         (torn_manifest, "damaged"),
-        (other_format, "not a manifest of format 2"),
+        (other_format, "not a manifest of format 3"),
         (torn_block, "computes it again"),
         (no_blocks, "no run is stored yet"),
     ],

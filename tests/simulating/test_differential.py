@@ -5,9 +5,9 @@ import pytest
 from two_loops import difference, differences, draw_case, follow
 
 from caet_opt import BanditModel, Bernoulli, Parameters, Ranking, SolverError
-from caet_opt.exploring import loops, rules
+from caet_opt.exploring import rules
 from caet_opt.exploring.policies.caet import Caet
-from caet_opt.exploring.stopping import make_threshold
+from caet_opt.simulating import loops
 from caet_opt.simulating.loops import run_compiled, run_reference
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.native import compiled
@@ -57,9 +57,9 @@ def test_a_run_does_not_depend_on_what_its_process_did_before(monkeypatch):
 def test_the_iteration_limit_of_a_profile_holds_in_both_loops():
     model, ends = BanditModel(Bernoulli(), [0.5, 0.4, 0.3], [1, 2, 3]), []
     for loop in (run_compiled, run_reference):
-        threshold = make_threshold("customary", model.family, 3, 20.0)
         solver = Profile("native", max_iterations=2)
-        caet = Caet(Ranking(), model.family, 3, Parameters(20.0), threshold, costs=model.costs, solver=solver)
+        parameters = Parameters(log_inv_delta=20.0, threshold="customary", solver=solver)
+        caet = Caet(Ranking(), model.family, 3, parameters, model.costs)
         with pytest.raises(SolverError):
             loop(caet, ArmStreams(model, np.random.SeedSequence(1)), 500)
         ends.append(caet.state)

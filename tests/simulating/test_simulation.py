@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from inverse_gaussian import InverseGaussian
 
-from caet_opt import BanditModel, BestArm, InputError, TieError, parse_family, parse_task
+from caet_opt import BanditModel, BestArm, InputError, TieError, parse_family
 from caet_opt.cli import main
-from caet_opt.exploring.parameters import Parameters
+from caet_opt.exploring.settings import Parameters
 from caet_opt.simulating import runs as sim
-from caet_opt.simulating.runs import Experiment, RunRecord, run_many, run_once, summarise
+from caet_opt.simulating.runs import Experiment, RunRecord, run_many, run_once
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
+from caet_opt.simulating.summary import mean_interval, simulate, summarise
 
 KEYS = [
     *("runs", "mean_cost", "cost_ci", "mean_samples", "error_rate", "unfinished", "characteristic_time", "lower_bound"),
@@ -28,7 +29,8 @@ QUICK = [*EASY, "--workers", "1", "--runs", "3"]
 
 def experiment(family, means, costs, task, log_inv_delta, source="known", threshold="mixture", **options):
     model = BanditModel(parse_family(family), means, costs)
-    return Experiment(model, parse_task(task), Parameters(log_inv_delta, costs=source), threshold, **options)
+    settings = {"log_inv_delta": log_inv_delta, "cost_source": source, "threshold": threshold, **options}
+    return Experiment(model, task, Parameters(**settings))
 
 
 GAPS = BanditModel(parse_family("gaussian"), [Decimal("1.4"), Decimal("0.8")], "gaps")
@@ -58,7 +60,7 @@ def test_both_loops_and_any_number_of_workers_give_the_same_records(name):
     assert sorted(told) == records
     assert [record.index for record in records] == [0, 1, 2]
     assert len({record.rounds for record in records}) > 1
-    reference = replace(EXPERIMENTS[name], loop="reference")
+    reference = EXPERIMENTS[name].change(loop="reference")
     assert EXPERIMENTS[name].compiled
     assert not reference.compiled
     assert run_many(reference, 3, 7) == records
@@ -85,10 +87,11 @@ def test_gaps_pay_the_true_gaps():
 
 
 def test_other_solvers_and_families_run_in_the_reference_loop():
-    clarabel = replace(BERNOULLI, solver="clarabel", max_rounds=12)
+    clarabel = BERNOULLI.change(solver="clarabel", max_rounds=12)
     assert not clarabel.compiled
-    assert run_many(clarabel, 1, 0) == run_many(replace(BERNOULLI, max_rounds=12), 1, 0)
-    own = Experiment(BanditModel(InverseGaussian(), [3, 1], [1, 1]), BestArm(), Parameters(1), "mixture", max_rounds=9)
+    assert run_many(clarabel, 1, 0) == run_many(BERNOULLI.change(max_rounds=12), 1, 0)
+    model = BanditModel(InverseGaussian(), [3, 1], [1, 1])
+    own = Experiment(model, BestArm(), Parameters(log_inv_delta=1, max_rounds=9))
     assert not own.compiled
     assert run_many(own, 1, 0)[0].rounds == 9
 
@@ -141,7 +144,7 @@ def test_bounds():
 
 
 def test_an_asymptotic_run_stays_near_the_bounds():
-    far = replace(PAPER, parameters=replace(PAPER.parameters, log_inv_delta=500.0))
+    far = PAPER.change(delta=None, log_inv_delta=500.0)
     summary = summarise(far, run_many(far, 4, 0, workers=2))
     assert summary.lower_bound < summary.mean_cost < summary.upper_bound
     assert not summary.guaranteed
@@ -174,7 +177,7 @@ def test_one_run_has_no_interval_and_none_no_summary():
 
 
 def test_the_t_interval():
-    assert sim.mean_interval(np.array([1.0, 2.0, 3.0])) == pytest.approx((2 - 2.484138, 2 + 2.484138), abs=1e-5)
+    assert mean_interval(np.array([1.0, 2.0, 3.0])) == pytest.approx((2 - 2.484138, 2 + 2.484138), abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -190,25 +193,26 @@ def test_the_t_interval():
         ({"max_rounds": 2.5}, "whole number"),
         ({"cost_distribution": "normal"}, "unknown cost distribution"),
         ({"cost_distribution": "uniform"}, "must be observed"),
-        ({"parameters": Parameters(3, costs="observed"), "cost_distribution": "bernoulli"}, "at most 1"),
-        ({"parameters": Parameters(3, costs="gaps")}, "whose costs are 'gaps'"),
-        ({"task": parse_task("top-arms:7")}, "7"),
+        ({"cost_source": "observed", "cost_distribution": "bernoulli"}, "at most 1"),
+        ({"cost_source": "gaps"}, "whose costs are 'gaps'"),
         ({"solver": "cplex"}, "unknown solver"),
     ],
 )
 def test_an_impossible_experiment_is_refused(change, words):
     with pytest.raises(InputError, match=words):
-        replace(BERNOULLI, **change)
+        BERNOULLI.change(**change)
+    with pytest.raises(InputError, match="7"):
+        replace(BERNOULLI, task="top-arms:7")
 
 
 def test_gaps_of_decimals_are_gaps():
     assert GAPS.costs == (0.0, 0.6)
-    assert Experiment(GAPS, BestArm(), Parameters(3, costs="gaps")).parameters.costs == "gaps"
+    assert Experiment(GAPS, BestArm(), Parameters(log_inv_delta=3)).parameters.cost_source == "gaps"
 
 
 def test_theta_beyond_the_theory_can_be_asked_for():
-    outside = replace(PAPER.parameters, outside_theory=True)
-    assert replace(PAPER, theta=1.5, parameters=outside).upper_bound == pytest.approx(PAPER.upper_bound * 1.5 / 1.2)
+    outside = PAPER.change(theta=1.5, outside_theory=True)
+    assert outside.upper_bound == pytest.approx(PAPER.upper_bound * 1.5 / 1.2)
 
 
 @pytest.mark.parametrize(("runs", "seed", "workers"), [(0, 0, 1), (1, -1, 1), (1, 0, 0), (1.5, 0, 1)])
@@ -234,6 +238,50 @@ def test_an_interruption_keeps_what_is_finished(workers):
         run_many(PAPER, 50, 0, workers, progress=interrupt)
     assert caught.value.records == sorted(finished)
     assert len(finished) == 2
+
+
+# from Python
+
+
+def test_simulate_is_the_command(capsys):
+    model = BanditModel(parse_family("gaussian"), [2, 0], [1, 1])
+    found = simulate(model, "best-arm", policy="caet", delta=0.1, runs=3)
+    printed = json.loads(simulated(capsys, *QUICK, "--json"))
+    told = json.loads(json.dumps(found.to_record()))
+    assert list(told) == list(printed) == KEYS
+    assert {**told, "rounds_per_second": None} == {**printed, "rounds_per_second": None}
+    assert str(found).splitlines()[:-1] == simulated(capsys, *QUICK).splitlines()[1:-1]
+
+
+def test_a_model_takes_its_family_by_name():
+    assert BanditModel("gaussian:4", [2, 0], [1, 1]) == BanditModel(parse_family("gaussian:4"), [2, 0], [1, 1])
+    with pytest.raises(InputError, match="did you mean 'gaussian'"):
+        BanditModel("gausian", [2, 0], [1, 1])
+
+
+def test_the_records_are_a_frame():
+    found = simulate(PAPER.model, "ranking", delta=0.1, runs=3, seed=2, max_rounds=150)
+    experiment = Experiment(PAPER.model, "ranking", Parameters(delta=0.1, max_rounds=150))
+    assert list(found.records.columns) == ["run", "stopped", "correct", "answer", "rounds", "cost", "counts"]
+    assert [tuple(row) for row in found.records[["run", "rounds", "cost", "counts"]].to_numpy()] == [
+        (record.index, record.rounds, record.cost, record.counts) for record in run_many(experiment, 3, 2)
+    ]
+    assert found.records["cost"].mean() == pytest.approx(found.mean_cost)
+    assert found.records["correct"].isna().sum() == found.unfinished
+    assert "<td>mixture</td>" in found._repr_html_()
+
+
+def test_simulate_checks_before_it_runs(monkeypatch):
+    monkeypatch.setattr("caet_opt.simulating.summary.run_many", lambda *_: pytest.fail("nothing must be run"))
+    model = BanditModel(parse_family("gaussian"), [2, 2], [1, 1])
+    for given, words in (
+        ({"delta": 0.1}, "equal means"),
+        ({}, "give either delta"),
+        ({"delta": 0.1, "treshold": "mixture"}, "did you mean 'threshold'"),
+        ({"delta": 0.1, "policy": "oracel"}, "unknown policy"),
+    ):
+        with pytest.raises(InputError, match=words):
+            simulate(model, "best-arm", **given)
 
 
 # the command
@@ -317,10 +365,10 @@ def test_options_reach_the_algorithm(capsys):
         (["--threshold", "deviational", "--theta", "1"], "above 1"),
         (["--threshold", "deviational", "--theta", "2"], "outside_theory"),
         (["--threshold", "deviational", "--constant", "big"], "'certified'"),
-        (["--tracking", "e"], "'c' or 'd'"),
+        (["--tracking", "e"], "unknown tracking 'e'; known: c, d"),
         (["--r", "0.6"], "outside (0, 0.5)"),
         (["--gamma0", "0"], "gamma0 must be positive"),
-        (["--cost-source", "guessed"], "known, observed, gaps"),
+        (["--cost-source", "guessed"], "known: gaps, known, observed"),
         (["--cost-source", "gaps"], "whose costs are 'gaps'"),
         (["--cost-distribution", "uniform"], "must be observed"),
         (["--solver", "cplex"], "unknown solver"),

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import random
-from dataclasses import replace
 from math import isnan, log, nan
 from shutil import copytree
 
@@ -95,8 +94,8 @@ def test_a_cell_is_known_by_what_it_computes(tmp_path):
         {"r_prime": 0.05},
         {"gamma0": 0.2},
         {"tracking": "d"},
-        {"costs": "observed"},
-        {"costs": "observed", "cost_distribution": "exponential"},
+        {"cost_source": "observed"},
+        {"cost_source": "observed", "cost_distribution": "exponential"},
         {"max_rounds": 99},
         {"task": "ranking"},
     ]
@@ -125,7 +124,7 @@ def test_expected_rounds_are_about_right(tmp_path):
     for cell in cells_of(tmp_path, log_inv_deltas=[2, 8], threshold="mixture"):
         rounds = np.mean([record.rounds for record in run_many(cell.experiment, 20, 1)])
         assert expected_rounds(cell.experiment) == pytest.approx(rounds, rel=0.5)
-        assert expected_rounds(replace(cell.experiment, max_rounds=9)) == 9
+        assert expected_rounds(cell.experiment.change(max_rounds=9)) == 9
 
 
 def test_seconds_grow_with_the_rounds(tmp_path):
@@ -353,7 +352,7 @@ def test_a_missing_extra_is_named(capsys, monkeypatch, folder, tmp_path):
 
 def test_the_manifest_says_what_was_run(folder, tmp_path):
     manifest = Store(folder).read_manifest()
-    assert manifest["format"] == 2
+    assert manifest["format"] == 3
     assert manifest["study"]["log_inv_deltas"] == [1, 3]
     assert set(manifest["versions"]) == {"caet_opt", "python", "numpy", "numba", "pyarrow"}
     cells = make_cells(read_study(str(tmp_path / "study.toml")))

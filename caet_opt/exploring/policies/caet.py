@@ -1,31 +1,37 @@
 """CAET as an object that asks for an arm and is told what came of it."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isclose, isfinite, nan
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from caet_opt.bandits.families import Family
+from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.files import write_whole
 from caet_opt.bandits.model import BanditModel, check_costs
-from caet_opt.bandits.tasks import Pair, Task
-from caet_opt.errors import InputError, SolverError
+from caet_opt.bandits.tasks import Pair, Task, parse_task
+from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.exploring import rules
-from caet_opt.exploring.parameters import Parameters
+from caet_opt.exploring.saving import OWN, Saved, read_saved, to_text
+from caet_opt.exploring.settings import ABSENT, CostSource, Parameters
 from caet_opt.exploring.state import State
-from caet_opt.exploring.stopping import Threshold
+from caet_opt.exploring.stopping import threshold_of
 from caet_opt.solving.characteristic import characteristic_time, starts
-from caet_opt.solving.native.compiled import FAMILY_CODES, foreign_kernel
+from caet_opt.solving.native.compiled import FAMILY_CODES, compiled_kernel, foreign_kernel, loaded_kernel
 from caet_opt.solving.native.divergences import mixture_divergence
-from caet_opt.solving.profiles import Profile, find_profile
+from caet_opt.solving.profiles import find_profile
 from caet_opt.solving.result import CharacteristicTime
 
 #: Gap to which the target of a round is solved.
 TARGET_TOLERANCE = 1e-8
+
+#: No confidence, to be replaced by one of the two.
+UNTOLD = {"delta": ABSENT, "log_inv_delta": ABSENT}
 
 
 @dataclass(frozen=True)
@@ -73,46 +79,118 @@ class Now(NamedTuple):
 class Caet:
     """The algorithm on a real or a simulated experiment: `next_arm`, pull it, `observe`, until `stopped`.
 
-    Parameters
-    ----------
-    task, family, arms
-        What is to be found out, about how many arms, and the family of their rewards.
-    parameters
-        Confidence, exponents, tracking rule and where costs come from.
-    threshold
-        The evidence that a pair needs; see `caet_opt.exploring.stopping.make_threshold`.
-    costs
-        The costs of the arms, when they are known.
-    solver
-        The backend that computes every round's target.
-    state
-        Where to go on from; by default the beginning.
+    Begin with `Caet.start`, which is told everything by name, or go on with `Caet.resume`. The threshold is made from
+    the family, the number of arms and the confidence given, so that it cannot be another experiment's.
     """
 
     def __init__(
         self,
-        task: Task,
-        family: Family,
+        task: Task | str,
+        family: Family | str,
         arms: int,
         parameters: Parameters,
-        threshold: Threshold,
-        *,
         costs: Sequence[float] | None = None,
-        solver: str | Profile = "native",
-        state: State | None = None,
     ) -> None:
-        task.check(arms)
-        family.dispersions(arms)
-        if (costs is None) == (parameters.costs == "known"):
-            raise InputError("give the costs of the arms exactly when they are known")
+        self.task = parse_task(task) if isinstance(task, str) else task
+        self.family = parse_family(family) if isinstance(family, str) else family
+        self.arms = arms
+        self.threshold = threshold_of(parameters, self.family, arms)
+        self.task.check(arms)
+        self.family.dispersions(arms)
+        self.parameters = replace(parameters, cost_source=source_of_costs(parameters.cost_source, costs))
         if costs is not None:
             check_costs(costs, arms)
-        self.task, self.family, self.arms = task, family, arms
-        self.parameters, self.threshold = parameters, threshold
         self.known_costs = None if costs is None else np.array(costs, dtype=float)
-        self.profile = replace(find_profile(solver), tolerance=TARGET_TOLERANCE)
-        self._now: Now
-        self.continue_from(state if state is not None else self._begin())
+        self.profile = replace(find_profile(parameters.solver), tolerance=TARGET_TOLERANCE)
+        self._now = Now(self._begin())
+
+    @classmethod
+    def start(
+        cls,
+        task: Task | str,
+        family: Family | str,
+        *,
+        arms: int,
+        delta: float | None = None,
+        log_inv_delta: float | None = None,
+        costs: Sequence[float] | None = None,
+        **settings: Any,
+    ) -> Self:
+        """A new experiment.
+
+        Parameters
+        ----------
+        task, family
+            What is to be found out, and the family of the rewards, each by its name in the grammar or as an object.
+        arms
+            How many arms there are.
+        delta, log_inv_delta
+            The error probability that is allowed, or log(1/delta) for a very small one.
+        costs
+            The costs of the arms; else ``cost_source="observed"``, with each reward, or ``"gaps"`` to the best arm.
+        settings
+            By their names in `caet_opt.exploring.settings.Parameters`: threshold, tracking, solver and so on.
+
+        Examples
+        --------
+        >>> caet = Caet.start("best-arm", "bernoulli", arms=3, delta=0.05, costs=[1, 1, 2])
+        >>> caet.next_arm()
+        0
+        """
+        confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
+        return cls(task, family, arms, Parameters.read(confidence, settings, simulated=False), costs)
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole experiment to one JSON file, in one step; `OSError` leaves an old file as it was."""
+        now = self._now
+        costs = None if self.known_costs is None else tuple(self.known_costs.tolist())
+        compiled = loaded_kernel() is not None
+        saved = Saved(
+            *(self.task, self.family, self.arms, self.parameters, costs, self.threshold.describe(), compiled),
+            *(now.state, now.target, now.last),
+        )
+        write_whole(path, to_text(saved))
+
+    @classmethod
+    def resume(cls, path: str | Path, **expected: Any) -> Self:
+        """Go on with a saved experiment as the object that saved it would.
+
+        With the native solver it does so to the last bit; solvers that keep a state of their own may end some ulps
+        away. Whatever else is given (task, family, arms, delta, costs or a setting) must agree with the file.
+        """
+        saved = read_saved(path)
+        try:
+            caet = cls(saved.task, saved.family, saved.arms, saved.parameters, saved.costs)
+            if caet.threshold.describe() != saved.formula:
+                raise InputError(f"its threshold is {saved.formula}, not {caet.threshold.describe()}")
+            caet.continue_from(saved.state)
+            caet._check_expected(expected)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+        if saved.compiled and caet.profile.backend == "native" and type(caet.family) in FAMILY_CODES:
+            compiled_kernel()  # interpreted, the solver would end some ulps away
+        caet._now = Now(saved.state, saved.last, saved.target)
+        return caet
+
+    def _check_expected(self, expected: Mapping[str, Any]) -> None:
+        """Raise `InputError` for the first expected value that is not this experiment's."""
+        found = {setting.name: getattr(self.parameters, setting.name) for setting in OWN}
+        found |= {"task": self.task, "family": self.family, "arms": self.arms}
+        found |= {"costs": None if self.known_costs is None else tuple(self.known_costs.tolist())}
+        found |= {"delta": self.parameters.delta, "log_inv_delta": self.parameters.log_inv_delta}
+        for name, value in expected.items():
+            if name not in found:
+                raise InputError(unknown_name("setting", name, found))
+            if not self._agrees(name, value, found[name]):
+                raise InputError(f"the saved experiment has {name} = {found[name]}, not {value}")
+
+    def _agrees(self, name: str, value: Any, found: Any) -> bool:
+        """Whether an expected value, as it may be given to `start`, is the one that was found."""
+        if name in ("delta", "log_inv_delta"):
+            return replace(self.parameters, **{**UNTOLD, name: value}) == self.parameters
+        if name in ("task", "family") and isinstance(value, str):
+            value = parse_task(value) if name == "task" else parse_family(value)
+        return bool((tuple(value) if isinstance(value, list) else value) == found)
 
     def _begin(self) -> State:
         """The state before the first round, in which the target is uniform."""
@@ -143,7 +221,7 @@ class Caet:
         """What the present state says, once every arm was observed."""
         if not self._explored:
             raise InputError("every arm must be observed once before there is an answer")
-        self._now = self._diagnosed(self._now)
+        self._now = self._diagnose(self._now)
         assert self._now.diagnostics is not None
         return self._now.diagnostics
 
@@ -152,7 +230,7 @@ class Caet:
         """Largest distance of a count from the cumulated target."""
         return float(np.max(np.abs(np.array(self.state.counts) - np.array(self.state.cumulated_target))))
 
-    def _diagnosed(self, now: Now) -> Now:
+    def _diagnose(self, now: Now) -> Now:
         """The same with diagnostics, and with the solution that they took; nothing of the object changes."""
         if now.diagnostics is not None:
             return now
@@ -195,18 +273,18 @@ class Caet:
         arm = read_arm(arm, self.arms)
         reward = read_finite(reward, f"reward of arm {arm}")
         self.family.check_reward(reward)
-        self._now = self._tracked(self._absorbed(arm, reward, self._paid(arm, cost)))
+        self._now = self._track(self._absorb(arm, reward, self._paid(arm, cost)))
 
-    def _absorbed(self, arm: int, reward: float, paid: float) -> State:
+    def _absorb(self, arm: int, reward: float, paid: float) -> State:
         """The state with an observation that leaves every sum finite and the arm's mean in the family."""
         state = self.state
-        total, cost_sums = state.total_cost + paid, added(state.cost_sums, arm, paid)
+        total, cost_sums = state.total_cost + paid, add_to(state.cost_sums, arm, paid)
         if not isfinite(total):
             raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")
         absorbed = State(
             state.round + 1,
             tuple(count + (other == arm) for other, count in enumerate(state.counts)),
-            added(state.reward_sums, arm, reward),
+            add_to(state.reward_sums, arm, reward),
             cost_sums,
             state.cumulated_target,
             total,
@@ -214,12 +292,12 @@ class Caet:
         self._check_mean(absorbed, arm)
         return absorbed
 
-    def _tracked(self, absorbed: State) -> Now:
+    def _track(self, absorbed: State) -> Now:
         """The state with its own round's target added to the cumulated one, and what is known of it."""
         now = Now(absorbed, self._now.last)
         step = np.full(self.arms, 1.0 / self.arms)
         if min(absorbed.counts) > 0:
-            now = self._diagnosed(now)
+            now = self._diagnose(now)
             assert now.diagnostics is not None
             step = now.diagnostics.projected
         cumulated = (np.array(absorbed.cumulated_target) + step).tolist()
@@ -276,7 +354,7 @@ class Caet:
             raise InputError(f"cost of arm {arm} must be zero or more, got {cost:g}")
         if self.known_costs is not None:
             return float(self.known_costs[arm])
-        if cost is None and self.parameters.costs == "observed":
+        if cost is None and self.parameters.cost_source == "observed":
             raise InputError("observed costs need a cost of zero or more with every reward, got None")
         return 0.0 if cost is None else cost
 
@@ -284,7 +362,7 @@ class Caet:
         """The costs that enter the target: known ones as they are, estimated ones without the negligible."""
         if self.known_costs is not None:
             return self.known_costs
-        estimate = state.mean_costs() if self.parameters.costs == "observed" else np.max(means) - means
+        estimate = state.mean_costs() if self.parameters.cost_source == "observed" else np.max(means) - means
         return rules.drop_negligible_costs(estimate, self.parameters.negligible_cost)
 
     def _target(
@@ -317,6 +395,16 @@ class Caet:
         return np.array(found)
 
 
+def source_of_costs(source: CostSource | None, costs: Sequence[float] | None) -> CostSource:
+    """Where the costs come from: known exactly when they are given."""
+    if (costs is None) == (source in (None, "known")):
+        raise InputError(
+            "give the costs of the arms exactly when they are known, as costs=[1, 1, 2]; else say where they come "
+            "from, as cost_source='observed' or 'gaps'"
+        )
+    return "known" if costs is not None else source or "known"
+
+
 def scalar_divergence(family: type[Family]) -> tuple[int, Callable[..., float]]:
     """The family's code, and ``d(x, m)`` of the kernel as a function of code, means, shares and rests."""
     if family in FAMILY_CODES:
@@ -343,6 +431,6 @@ def read_finite(value: Any, what: str) -> float:
     return number
 
 
-def added(values: tuple[float, ...], arm: int, amount: float) -> tuple[float, ...]:
+def add_to(values: tuple[float, ...], arm: int, amount: float) -> tuple[float, ...]:
     """The values with an amount added to one arm's."""
     return (*values[:arm], values[arm] + amount, *values[arm + 1 :])

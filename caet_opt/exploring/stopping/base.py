@@ -2,12 +2,12 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import isfinite, nan
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 from caet_opt.bandits.families import Family
 from caet_opt.errors import InputError
+from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.stopping.kernels import threshold_value
 
 
@@ -80,12 +80,3 @@ class Threshold(ABC):
 
     def __str__(self) -> str:
         return self.name
-
-
-def is_number_above(bound: float, value: Any) -> bool:
-    """Whether the value is a finite real number above the bound, and not a truth value."""
-    try:
-        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
-    except OverflowError:  # a whole number of more digits than a double holds
-        return False
-    return isfinite(number) and number > bound

@@ -10,7 +10,8 @@ from scipy.special import gammaincc, gammaln, logsumexp
 
 from caet_opt.bandits.families import Family
 from caet_opt.errors import InputError
-from caet_opt.exploring.stopping.base import Threshold, is_number_above
+from caet_opt.exploring.settings import is_number_above
+from caet_opt.exploring.stopping.base import Threshold
 from caet_opt.exploring.stopping.kernels import POWER
 
 #: The theta of the paper's experiments.

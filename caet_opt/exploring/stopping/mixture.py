@@ -1,7 +1,7 @@
 """The threshold from mixture martingales: Kaufmann and Koolen, JMLR 22 (246), 2021."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import exp, log, pi, sqrt
 from typing import Any, Self
 
@@ -96,11 +96,13 @@ def h_tilde(x: float, ratio: float = LARGEST_RATIO) -> float:
     return ratio * (x - log(log(ratio)))
 
 
+@cache
 def general_deviation(x: float) -> float:
     """``C_exp(x) = 2 h_tilde((h^-1(1 + x) + log(2 zeta(2))) / 2)``, for any one-parameter exponential family."""
     return 2.0 * h_tilde((h_inverse(1.0 + x) + log(pi * pi / 3.0)) / 2.0)
 
 
+@cache
 def gaussian_deviation(x: float) -> float:
     """``C_G(x) = min over 1/2 < lambda < 1 of (g(lambda) + x) / lambda``, for Gaussian rewards of known variance.
 

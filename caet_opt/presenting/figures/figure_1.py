@@ -11,9 +11,10 @@ from typing import Any
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
-from caet_opt.exploring.parameters import Parameters
+from caet_opt.exploring.settings import Parameters
 from caet_opt.presenting.figures.style import LOWER, UPPER, Effort, Figure, curve, panels, shared_legend
-from caet_opt.simulating.runs import Experiment, run_many, summarise
+from caet_opt.simulating.runs import Experiment, run_many
+from caet_opt.simulating.summary import summarise
 from caet_opt.solving.numbers import table as aligned
 
 #: The means of the two instances; the costs are the gaps to the best arm.
@@ -72,10 +73,15 @@ def measured(means: tuple[float, ...], log_inv_delta: float, runs: int, effort: 
     experiment = Experiment(
         BanditModel(Gaussian(), means, "gaps"),
         Ranking(),
-        Parameters(log_inv_delta, EXPONENT, COST_EXPONENT, GAMMA0, costs="gaps"),
-        threshold="deviational",
-        theta=THETA,
-        constant=CONSTANT,
+        Parameters(
+            log_inv_delta=log_inv_delta,
+            r=EXPONENT,
+            r_prime=COST_EXPONENT,
+            gamma0=GAMMA0,
+            threshold="deviational",
+            theta=THETA,
+            constant=CONSTANT,
+        ),
     )
     summary = summarise(
         experiment, run_many(experiment, runs, effort.seed, effort.workers, lambda _: effort.progress(log_inv_delta))

@@ -6,7 +6,7 @@ N_a(tau) / tau                ->  1 / |N|     a free arm, N the free arms.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
-from caet_opt.exploring.parameters import Parameters
+from caet_opt.exploring.settings import Parameters
 from caet_opt.presenting.figures.style import CURVES, Effort, Figure, curve, panels, shared_legend
 from caet_opt.simulating.regret import half_width
 from caet_opt.simulating.runs import Experiment, RunRecord, run_many
@@ -23,19 +23,17 @@ from caet_opt.solving.numbers import table as aligned
 
 
 class Instance(NamedTuple):
-    """A model, and whether its costs are known or the gaps that are estimated."""
+    """A model with its name."""
 
     name: str
     model: BanditModel
-    costs: Literal["known", "gaps"]
 
 
 INSTANCES = (
-    Instance("means (3, 4, 2), gaps as costs", BanditModel(Gaussian(), (3.0, 4.0, 2.0), "gaps"), "gaps"),
+    Instance("means (3, 4, 2), gaps as costs", BanditModel(Gaussian(), (3.0, 4.0, 2.0), "gaps")),
     Instance(
         "means (4, 3, 1.5, 0), costs (0, 1, 0, 1)",
         BanditModel(Gaussian(), (4.0, 3.0, 1.5, 0.0), (0.0, 1.0, 0.0, 1.0)),
-        "known",
     ),
 )
 
@@ -81,7 +79,7 @@ def measure(effort: Effort) -> Iterator[Row]:
 
 def measured(instance: Instance, log_inv_delta: float, runs: int, effort: Effort) -> list[Row]:
     """One instance at one delta, a row per arm."""
-    parameters = Parameters(log_inv_delta, costs=instance.costs)
+    parameters = Parameters(log_inv_delta=log_inv_delta, threshold="deviational")
     experiment = Experiment(instance.model, Ranking(), parameters)
     records = run_many(experiment, runs, effort.seed, effort.workers, lambda _: effort.progress(log_inv_delta))
     unfinished = sum(not record.stopped for record in records)

@@ -9,24 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.errors import InputError
+from caet_opt.exploring.settings import RECORDED
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import summarise_results
 from caet_opt.simulating.studies.store import Store
 
 #: Settings that may differ between the cells of a model besides delta, with the words for them.
-SETTINGS = {
-    "threshold": "threshold",
-    "theta": "θ",
-    "constant": "C",
-    "r": "r",
-    "r_prime": "r'",
-    "gamma0": "γ₀",
-    "tracking": "tracking",
-    "costs": "costs",
-    "cost_distribution": "cost distribution",
-    "max_rounds": "round limit",
-    "seed": "seed",
-}
+SETTINGS = {setting.name: setting.symbol for setting in RECORDED} | {"seed": "seed"}
 
 #: What stands for a value that is not there.
 MISSING = "-"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from caet_opt.exploring.settings import RECORDED, Setting
 from caet_opt.presenting.tables.columns import (
     COLUMN_CONVENTIONS,
     CONVENTIONS,
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
 
 #: Significant digits of costs, rates and ratios, which are estimates.
 ESTIMATED = 5
-
-#: Parameters, with what they are of.
-PARAMETERS = {
-    **dict.fromkeys(("theta", "constant"), "threshold"),
-    **dict.fromkeys(("r", "r_prime", "gamma0", "tracking"), "algorithm"),
-}
 
 #: Columns that are numbers of runs.
 COUNTS = ("asked", "runs", "unfinished", "errors")
@@ -83,10 +78,17 @@ def mean_shares(row: Row) -> Cell:
     return Vector(tuple(Number(proportion(value, DECIMALS)) for value in values), arm_labels(row))
 
 
-def written(name: str, row: Row) -> Cell:
-    """A parameter that is a number or a word."""
+def setting_cell(name: str, row: Row) -> Cell:
+    """A setting that is a number or a word."""
     value = row.get(name)
-    return None if value is None else value if isinstance(value, str) else Number(f"{value:.6g}")
+    return None if value is None else Number(f"{value:.6g}") if isinstance(value, float) else str(value)
+
+
+def setting_column(setting: Setting) -> Column:
+    """The column of a setting."""
+    if setting.kind == "count":
+        return number_column(setting.name, setting.label, setting.help, "d", setting.latex)
+    return Column(setting.name, setting.label, setting.help, partial(setting_cell, setting.name), setting.latex)
 
 
 def yes_or_no(name: str, row: Row) -> Cell:
@@ -109,11 +111,7 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
         number_column("log_inv_delta", "log(1/delta)", "as asked for", ".6g", r"$\log(1/\delta)$"),
         number_column("delta", "delta", "error probability, as asked for", ".6g", r"$\delta$"),
         text_column("task", "task", "task, in the grammar"),
-        text_column("threshold", "threshold", "stopping threshold"),
-        *(Column(name, name, f"of the {whose}", partial(written, name)) for name, whose in PARAMETERS.items()),
-        text_column("costs", "cost source", "known, observed or gaps"),
-        text_column("cost_distribution", "cost distribution", "of observed costs"),
-        number_column("max_rounds", "max rounds", "a longer run is unfinished", "d"),
+        *map(setting_column, RECORDED),
         number_column("seed", "seed", "of all runs", "d"),
         number_column("asked", "asked", "runs that the study asks for", "d"),
         number_column("runs", "runs", "runs that are stored", "d"),

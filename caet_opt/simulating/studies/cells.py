@@ -14,8 +14,7 @@ from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.modelfile import ModelFile, read_model, to_table
 from caet_opt.bandits.tasks import parse_task
 from caet_opt.errors import CaetError, InputError, SolverError
-from caet_opt.exploring.parameters import CostSource, Parameters
-from caet_opt.exploring.stopping import Deviational
+from caet_opt.exploring.settings import RECORDED, SETTINGS, Parameters, Setting
 from caet_opt.simulating.runs import Experiment, prepare
 from caet_opt.simulating.studies.study import Study
 
@@ -28,14 +27,11 @@ ANSWER = (
 #: Digits of a hash.
 DIGITS = 16
 
-#: Options of the deviational threshold, which the other thresholds of a grid do without.
-DEVIATIONAL = ("theta", "constant")
+#: Options of one threshold, which the others of a grid do without.
+OPTIONS = tuple(setting.name for setting in SETTINGS if setting.owner == "threshold")
 
 #: The setting of a cell, in the order of the manifest.
-SETTING = (
-    *("log_inv_delta", "threshold", "theta", "constant", "r", "r_prime", "gamma0", "tracking", "costs"),
-    *("cost_distribution", "max_rounds", "seed"),
-)
+SETTING = ("log_inv_delta", *(setting.name for setting in RECORDED), "seed")
 
 
 def digest(value: Any) -> str:
@@ -68,22 +64,8 @@ class Cell:
     @cached_property
     def setting(self) -> dict[str, Any]:
         """The parameters in the manifest, as they are used: defaults filled in, nothing where there is none."""
-        experiment, parameters, rule = self.experiment, self.experiment.parameters, self.experiment.rule
-        theta, constant = (float(rule.theta), rule.constant) if isinstance(rule, Deviational) else (None, None)
-        return {
-            "log_inv_delta": parameters.log_inv_delta,
-            "threshold": experiment.threshold,
-            "theta": theta,
-            "constant": constant if constant is None or isinstance(constant, str) else float(constant),
-            "r": float(parameters.r),
-            "r_prime": float(parameters.r_prime),
-            "gamma0": float(parameters.gamma0),
-            "tracking": parameters.tracking,
-            "costs": parameters.costs,
-            "cost_distribution": experiment.cost_distribution,
-            "max_rounds": experiment.max_rounds,
-            "seed": self.seed,
-        }
+        used = {setting.name: used_value(self.experiment, setting) for setting in RECORDED}
+        return {"log_inv_delta": self.experiment.parameters.log_inv_delta, **used, "seed": self.seed}
 
     @cached_property
     def model_table(self) -> dict[str, Any]:
@@ -122,6 +104,15 @@ class Cell:
         }
 
 
+def used_value(experiment: Experiment, setting: Setting) -> Any:
+    """The value of a setting in an experiment; None for an option that its threshold does without."""
+    if setting.owner == "threshold":
+        value = getattr(experiment.rule, setting.name, None)
+    else:
+        value = getattr(experiment.parameters, setting.name)
+    return float(value) if "number" in setting.kind and not isinstance(value, str | None) else value
+
+
 def as_double(value: Any) -> float:
     """A decimal as JSON writes it."""
     if isinstance(value, Decimal):
@@ -131,7 +122,7 @@ def as_double(value: Any) -> float:
 
 def make_cells(study: Study) -> list[Cell]:
     """Every cell of the study, each model read and solved and each experiment checked; errors name the cell."""
-    entries = {name: with_task(read_model(path), study, path) for name, path in named(study.models).items()}
+    entries = {name: with_task(read_model(path), study, path) for name, path in name_paths(study.models).items()}
     cells: dict[str, Cell] = {}
     for name, entry in entries.items():
         for level, chosen in product(study.levels, choices(study)):
@@ -142,7 +133,7 @@ def make_cells(study: Study) -> list[Cell]:
     return list(cells.values())
 
 
-def named(paths: Sequence[Path]) -> dict[str, Path]:
+def name_paths(paths: Sequence[Path]) -> dict[str, Path]:
     """Files by the shortest names that tell them apart."""
     names = shortest_names([str(path.with_suffix("")) for path in paths], [path.stem for path in paths])
     return dict(zip(names, paths, strict=True))
@@ -159,32 +150,20 @@ def with_task(entry: ModelFile, study: Study, path: Path) -> ModelFile:
 
 
 def choices(study: Study) -> Iterator[dict[str, Any]]:
-    """The product of the parameters; theta and constant only with the threshold that has them."""
+    """The product of the settings; options of a threshold only with the threshold that has them."""
     names = list(study.grid)
     thresholds = study.grid.get("threshold", ())
     for values in product(*study.grid.values()):
         chosen = dict(zip(names, values, strict=True))
         if len(thresholds) > 1 and "deviational" in thresholds and chosen["threshold"] != "deviational":
-            chosen = {name: value for name, value in chosen.items() if name not in DEVIATIONAL}
+            chosen = {name: value for name, value in chosen.items() if name not in OPTIONS}
         yield chosen
 
 
 def make_cell(study: Study, name: str, entry: ModelFile, level: float, chosen: Mapping[str, Any]) -> Cell:
     """One cell, checked and solved."""
-    source: CostSource = "gaps" if entry.model.cost_rule == "gaps" else "known"
-    inner = {key: chosen[key] for key in ("r", "r_prime", "gamma0", "tracking", "costs") if key in chosen}
-    outer = {key: chosen[key] for key in DEVIATIONAL if key in chosen}
     try:
-        parameters = Parameters(level, **{"costs": source, **inner}, outside_theory=study.outside_theory)
-        experiment = Experiment(
-            entry.model,
-            entry.task,
-            parameters,
-            threshold=chosen.get("threshold", "mixture"),
-            max_rounds=study.max_rounds,
-            cost_distribution=study.cost_distribution,
-            **outer,
-        )
+        experiment = Experiment(entry.model, entry.task, Parameters(log_inv_delta=level, **study.fixed, **chosen))
         prepare(experiment)
         _ = experiment.optimum
     except CaetError as error:

@@ -1,7 +1,6 @@
 """How long a run and a study will take: rounds by the theory, seconds per round by a short trial."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -42,13 +41,13 @@ def expected_rounds(experiment: Experiment) -> float:
         return bool(np.all(evidence >= needed))
 
     high = 2.0 * arms
-    while high < experiment.max_rounds and not is_enough(high):
+    while high < experiment.parameters.max_rounds and not is_enough(high):
         high *= 2.0
     low = 0.5 * high
     while high > (1.0 + ACCURACY) * low:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return min(high, float(experiment.max_rounds))
+    return min(high, float(experiment.parameters.max_rounds))
 
 
 def seconds_per_run(cells: Sequence[Cell]) -> dict[str, float]:
@@ -57,23 +56,22 @@ def seconds_per_run(cells: Sequence[Cell]) -> dict[str, float]:
     pace: dict[BanditModel, tuple[float, float]] = {}
     for cell in cells:
         if cell.entry.model not in pace:
-            pace[cell.entry.model] = trial(cell.experiment)
+            pace[cell.entry.model] = time_trial(cell.experiment)
         setup, per_round = pace[cell.entry.model]
         found[cell.id] = setup + per_round * expected_rounds(cell.experiment)
     return found
 
 
-def trial(experiment: Experiment) -> tuple[float, float]:
+def time_trial(experiment: Experiment) -> tuple[float, float]:
     """Seconds of a run besides its rounds, and seconds per round."""
     prepare(experiment)
     level = max(experiment.parameters.log_inv_delta, float(TRIAL_ROUNDS))  # so that the trial does not stop early
-    parameters = replace(experiment.parameters, log_inv_delta=level)
-    endless = replace(experiment, parameters=parameters, threshold="customary", theta=None, constant=None)
-    _, setup, whole = (timed(replace(endless, max_rounds=rounds)) for rounds in (1, 1, TRIAL_ROUNDS))
+    endless = experiment.change(delta=None, log_inv_delta=level, threshold="customary", theta=None, constant=None)
+    _, setup, whole = (time_run(endless.change(max_rounds=rounds)) for rounds in (1, 1, TRIAL_ROUNDS))
     return setup, max(0.0, whole - setup) / TRIAL_ROUNDS
 
 
-def timed(experiment: Experiment) -> float:
+def time_run(experiment: Experiment) -> float:
     """Seconds of one run."""
     start = perf_counter()
     run_number(experiment, 0, 0)

@@ -6,10 +6,11 @@ from hashlib import sha256
 from typing import Any, NamedTuple, NoReturn
 
 from caet_opt.errors import InputError
+from caet_opt.exploring.settings import RECORDED, Setting
 from caet_opt.exploring.state import is_count, is_finite
 from caet_opt.simulating.studies.cells import identify
 
-FORMAT = 2
+FORMAT = 3
 
 #: What stands in place of the seal while the seal, a hash of all bytes, is computed.
 SEAL, UNSEALED = "sha256", "0" * 64
@@ -28,7 +29,7 @@ class Kind(NamedTuple):
         return Kind(f"{self.words} or null", lambda value: value is None or self.holds(value))
 
 
-def listed(words: str, holds: Callable[[Any], bool]) -> Kind:
+def list_of(words: str, holds: Callable[[Any], bool]) -> Kind:
     """A list whose entries all pass a test."""
     return Kind(words, lambda value: isinstance(value, list) and all(map(holds, value)))
 
@@ -48,16 +49,16 @@ def is_amount(value: Any) -> bool:
     return is_finite(value) and value >= 0
 
 
-TEXT, TEXTS = Kind("a text", is_text), listed("a list of texts", is_text)
-NUMBER, NUMBERS = Kind("a finite number", is_finite), listed("a list of finite numbers", is_finite)
+TEXT, TEXTS = Kind("a text", is_text), list_of("a list of texts", is_text)
+NUMBER, NUMBERS = Kind("a finite number", is_finite), list_of("a list of finite numbers", is_finite)
 AMOUNT = Kind("a finite number, zero or more", is_amount)
-AMOUNTS = listed("a list of finite numbers, zero or more", is_amount)
+AMOUNTS = list_of("a list of finite numbers, zero or more", is_amount)
 COUNT, SEED = Kind("a whole number, zero or more", is_count), Kind("a whole number, zero or more", is_whole)
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 TABLE = Kind("a table", lambda value: isinstance(value, dict))
 VERSIONS = Kind("a table of texts", lambda value: isinstance(value, dict) and all(map(is_text, value.values())))
 ROWS = Kind("a list of tables", lambda value: isinstance(value, list) and all(isinstance(row, dict) for row in value))
-PAIRS = listed(
+PAIRS = list_of(
     "a list of pairs of arms", lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(is_count, pair))
 )
 
@@ -75,18 +76,31 @@ STUDY_KINDS = {"name": TEXT}
 
 FAILURE_KINDS = {"cell": TEXT, "seed": SEED, "first": COUNT, "runs": COUNT, "error": TEXT}
 
+SETTING_KINDS = {
+    "number": AMOUNT,
+    "count": COUNT,
+    "word": TEXT,
+    "number or word": Kind("a number or a text", lambda value: is_text(value) or is_amount(value)),
+    "flag": FLAG,
+}
+
+
+def kind_of(setting: Setting) -> Kind:
+    """What the manifest holds of a setting: null only where something else decides."""
+    kind = SETTING_KINDS[setting.kind]
+    return kind.or_nothing() if setting.default is None else kind
+
+
 CELL_KINDS = {
-    **dict.fromkeys(("id", "model", "task", "family", "threshold", "tracking", "costs", "cost_distribution"), TEXT),
+    **dict.fromkeys(("id", "model", "task", "family"), TEXT),
     "title": TEXT.or_nothing(),
     "formula": TEXT,
     "arms": TEXTS,
     "means": NUMBERS,
     **dict.fromkeys(("arm_costs", "cost_proportions", "sampling_proportions"), AMOUNTS),
     "model_table": TABLE,
-    **dict.fromkeys(("delta", "log_inv_delta", "r", "r_prime", "gamma0"), AMOUNT),
-    "theta": AMOUNT.or_nothing(),
-    "constant": Kind("a number, a text or null", lambda value: value is None or is_text(value) or is_amount(value)),
-    "max_rounds": COUNT,
+    **dict.fromkeys(("delta", "log_inv_delta"), AMOUNT),
+    **{setting.name: kind_of(setting) for setting in RECORDED},
     "runs": COUNT,
     "seed": SEED,
     "guaranteed": FLAG,

@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caet_opt.errors import InputError
-from caet_opt.simulating.runs import SIGNIFICANCE, at_least, error_interval, mean_interval
+from caet_opt.exploring.settings import RECORDED
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.parquet import DamagedError, StoredBlock, require_pyarrow, schema
 from caet_opt.simulating.studies.store import Store
+from caet_opt.simulating.summary import SIGNIFICANCE, at_least, error_interval, mean_interval
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+#: Kinds of settings that are numbers in the frames.
+PLAIN = ("number", "count")
+
 #: Attributes of a cell that are words, and those that are numbers, in the frames.
-WORDS = ("model", "title", "task", "family", "threshold", "tracking", "costs", "cost_distribution")
-NUMBERS = ("log_inv_delta", "delta", "theta", "r", "r_prime", "gamma0", "max_rounds", "seed")
+WORDS = ("model", "title", "task", "family", *(setting.name for setting in RECORDED if setting.kind not in PLAIN))
+NUMBERS = ("log_inv_delta", "delta", *(setting.name for setting in RECORDED if setting.kind in PLAIN), "seed")
 
 #: Attributes that tell the cells of a model at one delta apart.
-SETTING = (
-    *("task", "threshold", "theta", "constant", "r", "r_prime", "gamma0", "tracking", "costs", "cost_distribution"),
-    *("max_rounds", "seed"),
-)
+SETTING = ("task", *(setting.name for setting in RECORDED), "seed")
 
 #: What is known of the truth about a cell.
 TRUTH = (
@@ -56,11 +57,11 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    records, tables = stored_runs(folder)
+    records, tables = read_runs(folder)
     lengths = [table.num_rows for table in tables]
-    frame: dict[str, Any] = {"cell": repeated([record["id"] for record in records], lengths)}
-    for name in (*WORDS, "constant", "version"):
-        frame[name] = repeated([record[name] for record in records], lengths)
+    frame: dict[str, Any] = {"cell": repeat_by_run([record["id"] for record in records], lengths)}
+    for name in (*WORDS, "version"):
+        frame[name] = repeat_by_run([record[name] for record in records], lengths)
     for name in NUMBERS:
         frame[name] = np.repeat(
             np.array([nan if record[name] is None else record[name] for record in records]), lengths
@@ -83,7 +84,7 @@ def run_columns(tables: "Sequence[pa.Table]", counts: bool) -> dict[str, Any]:
     return named | ({"counts": runs["counts"].to_pandas()} if counts else {})
 
 
-def repeated(values: Sequence[Any], lengths: Sequence[int]) -> "pd.Categorical[Any]":
+def repeat_by_run(values: Sequence[Any], lengths: Sequence[int]) -> "pd.Categorical[Any]":
     """A value per cell as a categorical per run."""
     import pandas as pd
 
@@ -104,7 +105,7 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    records, tables = stored_runs(folder)
+    records, tables = read_runs(folder)
     return pd.DataFrame([summary_row(record, table) for record, table in zip(records, tables, strict=True)])
 
 
@@ -115,7 +116,7 @@ def varied(summary: "pd.DataFrame") -> list[str]:
 
 def summary_row(record: Record, table: "pa.Table") -> dict[str, Any]:
     """What the runs of one cell say."""
-    row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, "constant", *NUMBERS, "version")}}
+    row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, *NUMBERS, "version")}}
     row |= {"arms": record["arms"], "asked": record["runs"], "runs": table.num_rows}
     truth = {name: record[name] for name in TRUTH}
     return {**row, **(run_summary(record, table) if table.num_rows else {}), **truth}
@@ -158,7 +159,7 @@ def costly_shares(record: Record, table: "pa.Table") -> list[float]:
     return found
 
 
-def stored_runs(folder: str | Path) -> "tuple[list[Record], list[pa.Table]]":
+def read_runs(folder: str | Path) -> "tuple[list[Record], list[pa.Table]]":
     """The cells of the manifest with the version that computed their runs, and for each of them its runs in order."""
     require_pyarrow()
     store = Store(folder)
@@ -170,7 +171,7 @@ def stored_runs(folder: str | Path) -> "tuple[list[Record], list[pa.Table]]":
         if found.block.cell in parts:
             parts[found.block.cell].append(found)
     told = [{**record, "version": one_version(folder, record, parts[record["id"]])} for record in records]
-    return told, [joined(parts[record["id"]]) for record in records]
+    return told, [join_blocks(parts[record["id"]]) for record in records]
 
 
 def one_version(folder: str | Path, record: Record, parts: Sequence[StoredBlock]) -> str | None:
@@ -184,7 +185,7 @@ def one_version(folder: str | Path, record: Record, parts: Sequence[StoredBlock]
     return found[0] if found else None
 
 
-def joined(parts: "Sequence[StoredBlock]") -> "pa.Table":
+def join_blocks(parts: "Sequence[StoredBlock]") -> "pa.Table":
     """The runs of a cell in their order, each once although blocks may overlap."""
     import pyarrow as pa
 

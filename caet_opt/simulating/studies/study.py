@@ -12,21 +12,20 @@ import numpy as np
 from caet_opt.bandits.files import read_toml
 from caet_opt.bandits.modelfile import model_paths
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.exploring.settings import RUNS, SEED, SETTINGS
 from caet_opt.exploring.state import is_finite
 from caet_opt.simulating.pool import check_count
-from caet_opt.simulating.runs import MOST_ROUNDS
 
-#: Keys whose value may be a list; the grid is the product of these, of the models and of the deltas.
-GRID = ("threshold", "theta", "constant", "r", "r_prime", "gamma0", "tracking", "costs")
+#: Settings whose value may be a list; the grid is the product of these, of the models and of the deltas.
+GRID = {setting.name: setting for setting in SETTINGS if setting.grid}
 
-#: Keys that are words, of which the grid's are some, and truth values.
-WORDS = ("title", "task", "threshold", "tracking", "costs", "cost_distribution")
-FLAGS = ("outside_theory",)
+#: Settings that are the same for every cell.
+FIXED = {setting.name: setting for setting in SETTINGS if setting.grid is False}
 
 #: Keys that are whole numbers, with what they are unless given.
-COUNTS = {"runs": 100, "seed": 0, "max_rounds": 10_000_000, "block": None}
+COUNTS = {"runs": RUNS, "seed": SEED, "block": None}
 
-KEYS = ("title", "models", "task", "deltas", "log_inv_deltas", *GRID, "cost_distribution", *FLAGS, *COUNTS)
+KEYS = ("title", "models", "task", "deltas", "log_inv_deltas", *GRID, *FIXED, *COUNTS)
 
 RANGE_KEYS, SPACINGS = ("from", "to", "points", "spacing"), ("linear", "log")
 
@@ -34,7 +33,7 @@ RANGE_KEYS, SPACINGS = ("from", "to", "points", "spacing"), ("linear", "log")
 MOST_CELLS, MOST_BLOCKS, MOST_IN_BLOCK = 100_000, 1_000_000, 1_000_000
 
 #: The most that a whole number of a study may be.
-MOST = {"max_rounds": MOST_ROUNDS, "runs": MOST_BLOCKS * MOST_IN_BLOCK, "block": MOST_IN_BLOCK}
+MOST = {"runs": MOST_BLOCKS * MOST_IN_BLOCK, "block": MOST_IN_BLOCK}
 
 #: Blocks that a cell's runs make unless told otherwise, and the fewest and most runs of such a block.
 BLOCKS, SMALLEST_BLOCK, LARGEST_BLOCK = 40, 20, 1000
@@ -49,8 +48,8 @@ class Study:
     name, title : of the file, and what it says
     models : model files, in order
     levels : log(1/delta), in order
-    grid : the values of each parameter that is given
-    task, cost_distribution, max_rounds, outside_theory : the same for every cell
+    grid : the values of each setting of the grid that is given
+    task, fixed : the same for every cell, the task and other settings that are given
     runs, seed, block : runs of a cell, their seed, and how many of them make a block
     table : the file as it is written
     """
@@ -61,9 +60,7 @@ class Study:
     levels: tuple[float, ...]
     grid: Mapping[str, tuple[Any, ...]]
     task: str | None
-    cost_distribution: str
-    outside_theory: bool
-    max_rounds: int
+    fixed: Mapping[str, Any]
     runs: int
     seed: int
     block: int
@@ -85,7 +82,12 @@ def from_table(table: Mapping[str, Any], path: Path) -> Study:
     for key in table:
         if key not in KEYS:
             raise InputError(unknown_name("key", key, KEYS))
-    check_words(table)
+    for key in ("title", "task"):
+        if not isinstance(table.get(key, ""), str):
+            raise InputError(f"{key} must be a string, got {table[key]!r}")
+    for key in FIXED:
+        if key in table:
+            FIXED[key].check(table[key])
     counts = {name: read_count(table, name, usual) for name, usual in COUNTS.items()}
     runs = counts["runs"]
     study = Study(
@@ -95,9 +97,7 @@ def from_table(table: Mapping[str, Any], path: Path) -> Study:
         levels=read_levels(table),
         grid={key: read_values(key, table[key]) for key in GRID if key in table},
         task=table.get("task"),
-        cost_distribution=table.get("cost_distribution", "constant"),
-        outside_theory=table.get("outside_theory", False),
-        max_rounds=counts["max_rounds"],
+        fixed={key: table[key] for key in FIXED if key in table},
         runs=runs,
         seed=counts["seed"],
         block=counts["block"] or min(LARGEST_BLOCK, max(SMALLEST_BLOCK, -(-runs // BLOCKS))),
@@ -120,18 +120,6 @@ def check_size(study: Study) -> None:
         )
 
 
-def check_words(table: Mapping[str, Any]) -> None:
-    """Raise `InputError` unless words are words and truth values true or false."""
-    for key in WORDS:
-        listed = table.get(key) if key in GRID and isinstance(table.get(key), list) else [table.get(key, "")]
-        for value in listed or ():
-            if not isinstance(value, str):
-                raise InputError(f"{key} must be a string, got {value!r}")
-    for key in FLAGS:
-        if not isinstance(table.get(key, False), bool):
-            raise InputError(f"{key} must be true or false, got {table[key]!r}")
-
-
 def read_count(table: Mapping[str, Any], name: str, usual: int | None) -> Any:
     """A whole number, positive unless it is the seed."""
     value = table.get(name, usual)
@@ -151,10 +139,10 @@ def read_paths(table: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:
     words = [words] if isinstance(words, str) else words
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         raise InputError(f"models must be a list of files and patterns, not empty, got {table['models']!r}")
-    return tuple(dict.fromkeys(path for word in words for path in matching(word, folder)))
+    return tuple(dict.fromkeys(path for word in words for path in find_models(word, folder)))
 
 
-def matching(word: str, folder: Path) -> Sequence[Path]:
+def find_models(word: str, folder: Path) -> Sequence[Path]:
     """The files that a word of the study means."""
     if not has_magic(word):
         return model_paths(folder / word)
@@ -206,7 +194,9 @@ def read_values(key: str, value: Any) -> tuple[Any, ...]:
     if not values:
         raise InputError(f"{key} is an empty list, and so is the grid; give one value or more")
     for each in values:
-        if key not in WORDS and not (key == "constant" and isinstance(each, str)):
+        if key in GRID:
+            GRID[key].check(each)
+        else:
             check_number(key, each)
     if len(set(values)) < len(values):
         raise InputError(f"{key} lists a value twice")

@@ -1,0 +1,205 @@
+"""A whole experiment as JSON, and back: what is asked, the settings, what was observed, where the next solve starts."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from caet_opt.bandits.families import Family, parse_family
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Custom, Task, parse_task
+from caet_opt.errors import CaetError, InputError
+from caet_opt.exploring.settings import SETTINGS, Parameters
+from caet_opt.exploring.state import State, is_finite
+from caet_opt.solving.profiles import Profile
+from caet_opt.solving.result import CharacteristicTime
+from caet_opt.version import __version__
+
+FORMAT = "caet-opt experiment 1"
+
+#: The settings that belong to an experiment, simulated or not.
+OWN = tuple(setting for setting in SETTINGS if setting.owner != "simulation")
+
+KEYS = (
+    *("format", "version", "task", "answers", "family", "arms", "log_inv_delta", "settings", "costs", "formula"),
+    *("compiled", "state", "target", "solution"),
+)
+SOLUTION_KEYS = ("means", "costs", "value", "pairs", "effort", "multipliers")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a file of an experiment holds.
+
+    Attributes
+    ----------
+    task, family, arms, parameters, costs : what was started
+    formula : of the threshold, in words
+    compiled : whether its targets were solved in compiled code, which rounds differently
+    state, target, last : where it is, the target of this state if it was computed, and the last solution
+    """
+
+    task: Task
+    family: Family
+    arms: int
+    parameters: Parameters
+    costs: tuple[float, ...] | None
+    formula: str
+    compiled: bool
+    state: State
+    target: Array | None
+    last: CharacteristicTime | None
+
+
+def to_text(saved: Saved) -> str:
+    """The file; a task or a family outside the grammar is an `InputError`."""
+    if parse_family(str(saved.family)) != saved.family:
+        raise InputError(f"family {saved.family} cannot be saved: its name does not give it back")
+    task, parameters = saved.task, saved.parameters
+    settings = {setting.name: getattr(parameters, setting.name) for setting in OWN}
+    if isinstance(parameters.solver, Profile):
+        settings["solver"] = asdict(parameters.solver)
+    record = {
+        "format": FORMAT,
+        "version": __version__,
+        "task": task.name if isinstance(task, Custom) else str(parse_task(str(task))),
+        "answers": task.answers if isinstance(task, Custom) else None,
+        "family": str(saved.family),
+        "arms": saved.arms,
+        "log_inv_delta": parameters.log_inv_delta,
+        "settings": settings,
+        "costs": saved.costs,
+        "formula": saved.formula,
+        "compiled": saved.compiled,
+        "state": asdict(saved.state),
+        "target": None if saved.target is None else saved.target.tolist(),
+        "solution": None if saved.last is None else solution_record(saved.last),
+    }
+    return json.dumps(record, indent=1, allow_nan=False) + "\n"
+
+
+def solution_record(last: CharacteristicTime) -> dict[str, Any]:
+    """What a solve that starts from this solution needs of it."""
+    return {
+        "means": last.model.means,
+        "costs": last.model.costs,
+        "value": last.value,
+        "pairs": last.pairs,
+        "effort": last.effort.tolist(),
+        "multipliers": last.multipliers.tolist(),
+    }
+
+
+def read_saved(path: str | Path) -> Saved:
+    """The experiment in a file; every error is an `InputError` that begins with the path."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+        return from_text(text)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
+    except CaetError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def from_text(text: str) -> Saved:
+    """The experiment that a text holds, or `InputError`."""
+    try:
+        record = json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not a saved experiment: {error}") from error
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(f"not a saved experiment, whose 'format' is {FORMAT!r}")
+    check_keys(record, KEYS, "a saved experiment")
+    family, parameters, arms = parse_family(record["family"]), read_parameters(record), record["arms"]
+    if isinstance(arms, bool) or not isinstance(arms, int) or arms < 2:
+        raise InputError(f"arms must be a whole number, 2 or more, got {arms!r}")
+    if not isinstance(record["compiled"], bool):
+        raise InputError(f"compiled must be true or false, got {record['compiled']!r}")
+    task = read_task(record)
+    task.check(arms)
+    target, solution, costs = record["target"], record["solution"], record["costs"]
+    return Saved(
+        task=task,
+        family=family,
+        arms=arms,
+        parameters=parameters,
+        costs=None if costs is None else tuple(read_numbers(costs, "costs", arms).tolist()),
+        formula=str(record["formula"]),
+        compiled=record["compiled"],
+        state=State.from_record(record["state"]),
+        target=None if target is None else read_numbers(target, "target", arms),
+        last=None if solution is None else read_solution(solution, family, task, arms),
+    )
+
+
+def refuse(constant: str) -> NoReturn:
+    """JSON has no such number."""
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def check_keys(record: Any, keys: tuple[str, ...], what: str) -> None:
+    """Raise `InputError` unless a table has exactly these keys."""
+    if not isinstance(record, dict) or set(record) != set(keys):
+        raise InputError(f"{what} has the keys {', '.join(keys)}")
+
+
+def read_task(record: Mapping[str, Any]) -> Task:
+    """The task in the grammar, or the one with these answers."""
+    if record["answers"] is None:
+        return parse_task(record["task"])
+    if not isinstance(record["answers"], list) or not all(isinstance(answer, list) for answer in record["answers"]):
+        raise InputError("answers must be lists of pairs such as [[[0, 1]], [[1, 0]]]")
+    return Custom(record["answers"])
+
+
+def read_parameters(record: Mapping[str, Any]) -> Parameters:
+    """The confidence and the settings."""
+    check_keys(record["settings"], tuple(setting.name for setting in OWN), "'settings' of a saved experiment")
+    settings = dict(record["settings"])
+    if isinstance(settings["solver"], dict):
+        try:
+            settings["solver"] = Profile(**settings["solver"])
+        except TypeError as error:
+            raise InputError(f"solver must be a name or a profile: {error}") from error
+    return Parameters(log_inv_delta=record["log_inv_delta"], **settings)
+
+
+def read_numbers(values: Any, what: str, length: int) -> Array:
+    """A list of so many finite numbers, zero or more."""
+    if not isinstance(values, list) or len(values) != length or not all(map(is_finite, values)) or min(values) < 0:
+        raise InputError(f"{what} must be a list of {length} numbers, zero or more, got {values!r}")
+    return np.array(values, dtype=float)
+
+
+def read_solution(record: Any, family: Family, task: Task, arms: int) -> CharacteristicTime:
+    """The last solution, as far as the next solve needs it."""
+    check_keys(record, SOLUTION_KEYS, "'solution' of a saved experiment")
+    if not isinstance(record["means"], list) or len(record["means"]) != arms:
+        raise InputError(f"means of the solution must be a list of {arms} numbers")
+    model = BanditModel(family, record["means"], read_numbers(record["costs"], "costs", arms).tolist())
+    pairs, value = task.pairs(model.means), record["value"]
+    if record["pairs"] != [list(pair) for pair in pairs] or not is_finite(value):
+        raise InputError("'solution' of a saved experiment is not one of its task")
+    return CharacteristicTime(
+        model=model,
+        task=task,
+        value=float(value),
+        lower=float(value),
+        upper=float(value),
+        gap=0.0,
+        effort=read_numbers(record["effort"], "effort", arms),
+        pairs=pairs,
+        multipliers=read_numbers(record["multipliers"], "multipliers", len(pairs)),
+        solver="saved",
+        iterations=0,
+        seconds=0.0,
+        solver_gap=0.0,
+    )

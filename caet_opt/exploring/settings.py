@@ -1,0 +1,269 @@
+# ruff: noqa: RUF009 (declare makes a field, as dataclasses.field does)
+"""The settings of an experiment. Each is declared once, as a field of `Parameters`.
+
+Flags of the command line, keys of a study, the manifest, columns of results with their LaTeX names, and filters of the
+page are all made from `SETTINGS`, the list of these fields: a new setting is one field, and the code that uses it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields
+from math import exp, inf, isfinite, log, nan
+from numbers import Real
+from sys import float_info
+from types import NoneType, UnionType
+from typing import Any, Literal, Self, Union, get_args, get_origin
+
+from caet_opt.errors import InputError, unknown_name
+from caet_opt.solving.profiles import Profile
+
+#: Where the costs that enter the target come from.
+CostSource = Literal["known", "observed", "gaps"]
+COST_SOURCES: tuple[CostSource, ...] = get_args(CostSource)
+
+#: log(1/delta) for which delta is below one as a double, and a bound that grows with it is finite.
+SMALLEST_LEVEL, LARGEST_LEVEL = 1e-15, 1e100
+
+#: exp of more overflows.
+LARGEST_EXPONENT = log(float_info.max)
+
+#: Runs of a simulation, and their seed, unless others are asked for.
+RUNS, SEED = 100, 0
+
+#: The default of the two confidences, of which one is computed from the other.
+ABSENT: Any = None
+
+Kind = Literal["number", "count", "word", "number or word", "flag"]
+
+#: What a kind is called in an error message.
+WORDS = {
+    "number": "a number",
+    "count": "a positive whole number",
+    "word": "a string",
+    "number or word": "a number or a string",
+    "flag": "true or false",
+}
+
+#: Who uses a setting: CAET itself, its threshold, or only a simulation.
+Owner = Literal["algorithm", "threshold", "simulation"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is declared of a setting.
+
+    Attributes
+    ----------
+    name, kind, default, choices : of the field; None as the default means that something else decides
+    label, help : a heading, and one line
+    owner : who uses it
+    symbol, latex : the heading on a page and in LaTeX, where these differ from the label
+    grid : whether a study may list several values; None where a study has no such key
+    recorded : whether results are told apart by it, in the manifest, in columns and by filters
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    choices: tuple[str, ...]
+    label: str
+    help: str
+    owner: Owner
+    symbol: str
+    latex: str | None
+    grid: bool | None
+    recorded: bool
+
+    @property
+    def flag(self) -> str:
+        """The flag on the command line, as ``--r-prime``."""
+        return f"--{self.name.replace('_', '-')}"
+
+    def check(self, value: Any) -> None:
+        """Raise `InputError` unless a value is of the kind, and one of the choices if there are any."""
+        if not is_of_kind(self.kind, value):
+            raise InputError(f"{self.name} must be {WORDS[self.kind]}, got {brief(value)}")
+        if self.choices and value not in self.choices:
+            raise InputError(unknown_name(self.label, value, self.choices))
+
+
+def is_of_kind(kind: Kind, value: Any) -> bool:
+    """Whether a value is what its setting asks for."""
+    if kind == "flag":
+        return isinstance(value, bool)
+    if kind == "count":
+        return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return ("word" in kind and isinstance(value, str)) or ("number" in kind and is_number_above(-inf, value))
+
+
+def brief(value: Any) -> str:
+    """A value as an error shows it."""
+    return "a number beyond 10^30" if isinstance(value, int) and abs(value) > 10**30 else repr(value)
+
+
+def is_number_above(bound: float, value: Any) -> bool:
+    """Whether the value is a finite real number above the bound, and not a truth value."""
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
+    except OverflowError:  # a whole number of more digits than a double holds
+        return False
+    return isfinite(number) and number > bound
+
+
+def declare(
+    default: Any,
+    label: str,
+    help: str,
+    *,
+    owner: Owner = "algorithm",
+    symbol: str | None = None,
+    latex: str | None = None,
+    grid: bool | None = True,
+    recorded: bool = True,
+) -> Any:
+    """A field of `Parameters`; see `Setting`."""
+    told = {"label": label, "help": help, "owner": owner, "symbol": symbol or label, "latex": latex}
+    return field(default=default, metadata={**told, "grid": grid, "recorded": recorded})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The confidence and every setting of an experiment, checked.
+
+    Give ``delta`` or, for a very small one, ``log_inv_delta`` = log(1/delta); the object has both. Every other field
+    is a setting, whose declaration says what it is.
+    """
+
+    delta: float = field(default=ABSENT, compare=False)
+    log_inv_delta: float = ABSENT
+    policy: Literal["caet"] = declare("caet", "policy", "sampling rule: caet", owner="simulation")
+    threshold: str = declare("mixture", "threshold", "stopping threshold")
+    theta: float | None = declare(
+        None, "theta", "of the deviational threshold (1.2)", owner="threshold", symbol="θ", latex=r"$\theta$"
+    )
+    constant: float | str | None = declare(
+        None,
+        "constant",
+        "C of the deviational threshold: a positive number (1), or certified",
+        owner="threshold",
+        symbol="C",
+        latex="$C$",
+    )
+    r: float = declare(0.4, "r", "free arms share 1 - log(1/delta)^-r of the pulls", latex="$r$")
+    r_prime: float = declare(0.1, "r_prime", "see gamma0", symbol="r'", latex="$r'$")
+    gamma0: float = declare(
+        0.1,
+        "gamma0",
+        "estimated costs up to gamma0 log(1/delta)^-r_prime count as zero",
+        symbol="γ₀",
+        latex=r"$\gamma_0$",
+    )
+    tracking: Literal["c", "d"] = declare("c", "tracking", "track the cumulated targets (c) or the present one (d)")
+    cost_source: CostSource | None = declare(
+        None,
+        "cost source",
+        "known, observed, or gaps to the empirically best arm (gaps for a model whose costs are gaps, else known)",
+    )
+    cost_distribution: str = declare(
+        "constant",
+        "cost distribution",
+        "of observed costs, whose means are the model's: constant, exponential, uniform or bernoulli",
+        owner="simulation",
+        grid=False,
+    )
+    max_rounds: int = declare(
+        10_000_000, "max rounds", "a longer run is unfinished", owner="simulation", symbol="round limit", grid=False
+    )
+    outside_theory: bool = declare(
+        False, "outside theory", "allow theta, r, r_prime outside the theory's ranges", grid=False, recorded=False
+    )
+    solver: str | Profile = declare(
+        "native", "solver", "of every round's target: a backend, or a profile.toml", grid=None, recorded=False
+    )
+    loop: Literal["compiled", "reference"] = declare(
+        "compiled",
+        "loop",
+        "compiled (native solver only) or reference",
+        owner="simulation",
+        grid=None,
+        recorded=False,
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "log_inv_delta", checked_level(self.delta, self.log_inv_delta))
+        object.__setattr__(self, "delta", exp(-self.log_inv_delta))
+        for setting in SETTINGS:
+            value = getattr(self, setting.name)
+            if not (value is None and setting.default is None) and not isinstance(value, Profile):
+                setting.check(value)
+        if not self.gamma0 > 0:
+            raise InputError(f"gamma0 must be positive, got {self.gamma0!r}")
+        for name, value, limit in (("r", self.r, 0.5), ("r_prime", self.r_prime, 0.125)):
+            if not value > 0:
+                raise InputError(f"{name} must be positive, got {value!r}")
+            if value >= limit and not self.outside_theory:
+                raise InputError(
+                    f"{name} = {value:g} is outside (0, {limit:g}), where the theory holds; outside_theory allows it"
+                )
+        if not isfinite(self.negligible_cost):
+            raise InputError(
+                f"gamma0 log(1/delta)^-r_prime must fit double precision; r_prime = {self.r_prime:g} is too large"
+            )
+
+    @classmethod
+    def read(cls, confidence: Mapping[str, Any], settings: Mapping[str, Any], *, simulated: bool = True) -> Self:
+        """The parameters from ``delta`` or ``log_inv_delta`` and settings by name; a name that is none is refused."""
+        known = [setting.name for setting in SETTINGS if simulated or setting.owner != "simulation"]
+        for name in settings:
+            if name not in known:
+                raise InputError(unknown_name("setting", name, known))
+        given = {name: value for name, value in confidence.items() if value is not None}
+        return cls(**given, **settings)
+
+    @property
+    def zero_cost_share(self) -> float:
+        """``alpha = 1 - log(1/delta)^-r``, the share of the free arms; zero where that is negative, above 1/e."""
+        return 1.0 - exp(-self.r * log(self.log_inv_delta)) if self.log_inv_delta > 1.0 else 0.0
+
+    @property
+    def negligible_cost(self) -> float:
+        """``gamma0 log(1/delta)^-r_prime``: an estimated cost up to this counts as zero."""
+        exponent = -self.r_prime * log(self.log_inv_delta)
+        return self.gamma0 * exp(exponent) if exponent < LARGEST_EXPONENT else inf
+
+
+def checked_level(delta: Any, log_inv_delta: Any) -> float:
+    """``log(1/delta)`` from the one of the two that is given, or from both if they agree."""
+    agree = is_number_above(0.0, log_inv_delta) and delta == exp(-log_inv_delta)
+    if (delta is None) == (log_inv_delta is None) and not agree:
+        raise InputError("give either delta, as 0.05, or log_inv_delta = log(1/delta), as 3")
+    if log_inv_delta is None:
+        if not (is_number_above(0.0, delta) and delta < 1):
+            raise InputError(f"delta must lie strictly between 0 and 1, got {delta!r}")
+        log_inv_delta = -log(delta)
+    if not is_number_above(0.0, log_inv_delta):
+        raise InputError(
+            f"log_inv_delta = log(1/delta) must be positive and finite (0 < delta < 1), got {log_inv_delta!r}"
+        )
+    if not SMALLEST_LEVEL <= log_inv_delta <= LARGEST_LEVEL:
+        raise InputError(
+            f"log(1/delta) must lie in [{SMALLEST_LEVEL:g}, {LARGEST_LEVEL:g}], where delta is below 1 and bounds "
+            f"are finite in double precision, got {log_inv_delta!r}"
+        )
+    return float(log_inv_delta)
+
+
+def read_field(entry: "Field[Any]") -> Setting:
+    """The setting that a field declares; its kind and its choices come from the annotation."""
+    union = get_origin(entry.type) in (Union, UnionType)
+    parts = [part for part in (get_args(entry.type) if union else (entry.type,)) if part not in (NoneType, Profile)]
+    choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
+    kinds: dict[Any, Kind] = {bool: "flag", int: "count", float: "number", str: "word"}
+    kind = "number or word" if {float, str} <= set(parts) else "word" if choices else kinds[parts[0]]
+    return Setting(name=entry.name, kind=kind, default=entry.default, choices=choices, **entry.metadata)
+
+
+#: Every setting, in the order of columns.
+SETTINGS = tuple(read_field(entry) for entry in fields(Parameters) if entry.metadata)
+
+#: Those by which results are told apart.
+RECORDED = tuple(setting for setting in SETTINGS if setting.recorded)

@@ -1,0 +1,240 @@
+"""`simulate`, and what many runs say about the cost of CAET and its errors."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import log, sqrt
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import bdtrc, betaincinv, stdtrit
+
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Task
+from caet_opt.errors import InputError
+from caet_opt.exploring.settings import RUNS, SEED, Parameters
+from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Confidence of the intervals, and significance of the test whether the error rate exceeds delta.
+CONFIDENCE, SIGNIFICANCE = 0.95, 0.01
+
+#: log(1/delta) up to which people rather read delta.
+READABLE_LEVEL = 10.0
+
+
+def simulate(
+    model: BanditModel,
+    task: Task | str,
+    *,
+    delta: float | None = None,
+    log_inv_delta: float | None = None,
+    runs: int = RUNS,
+    seed: int = SEED,
+    workers: int = 1,
+    progress: Callable[[RunRecord], None] | None = None,
+    **settings: Any,
+) -> "Summary":
+    """Run a policy on a known model many times.
+
+    Parameters
+    ----------
+    model, task
+        The truth, and what is asked about it, the task by name or as an object.
+    delta, log_inv_delta
+        The error probability that is allowed, or log(1/delta) for a very small one.
+    runs, seed
+        How many runs, and the seed of all; run i depends on the seed and on i only.
+    workers, progress
+        Processes, on which nothing depends but the time; what is told of every run as it finishes.
+    settings
+        By their names in `caet_opt.exploring.settings.Parameters`: policy, threshold, tracking and so on.
+    """
+    confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
+    experiment = Experiment(model, task, Parameters.read(confidence, settings))  # type: ignore[arg-type]
+    _ = experiment.optimum  # a tie is an error before the first run
+    prepare(experiment)
+    started = perf_counter()
+    records = run_many(experiment, runs, seed, workers, progress)
+    return summarise(experiment, records, perf_counter() - started, seed=seed)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What many runs say; every run counts, finished or not.
+
+    Attributes
+    ----------
+    runs, unfinished : all of them, and those that had not stopped by the last round allowed
+    mean_cost, cost_ci : mean cost and its 95 % t-interval; with unfinished runs a lower estimate
+    mean_samples : mean number of rounds, likewise
+    error_rate : runs that stopped with a wrong answer over all runs
+    error_ci : its 95 % Clopper-Pearson interval, whose upper end counts every unfinished run as an error
+    characteristic_time, lower_bound, upper_bound : T*, T* kl(delta, 1 - delta), theta T* log(1/delta)
+    rounds_per_second : of all workers together; None when no time was given
+    policy, threshold, seed : of the runs; no seed where it was not told
+    guaranteed : whether the threshold is proven for this family
+    consistent : whether so many errors are not significantly (1 %, one-sided, exact) more than delta allows
+    """
+
+    runs: int
+    mean_cost: float
+    cost_ci: tuple[float, float] | None
+    mean_samples: float
+    error_rate: float
+    unfinished: int
+    characteristic_time: float
+    lower_bound: float
+    upper_bound: float
+    rounds_per_second: float | None
+    policy: str
+    threshold: str
+    seed: int | None
+    error_ci: tuple[float, float]
+    guaranteed: bool
+    consistent: bool = field(metadata={"told": False})
+    experiment: Experiment = field(repr=False, metadata={"told": False})
+    run_records: tuple[RunRecord, ...] = field(repr=False, metadata={"told": False})
+
+    @property
+    def lower_estimate(self) -> bool:
+        """Whether unfinished runs make the mean cost and the mean number of samples too small."""
+        return self.unfinished > 0
+
+    @property
+    def records(self) -> "pd.DataFrame":
+        """A row per run: run, stopped, correct (missing when it did not stop), answer, rounds, cost and counts."""
+        import pandas as pd
+
+        columns = ["run", *RunRecord._fields[1:]]
+        return pd.DataFrame(self.run_records, columns=columns).astype({"correct": "boolean"})
+
+    def to_record(self) -> dict[str, Any]:
+        """The fields of ``simulate --json``."""
+        entries = type(self).__dataclass_fields__.values()
+        return {entry.name: getattr(self, entry.name) for entry in entries if entry.metadata.get("told", True)}
+
+    def __str__(self) -> str:
+        """What was run, and what came of it, as people read it."""
+        lines = [self._what_was_run(), *self._threshold_lines(), "", *self._cost_lines(), *self._error_lines()]
+        if self.rounds_per_second is not None:
+            lines += [f"{'speed':<12} {float(f'{self.rounds_per_second:.3g}'):.10g} rounds per second"]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks."""
+        import pandas as pd
+
+        shown = {"delta": self.experiment.parameters.delta, **self.to_record()}
+        html: str = pd.Series(shown).to_frame().to_html(header=False)
+        return html
+
+    def _what_was_run(self) -> str:
+        experiment, parameters = self.experiment, self.experiment.parameters
+        costs = {"known": "known costs", "gaps": "the gaps to the best arm as costs"}.get(
+            str(parameters.cost_source), f"observed costs ({parameters.cost_distribution})"
+        )
+        level = parameters.log_inv_delta
+        confidence = f"delta = {parameters.delta:g}" if level <= READABLE_LEVEL else f"log(1/delta) = {level:g}"
+        seed = "" if self.seed is None else f"seed {self.seed}, "
+        return (
+            f"policy {self.policy} with {parameters.tracking.upper()}-tracking, {costs}; "
+            f"{self.runs} run{'s'[: self.runs != 1]}, {seed}{confidence}; "
+            f"solver {experiment.profile.backend}, {'compiled' if experiment.compiled else 'reference'} loop"
+        )
+
+    def _threshold_lines(self) -> list[str]:
+        """The formula of the threshold, and whether it guarantees the error probability here."""
+        rule, verdict = self.experiment.rule, "guaranteed" if self.guaranteed else "NOT guaranteed"
+        return [
+            f"threshold {self.threshold}: {rule.describe()}",
+            f"error probability at most delta: {verdict} for {self.experiment.model.family} ({rule.reason})",
+        ]
+
+    def _cost_lines(self) -> list[str]:
+        """Mean cost, bounds and samples; the costs also over log(1/delta)."""
+        level = self.experiment.parameters.log_inv_delta
+        lowest = "at least " if self.lower_estimate else ""
+        spread = "" if self.cost_ci is None else "  95 % in [{:.6g}, {:.6g}]".format(*self.cost_ci)
+        nothing = ", zero from delta = 1/2 on" if level <= log(2) else ""
+
+        def line(name: str, cost: float, note: str, least: str = "") -> str:
+            return f"{name:<12} {least}{cost:.6g}, over log(1/delta) {cost / level:.6g}{note}"
+
+        return [
+            f"{'T*':<12} {self.characteristic_time:.9g}",
+            line("lower bound", self.lower_bound, f"  T* kl(delta, 1 - delta){nothing}"),
+            line("mean cost", self.mean_cost, spread, lowest),
+            line("upper bound", self.upper_bound, "  theta T* log(1/delta), as delta tends to 0"),
+            f"{'samples':<12} {lowest}{self.mean_samples:.6g} on average",
+        ]
+
+    def _error_lines(self) -> list[str]:
+        """The error rate with its interval, and the unfinished runs."""
+        verdict = "consistent with delta" if self.consistent else "significantly ABOVE delta"
+        low, high = self.error_ci
+        errors = f"{self.error_rate:.4g}, 95 % in [{low:.4g}, {high:.4g}], {verdict}"
+        unfinished = "0"
+        if self.unfinished:
+            unfinished = (
+                f"{self.unfinished} of {self.runs} runs had not stopped after {self.experiment.parameters.max_rounds} "
+                f"rounds; they count, so mean cost and samples are lower estimates"
+            )
+        return [f"{'errors':<12} {errors}", f"{'unfinished':<12} {unfinished}"]
+
+
+def summarise(
+    experiment: Experiment, records: Sequence[RunRecord], seconds: float | None = None, *, seed: int | None = None
+) -> Summary:
+    """Means, intervals and bounds of the runs; ``seconds`` is the time that they took together."""
+    if not records:
+        raise InputError("there is no run to summarise")
+    runs, unfinished = len(records), sum(not record.stopped for record in records)
+    errors = sum(record.correct is False for record in records)
+    costs = np.array([record.cost for record in records])
+    rounds = sum(record.rounds for record in records)
+    return Summary(
+        runs=runs,
+        mean_cost=float(costs.mean()),
+        cost_ci=mean_interval(costs),
+        mean_samples=rounds / runs,
+        error_rate=errors / runs,
+        unfinished=unfinished,
+        characteristic_time=experiment.optimum.value,
+        lower_bound=experiment.lower_bound,
+        upper_bound=experiment.upper_bound,
+        rounds_per_second=rounds / seconds if seconds else None,
+        policy=experiment.parameters.policy,
+        threshold=experiment.parameters.threshold,
+        seed=seed,
+        error_ci=error_interval(errors, errors + unfinished, runs),
+        guaranteed=experiment.rule.guarantees(experiment.model.family),
+        consistent=at_least(errors, runs, experiment.parameters.delta) >= SIGNIFICANCE,
+        experiment=experiment,
+        run_records=tuple(records),
+    )
+
+
+def mean_interval(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[float, float] | None:
+    """``mean -+ t_(n-1) s / sqrt(n)``; None for a single value."""
+    if len(values) < 2:
+        return None
+    quantile = float(stdtrit(len(values) - 1, 0.5 * (1.0 + CONFIDENCE)))
+    centre, half = float(values.mean()), quantile * float(values.std(ddof=1)) / sqrt(len(values))
+    return centre - half, centre + half
+
+
+def error_interval(fewest: int, most: int, runs: int) -> tuple[float, float]:
+    """Clopper-Pearson: the alpha/2 quantile of Beta(k, n - k + 1) at the fewest, 1 - alpha/2 of Beta(k + 1, n - k) at
+    the most errors that there can have been."""
+    tail = 0.5 * (1.0 - CONFIDENCE)
+    lower = 0.0 if fewest == 0 else float(betaincinv(fewest, runs - fewest + 1, tail))
+    upper = 1.0 if most == runs else float(betaincinv(most + 1, runs - most, 1.0 - tail))
+    return lower, upper
+
+
+def at_least(errors: int, runs: int, delta: float) -> float:
+    """P(X >= errors) for X binomial(runs, delta)."""
+    return 1.0 if errors == 0 else float(bdtrc(errors - 1, runs, delta))
