@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from ctypes import CDLL
 from errno import EAGAIN, EMFILE, ENOMEM
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
@@ -172,6 +172,8 @@ def quiet_start() -> Iterator[None]:
     them.
     """
     masks = hasattr(signal, "pthread_sigmask")
+    if masks and START != "fork":
+        resource_tracker.ensure_running()  # started with the first process, it would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
     try:
         with warnings.catch_warnings():
