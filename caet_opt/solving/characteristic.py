@@ -14,7 +14,7 @@ from caet_opt.errors import SolverError
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Point
 from caet_opt.solving.backends.base import point_in_model, point_in_problem
 from caet_opt.solving.certificate import Certificate, certify, narrowest_gap
-from caet_opt.solving.native.instance import rescale
+from caet_opt.solving.native.compiled import present_kernel
 from caet_opt.solving.polish import polish
 from caet_opt.solving.problem import Question
 from caet_opt.solving.profiles import Profile, find_profile
@@ -114,7 +114,7 @@ def find(question: Question, profile: Profile, previous: CharacteristicTime | No
             f"{profile.tolerance:.1e} (status: {answer.status}); {advice(profile.backend)}",
             best.gap,
         )
-    rescale(model.arrays.costs, *point, best.value)
+    present_kernel(type(model.family))["rescale"](model.arrays.costs, *point, best.value)
     return Found(point, best, own.gap, answer.iterations)
 
 

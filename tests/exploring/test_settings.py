@@ -29,8 +29,7 @@ exec(compile(source.replace("    tracking: ", toy + "    tracking: "), spec.orig
 from study_files import write_study
 from caet_opt.cli import main
 from caet_opt.cli.simulate import add_arguments
-from caet_opt.presenting.report.filters import filter_section
-from caet_opt.presenting.report.results import read_results
+from caet_opt.presenting.report.page import report_page
 from caet_opt.presenting.tables.results import columns
 from caet_opt.simulating.studies.store import Store
 from caet_opt import Caet, load_results, summarise_results
@@ -56,7 +55,7 @@ assert set(summarise_results(folder / "results")["toy"]) == {1.0, 2.0}
 assert (column.heading, column.explanation, column.latex) == ("toy", "what is played with", r"$\tau$")
 assert main(["table", str(folder / "results"), "--format", "latex"]) == 0
 
-page = str(filter_section(read_results(folder / "results")))
+page = report_page(folder / "results")
 assert "<legend>T</legend>" in page and 'name="parameter-toy"' in page
 print("every door knows it")
 """

@@ -232,7 +232,7 @@ def test_the_frame_has_a_row_per_point():
 def test_missing_matplotlib_is_named_before_anything_is_solved(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(style, "find_spec", lambda name: None)
     assert main([*PATH, "--output", str(tmp_path / "new" / "c")]) == 2
-    assert "pip install 'caet-opt[plot]', or '.[plot]' in a clone" in capsys.readouterr().err
+    assert "pip install 'caet-opt[plot]', or in a clone: pip install '.[plot]'" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
     traced(capsys, *PATH, "--no-figure", "--output", tmp_path / "c")
 

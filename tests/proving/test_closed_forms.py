@@ -276,7 +276,7 @@ def test_the_package_is_reached_without_importing_it():
     code = (
         "import sys, caet_opt; assert 'sympy' not in sys.modules\n"
         "model = caet_opt.BanditModel(caet_opt.Gaussian(), [3, 4, 2], 'gaps')\n"
-        "print(caet_opt.proving.closed_forms.applicable(model, 'ranking')[0])"
+        "print(caet_opt.closed_forms.applicable(model, 'ranking')[0])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "<closed form three-arm-ranking-gaps>"

@@ -336,4 +336,4 @@ def test_without_flint_the_extra_is_named(words):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "pip install 'caet-opt[proofs]', or '.[proofs]' in a clone" in done.stderr
+    assert "pip install 'caet-opt[proofs]', or in a clone: pip install '.[proofs]'" in done.stderr

@@ -113,7 +113,7 @@ def test_an_address_that_nothing_can_be_behind(capsys, tmp_path):
 
 def test_a_missing_extra_is_named(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "find_spec", lambda name: None)
-    assert "pip install 'caet-opt[cluster]', or '.[cluster]' in a clone" in refused(
+    assert "pip install 'caet-opt[cluster]', or in a clone: pip install '.[cluster]'" in refused(
         capsys, tmp_path, "--scheduler", "tcp://127.0.0.1:9"
     )
 

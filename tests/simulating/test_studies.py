@@ -344,7 +344,7 @@ def test_a_missing_extra_is_named(capsys, monkeypatch, folder, tmp_path):
     monkeypatch.setattr(parquet, "find_spec", lambda name: None)
     for argv in (["sweep", str(tmp_path / "study.toml")], ["table", str(folder)]):
         assert main(argv) == 2
-        assert "pip install 'caet-opt[studies]', or '.[studies]' in a clone" in capsys.readouterr().err
+        assert "pip install 'caet-opt[studies]', or in a clone: pip install '.[studies]'" in capsys.readouterr().err
 
 
 # results

@@ -300,7 +300,7 @@ def test_a_missing_lock_library_is_named(tmp_path, study, capsys, monkeypatch):
     _, err = swept(capsys, study, tmp_path / "out", status=2)
     assert err == (
         "caet-opt: error: sweeps need the module 'filelock'; "
-        "install it with: pip install 'caet-opt[studies]', or '.[studies]' in a clone\n"
+        "install it with: pip install 'caet-opt[studies]', or in a clone: pip install '.[studies]'\n"
     )
 
 

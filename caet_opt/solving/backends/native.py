@@ -70,7 +70,7 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
     if effort.shape != (len(model.means),) or weights.shape != (len(pairs),):
         raise ValueError(f"a start of {effort.shape} efforts and {weights.shape} weights is for another problem")
     target = min(TARGET, profile.tolerance)
-    status, steps, *_ = kernel["solve_instance"](
+    status, steps = kernel["solve_instance"](
         given_model(model),
         *shape,
         effort,

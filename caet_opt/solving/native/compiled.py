@@ -64,6 +64,7 @@ KERNEL: Sources = (
     instance.first_guess,
     instance.rescale,
     instance.make_room,
+    instance.find_point,
     instance.solve_in_room,
     instance.solve_instance,
 )
@@ -167,7 +168,7 @@ def announced(what: str) -> Iterator[None]:
 def compile_kernel() -> Kernel:
     """Compile every function of the kernel by solving a small instance."""
     functions = compile_functions(KERNEL, {})
-    exercise(functions["solve_instance"])
+    exercise(functions)
     return functions
 
 
@@ -197,12 +198,15 @@ def fingerprint(sources: Sources) -> str:
     return digest.hexdigest()[:12]
 
 
-def exercise(solve_instance: Callable[..., Any]) -> None:
-    """Solve two arms, so that everything is compiled."""
+def exercise(functions: Kernel) -> None:
+    """Solve and certify two arms, so that everything is compiled."""
     pair = integers([[0], [1]])
     layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
     given = records.Given(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
-    solve_instance(given, layout, plan_elimination(2, ((0, 1),)), np.ones(2), np.ones(1), False, 1e-9, 1e-9, 50)
+    effort, weights, plan = np.ones(2), np.ones(1), plan_elimination(2, ((0, 1),))
+    functions["solve_instance"](given, layout, plan, effort, weights, False, 1e-9, 1e-9, 50)
+    value, _, _ = functions["certify_pairs"](given, pair, effort, weights, np.zeros((2, 2)))
+    functions["rescale"](given.costs, effort, weights, value)
 
 
 def given_model(model: BanditModel) -> records.Given:

@@ -42,12 +42,10 @@ def solve_instance(
     tolerance: float,
     target: float,
     limit: int,
-) -> tuple[int, int, float, float, float]:
-    """Solve for effort per arm and weight per pair, both in place; returns status, iterations, and T* as
-    `certify_pairs` has it: at this effort, from below and from above. The effort costs T* and the weights sum to it.
-    """
+) -> tuple[int, int]:
+    """Solve for effort per arm and weight per pair, both in place and in any scale; returns status and iterations."""
     room = make_room(given.means.size, layout, plan)
-    return solve_in_room(given, layout, plan, effort, weights, warm, tolerance, target, limit, room)
+    return find_point(given, layout, plan, effort, weights, warm, tolerance, target, limit, room)
 
 
 class Room(NamedTuple):
@@ -82,17 +80,41 @@ def solve_in_room(
     limit: int,
     room: Room,
 ) -> tuple[int, int, float, float, float]:
+    """Solve without allocating, certify and scale; returns status, iterations, and T* as `certify_pairs` has it.
+
+    The effort costs T* and the weights sum to it.
+    """
+    status, steps = find_point(given, layout, plan, effort, weights, warm, tolerance, target, limit, room)
+    if status == IRREGULAR:
+        return status, steps, inf, 0.0, inf
+    value, lower, upper = certify_pairs(given, layout.pairs, effort, weights, room.load)
+    rescale(given.costs, effort, weights, value)
+    return status, steps, value, lower, upper
+
+
+def find_point(
+    given: Given,
+    layout: Layout,
+    plan: Plan,
+    effort: Array,
+    weights: Array,
+    warm: bool,
+    tolerance: float,
+    target: float,
+    limit: int,
+    room: Room,
+) -> tuple[int, int]:
     """`solve_instance` without allocating."""
     n, edges, means, rests = layout.labels.size, layout.ends.shape[1], given.means, given.rests
     for p in range(layout.pairs.shape[1]):
         a, b = layout.pairs[0, p], layout.pairs[1, p]
         if not separated(means[a], means[b], rests[a], rests[b]):
-            return IRREGULAR, 0, inf, 0.0, inf
+            return IRREGULAR, 0
     arms, nearest, y, z = room.arms, room.nearest, room.y, room.z
     data = Data(given.family, arms, layout.ends)
     fill(data, given, layout, nearest)
     if not first_guess(data, y):
-        return IRREGULAR, 0, inf, 0.0, inf
+        return IRREGULAR, 0
     if warm:
         for a in range(n):
             label = layout.labels[a]
@@ -102,7 +124,7 @@ def solve_in_room(
             z[e] = weights[layout.edge_pairs[e]]
     status, steps, _, upper = minimise(data, plan, y, z, warm, tolerance, target, limit, room.work)
     if not isfinite(upper):
-        return IRREGULAR, steps, inf, 0.0, inf
+        return IRREGULAR, steps
     for a in range(effort.size):
         effort[a] = 0.0
     for p in range(weights.size):
@@ -114,9 +136,7 @@ def solve_in_room(
             weights[nearest[a]] = z[edges + a]
     for e in range(edges):
         weights[layout.edge_pairs[e]] = z[e]
-    value, lower, upper = certify_pairs(given, layout.pairs, effort, weights, room.load)
-    rescale(given.costs, effort, weights, value)
-    return status, steps, value, lower, upper
+    return status, steps
 
 
 def rescale(costs: Array, effort: Array, weights: Array, value: float) -> None:
