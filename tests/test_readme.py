@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from caet_opt.cli import COMMANDS, build_parser, main, shield_negative_numbers
+from caet_opt.cli import COMMANDS, build_parser, load_command, main, shield_negative_numbers
 from caet_opt.presenting.figures import figure_1
 from caet_opt.presenting.figures.style import Effort
 from caet_opt.solving.backends import BACKENDS
@@ -167,8 +167,8 @@ def list_commands():
     within = re.findall(r"`(caet-opt [^`]+)`", README)
     helped = [
         line.strip()
-        for module in COMMANDS.values()
-        for line in module.EXAMPLES.replace("\\\n", " ").splitlines()
+        for name in COMMANDS
+        for line in load_command(name).EXAMPLES.replace("\\\n", " ").splitlines()
         if line.startswith("  caet-opt ")
     ]
     return list(dict.fromkeys([*COMMAND_LINES, *within, *helped]))
@@ -177,7 +177,7 @@ def list_commands():
 @pytest.mark.parametrize("line", list_commands())
 def test_every_command_parses(line):
     words = shlex.split(line)[1:]
-    arguments, extra = build_parser().parse_known_args(shield_negative_numbers(words))
+    arguments, extra = build_parser(words[0]).parse_known_args(shield_negative_numbers(words))
     assert (arguments.command, extra) == (words[0], [])
 
 

@@ -1,6 +1,6 @@
-"""The command line: one module per command, none of which imports a solver before it needs one.
+"""The command line: one module per command, which is imported only when it is asked for.
 
-A command is a module with ``SUMMARY``, ``DESCRIPTION``, ``EXAMPLES``, ``add_arguments(parser)`` and
+A command is a module of this package with ``DESCRIPTION``, ``EXAMPLES``, ``add_arguments(parser)`` and
 ``run(arguments) -> exit status``. It joins by its entry in `COMMANDS`.
 """
 
@@ -12,26 +12,26 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
 
-from caet_opt.cli import check, compare, curve, report, reproduce, simulate, solve, sweep, table, verify
-from caet_opt.cli.simulate import INTERRUPTED
+from caet_opt.cli.arguments import INTERRUPTED
 from caet_opt.errors import CaetError, InputError, SolverError, unknown_name
 from caet_opt.version import __version__
 
-#: Commands by name, in the order of the help.
-COMMANDS: dict[str, ModuleType] = {
-    "solve": solve,
-    "check": check,
-    "table": table,
-    "curve": curve,
-    "verify": verify,
-    "simulate": simulate,
-    "sweep": sweep,
-    "report": report,
-    "compare": compare,
-    "reproduce": reproduce,
+#: What each command is for, in the order of the help.
+COMMANDS = {
+    "solve": "certified characteristic time of one model",
+    "check": "whether a certificate of proven digits proves what it states",
+    "table": "many models in one table: T*, proportions, bounds, for people, papers or machines",
+    "curve": "T*, omega* and u* along a swept mean or cost, as a figure and CSV",
+    "verify": "closed forms, or a formula of your own, against every solver and proven digits",
+    "simulate": "runs of the CAET algorithm on a model: cost, samples and errors against the bounds",
+    "sweep": "a grid of models, deltas and parameters, thousands of runs, here or on a cluster",
+    "report": "a folder of results as one HTML page, with charts that answer and numbers to download",
+    "compare": "several models by several solvers: certified answers and times",
+    "reproduce": "the paper's Figure 1, the convergence of the proportions, the regret curve",
 }
 
 STATUS_HELP = (
@@ -135,8 +135,7 @@ def confess(error: Exception) -> int:
 
 def run(argv: list[str]) -> int:
     """Parse the arguments and run the command that they name."""
-    parser = build_parser()
-    check_command(argv)
+    parser = build_parser(find_command(argv))
     try:
         arguments, extra = parser.parse_known_args(shield_negative_numbers(argv))
     except SystemExit as stop:  # --help and --version
@@ -144,11 +143,16 @@ def run(argv: list[str]) -> int:
     check_nothing_left(extra, getattr(arguments, "parser", parser))
     if arguments.command is None:
         raise InputError(f"no command given; use one of: {', '.join(COMMANDS)} (see caet-opt --help)")
-    return int(COMMANDS[arguments.command].run(arguments))
+    return int(load_command(arguments.command).run(arguments))
 
 
-def build_parser() -> Parser:
-    """The parser of the program with one sub-parser per command."""
+def load_command(name: str) -> ModuleType:
+    """The module of a command."""
+    return import_module(f"caet_opt.cli.{name}")
+
+
+def build_parser(command: str | None) -> Parser:
+    """The parser of the program, which knows every command by name and the arguments of the one that is asked for."""
     parser = Parser(
         prog="caet-opt",
         description="Certified characteristic times for cost-aware pairwise pure exploration in bandits.",
@@ -157,25 +161,23 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action=Version, help="show the version, and who provides Ipopt")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for name, module in COMMANDS.items():
-        command = commands.add_parser(
-            name,
-            help=module.SUMMARY,
-            description=module.DESCRIPTION,
-            epilog=f"{module.EXAMPLES}\n{STATUS_HELP}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        module.add_arguments(command)
-        command.set_defaults(parser=command)
+    for name, summary in COMMANDS.items():
+        one = commands.add_parser(name, help=summary, allow_abbrev=False)
+        if name == command:
+            module = load_command(name)
+            one.description, one.epilog = module.DESCRIPTION, f"{module.EXAMPLES}\n{STATUS_HELP}"
+            one.formatter_class = argparse.RawDescriptionHelpFormatter
+            module.add_arguments(one)
+            one.set_defaults(parser=one)
     return parser
 
 
-def check_command(argv: list[str]) -> None:
-    """Raise `InputError` when the first word is no command."""
+def find_command(argv: list[str]) -> str | None:
+    """The first word that is no option, if any; `InputError` when it is no command."""
     word = next((word for word in argv if not word.startswith("-")), None)
     if word is not None and word not in COMMANDS:
         raise InputError(unknown_name("command", word, COMMANDS))
+    return word
 
 
 def check_nothing_left(extra: list[str], parser: argparse.ArgumentParser) -> None:

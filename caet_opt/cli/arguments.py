@@ -8,6 +8,9 @@ from caet_opt.simulating.pool import check_workers
 #: More of anything that is counted is a slip of the keyboard: it would neither end nor fit in memory.
 MOST = 10**9
 
+#: Exit status of a command that Ctrl-C has ended.
+INTERRUPTED = 130
+
 
 def number(text: str) -> float:
     """A number."""

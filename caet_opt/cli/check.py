@@ -8,8 +8,6 @@ from typing import Any
 
 from caet_opt.errors import InputError
 
-SUMMARY = "whether a certificate of proven digits proves what it states"
-
 DESCRIPTION = """\
 Check a certificate that solve --certificate wrote: derive the needed pairs from the
 task and the exact means, verify both bounds in ball arithmetic, and compare every

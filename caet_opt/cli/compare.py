@@ -4,19 +4,15 @@ import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from caet_opt.bandits.files import shortest_names
+from caet_opt.bandits.modelfile import ModelFile, model_paths, read_model
 from caet_opt.cli.arguments import count
 from caet_opt.cli.output import csv_text, output_file
 from caet_opt.presenting.progress import Bar
+from caet_opt.solving.compare import REPEAT, Comparison, Measurement, measure, name_solvers, prepare
 from caet_opt.solving.numbers import table
-
-if TYPE_CHECKING:
-    from caet_opt.bandits.modelfile import ModelFile
-    from caet_opt.solving.compare import Comparison, Measurement
-    from caet_opt.solving.profiles import Profile
-
-SUMMARY = "several models by several solvers: certified answers and times"
+from caet_opt.solving.profiles import Profile
 
 DESCRIPTION = """\
 Solve every model with every solver: T*, its certified gap, the gap of the solver's
@@ -48,8 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read everything, then measure; the status is 1 when a row failed or certified intervals exclude each other."""
-    from caet_opt.solving.compare import REPEAT, name_solvers
-
     models = read_models(arguments.models)
     solvers = name_solvers(None if arguments.solvers is None else list(dict.fromkeys(arguments.solvers)))
     write = None if arguments.csv is None else output_file(arguments.csv, "--csv")
@@ -68,9 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_models(words: Sequence[str]) -> "dict[str, ModelFile]":
     """The models of the files and folders, by their shortest distinct names."""
-    from caet_opt.bandits.files import shortest_names
-    from caet_opt.bandits.modelfile import model_paths, read_model
-
     paths = list(dict.fromkeys(path for word in words for path in model_paths(Path(word))))
     names = shortest_names([str(path) for path in paths], [path.stem for path in paths])
     return {name: read_model(path) for name, path in zip(names, paths, strict=True)}
@@ -80,8 +71,6 @@ def measured(
     models: "Mapping[str, ModelFile]", solvers: "Mapping[str, Profile]", repeat: int
 ) -> "Iterator[tuple[str, Comparison]]":
     """The comparison of one model after the other; one that cannot be solved fails by every solver."""
-    from caet_opt.solving.compare import measure, prepare
-
     prepare(solvers)
     with Bar(len(models), "models") as bar:
         for name, entry in models.items():

@@ -2,25 +2,23 @@
 
 import argparse
 import json
+from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from caet_opt.bandits.modelfile import ModelFile
+from caet_opt.bandits.tasks import Pair
 from caet_opt.cli.arguments import count, number
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
 from caet_opt.cli.output import csv_text, output_file
 from caet_opt.errors import InputError, SolverError
+from caet_opt.presenting.curves import Curve, Point, largest_deviation, trace_curve
+from caet_opt.presenting.figures.curve import draw
+from caet_opt.presenting.figures.style import require_matplotlib, save
 from caet_opt.presenting.progress import Bar
+from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.numbers import certified, digits_rooted, pair_names, proportion, table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from caet_opt.bandits.modelfile import ModelFile
-    from caet_opt.bandits.tasks import Pair
-    from caet_opt.presenting.curves import Curve, Point
-
-SUMMARY = "T*, omega* and u* along a swept mean or cost, as a figure and CSV"
 
 DESCRIPTION = """\
 Solve a path of models in which one mean or one cost runs over a range, and draw T*,
@@ -76,8 +74,6 @@ def run(arguments: argparse.Namespace) -> int:
 def written(arguments: argparse.Namespace) -> "Curve":
     """Trace the curve, write its files, and print its summary."""
     if not arguments.no_figure:
-        from caet_opt.presenting.figures.style import require_matplotlib
-
         require_matplotlib()
     entry = requested_model(arguments)
     stem = writable_stem(arguments.output or "results/curve")
@@ -93,9 +89,6 @@ def written(arguments: argparse.Namespace) -> "Curve":
 
 def traced(entry: "ModelFile", arguments: argparse.Namespace) -> "Curve":
     """The curve of the arguments."""
-    from caet_opt.presenting.curves import trace_curve
-    from caet_opt.solving.backends import DEFAULT_SOLVER
-
     with Bar(arguments.points, "points") as bar:
         return trace_curve(
             entry.model,
@@ -124,9 +117,6 @@ def writable_stem(text: str) -> Path:
 
 def drawn(curve: "Curve", entry: "ModelFile", stem: Path, logarithmic: bool) -> list[Path]:
     """The files of the figure."""
-    from caet_opt.presenting.figures.curve import draw
-    from caet_opt.presenting.figures.style import save
-
     return save(draw(curve, entry.title or headline(entry), logarithmic), stem)
 
 
@@ -185,8 +175,6 @@ def pair_text(pairs: "Iterable[Pair]", arms: tuple[str, ...]) -> str:
 
 def closed_form_lines(curve: "Curve") -> list[str]:
     """Which closed forms apply, and how far T* is from them."""
-    from caet_opt.presenting.curves import largest_deviation
-
     names = list(dict.fromkeys(point.closed_form for point in curve.points if point.closed_form is not None))
     deviation = largest_deviation(curve)
     if not names or deviation is None:

@@ -2,14 +2,15 @@
 
 import argparse
 import re
-from typing import TYPE_CHECKING
+from decimal import Decimal
 
+from caet_opt.bandits.exact import read_decimal
+from caet_opt.bandits.families import parse_family
+from caet_opt.bandits.model import GAPS, BanditModel
+from caet_opt.bandits.modelfile import ModelFile, read_model
+from caet_opt.bandits.tasks import parse_task
 from caet_opt.errors import InputError
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from caet_opt.bandits.modelfile import ModelFile
+from caet_opt.solving.result import headline as write_headline
 
 GRAMMAR = """\
 grammar:
@@ -36,9 +37,6 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 def requested_model(arguments: argparse.Namespace) -> "ModelFile":
     """The model of the file or of the flags."""
-    from caet_opt.bandits.modelfile import ModelFile, read_model
-    from caet_opt.bandits.tasks import parse_task
-
     if arguments.model is None:
         return model_of_flags(arguments)
     given = [f"--{name}" for name in ("family", "means", "costs", "arms") if getattr(arguments, name)]
@@ -58,11 +56,6 @@ def model_of_flags(arguments: argparse.Namespace) -> "ModelFile":
     if missing:
         raise InputError(f"missing {', '.join(missing)}; a model without a file needs all four model flags")
 
-    from caet_opt.bandits.families import parse_family
-    from caet_opt.bandits.model import GAPS, BanditModel
-    from caet_opt.bandits.modelfile import ModelFile
-    from caet_opt.bandits.tasks import parse_task
-
     costs = GAPS if arguments.costs == [GAPS] else read_list(arguments.costs, "costs", f" or {GAPS!r}")
     arms = None if arguments.arms is None else read_names(arguments.arms)
     model = BanditModel(parse_family(arguments.family), read_list(arguments.means, "means"), costs, arms)
@@ -71,15 +64,11 @@ def model_of_flags(arguments: argparse.Namespace) -> "ModelFile":
 
 def headline(entry: "ModelFile") -> str:
     """Task, family and size of a model in one line."""
-    from caet_opt.solving.result import headline
-
-    return headline(entry.model, entry.task)
+    return write_headline(entry.model, entry.task)
 
 
 def read_list(words: list[str], what: str, alternative: str = "") -> "list[Decimal]":
     """Numbers separated by commas, by spaces, or by both, as the decimals that they spell."""
-    from caet_opt.bandits.exact import read_decimal
-
     text = " ".join(words).strip()
     if not text:
         raise InputError(f"--{what} is empty; give numbers such as 3,4,2{alternative}")

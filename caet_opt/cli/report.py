@@ -4,8 +4,7 @@ import argparse
 
 from caet_opt.cli.output import output_file
 from caet_opt.errors import InputError, install_hint
-
-SUMMARY = "a folder of results as one HTML page, with charts that answer and numbers to download"
+from caet_opt.presenting.report import report_page, require_extra
 
 DESCRIPTION = f"""\
 Make one HTML page of a folder that caet-opt sweep filled, or is still filling: what was
@@ -32,7 +31,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Check, read, write the page, and say what it holds."""
     if arguments.title is not None and not arguments.title.strip():
         raise InputError("--title is empty; give a title, or leave it out")
-    from caet_opt.presenting.report import report_page, require_extra
 
     require_extra()
     write = output_file(arguments.output, "--output")

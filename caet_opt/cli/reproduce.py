@@ -11,10 +11,10 @@ from caet_opt.bandits.files import write_whole
 from caet_opt.cli.arguments import count, seed, worker_count
 from caet_opt.cli.output import csv_text
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.presenting.figures import FIGURES
+from caet_opt.presenting.figures.style import Effort, require_matplotlib, save
 from caet_opt.presenting.progress import Bar
 from caet_opt.simulating.pool import cores
-
-SUMMARY = "the paper's Figure 1, the convergence of the proportions, the regret curve"
 
 DESCRIPTION = """\
 Simulate what a figure shows and write it as PNG, PDF and CSV, with the table on the
@@ -52,11 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything that can fail, simulate, write, print."""
     if arguments.figure not in NAMES:
         raise InputError(unknown_name("figure", arguments.figure, NAMES))
-    from caet_opt.presenting.figures.style import Effort, require_matplotlib, save
 
     require_matplotlib()
     stem = writable_folder(arguments.out) / arguments.figure
-    from caet_opt.presenting.figures import FIGURES
 
     figure = FIGURES[arguments.figure]
     effort = Effort(arguments.full, arguments.runs, arguments.seed, arguments.workers or cores())

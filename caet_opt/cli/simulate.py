@@ -3,25 +3,22 @@
 import argparse
 import json
 import sys
+from collections.abc import Callable, Sequence
 from math import isfinite
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from caet_opt.cli.arguments import number, seed, whole, worker_count
+from caet_opt.bandits.modelfile import ModelFile
+from caet_opt.cli.arguments import INTERRUPTED, number, seed, whole, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
 from caet_opt.cli.output import csv_text, output_file
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RUNS, SEED, SETTINGS, Parameters, Setting
 from caet_opt.presenting.progress import Bar
+from caet_opt.simulating import runs as simulation
 from caet_opt.simulating.pool import cores
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from caet_opt.bandits.modelfile import ModelFile
-    from caet_opt.simulating.runs import Experiment, RunRecord
-
-SUMMARY = "runs of the CAET algorithm on a model: cost, samples and errors against the bounds"
+from caet_opt.simulating.runs import Experiment, RunRecord, prepare
+from caet_opt.simulating.summary import summarise
 
 DESCRIPTION = """\
 Run CAET on a model many times: every round's target is solved exactly, and a run
@@ -46,8 +43,6 @@ examples:
   caet-opt simulate models/wireless-channels.toml --delta 0.1 --runs 20 --csv runs.csv
   caet-opt simulate models/paper-instance-1.toml --delta 0.1 --runs 2 --solver clarabel
 """
-
-INTERRUPTED = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,8 +113,6 @@ def show(
     arguments: argparse.Namespace,
 ) -> None:
     """Print the summary of the runs."""
-    from caet_opt.simulating.summary import summarise
-
     summary = summarise(experiment, records, seconds, seed=arguments.seed)
     if arguments.json:
         print(json.dumps(summary.to_record(), allow_nan=False))
@@ -142,8 +135,6 @@ def check_numbers(arguments: argparse.Namespace) -> None:
 
 def requested_experiment(entry: "ModelFile", arguments: argparse.Namespace) -> "Experiment":
     """The experiment of the arguments, with T* known to be finite and the loop compiled."""
-    from caet_opt.simulating.runs import Experiment, prepare
-
     given = {setting.name: getattr(arguments, setting.name) for setting in SETTINGS}
     given = {name: value for name, value in given.items() if value is not None}
     confidence = {"delta": arguments.delta, "log_inv_delta": arguments.log_inv_delta}
@@ -157,8 +148,6 @@ def requested_experiment(entry: "ModelFile", arguments: argparse.Namespace) -> "
 
 def finished_runs(experiment: "Experiment", arguments: argparse.Namespace) -> "tuple[list[RunRecord], float, bool]":
     """The finished runs, the seconds they took, and whether they were interrupted."""
-    from caet_opt.simulating import runs as simulation
-
     workers = cores() if arguments.workers is None else arguments.workers
     start = perf_counter()
     with Bar(arguments.runs, "runs") as bar:

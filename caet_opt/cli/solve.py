@@ -2,23 +2,31 @@
 
 import argparse
 import json
-from typing import TYPE_CHECKING, Any, get_args
+from fractions import Fraction
+from typing import Any, get_args
 
+from caet_opt.bandits.exact import decimal_text
+from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.cli.arguments import count, number
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
 from caet_opt.cli.output import Write, output_file
 from caet_opt.errors import InputError
+from caet_opt.proving.problem import pose_exactly
+from caet_opt.proving.result import ProvenTime
+from caet_opt.solving.backends import DEFAULT_SOLVER
+from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.compare import Measurement, compare_solvers
 from caet_opt.solving.numbers import duration, outward, proportion, relative_deviation, table
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from caet_opt.bandits.modelfile import ModelFile
-    from caet_opt.proving.result import ProvenTime
-    from caet_opt.solving.compare import Measurement
-    from caet_opt.solving.result import CharacteristicTime
-
-SUMMARY = "certified characteristic time of one model"
+from caet_opt.solving.programs.text import show_program
+from caet_opt.solving.result import (
+    ARM_HEADERS,
+    BoundForm,
+    CharacteristicTime,
+    arm_rows,
+    binding_line,
+    certified_line,
+    solver_line,
+)
 
 DESCRIPTION = """\
 Compute the characteristic time T* of a bandit model and a task, with the optimal
@@ -76,12 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Solve, print, and return the exit status."""
     check_combination(arguments)
     entry = requested_model(arguments)
-    if arguments.show_program:
-        from caet_opt.solving.programs.text import show_program
-
-        program = show_program(entry.model, entry.task) + "\n"
-    else:
-        program = ""
+    program = show_program(entry.model, entry.task) + "\n" if arguments.show_program else ""
     if arguments.cross_check:
         return cross_check(entry, arguments, program)
     if arguments.digits is not None or arguments.certificate is not None:
@@ -110,9 +113,6 @@ def check_combination(arguments: argparse.Namespace) -> None:
 
 def solve(entry: "ModelFile", solver: str | None, tolerance: float | None) -> "CharacteristicTime":
     """The characteristic time of a model, by the default solver unless another one is named."""
-    from caet_opt.solving.backends import DEFAULT_SOLVER
-    from caet_opt.solving.characteristic import characteristic_time
-
     return characteristic_time(
         entry.model, entry.task, solver=DEFAULT_SOLVER if solver is None else solver, tolerance=tolerance
     )
@@ -120,7 +120,6 @@ def solve(entry: "ModelFile", solver: str | None, tolerance: float | None) -> "C
 
 def prove(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> int:
     """Solve, prove, write the certificate where one is asked for, and print."""
-    from caet_opt.proving.problem import pose_exactly
     from caet_opt.proving.prove import check_digits, proven_time
 
     digits, path = DEFAULT_DIGITS if arguments.digits is None else arguments.digits, arguments.certificate
@@ -144,8 +143,6 @@ def describe_result(
     result: "CharacteristicTime", entry: "ModelFile", delta: float | None, proven: "ProvenTime | None" = None
 ) -> str:
     """The answer as people read it."""
-    from caet_opt.solving.result import ARM_HEADERS, arm_rows, binding_line, certified_line, solver_line
-
     arms = table(ARM_HEADERS, arm_rows(result) if proven is None else proven_rows(proven))
     lines = [*heading(entry), arms, "", binding_line(result)]
     lines += [certified_line(result) if proven is None else proven_lines(proven)]
@@ -165,8 +162,6 @@ def heading(entry: "ModelFile") -> list[str]:
 
 def bound_line(result: "CharacteristicTime", delta: float) -> str:
     """The least expected cost at delta, rounded down; from 1/2 on, where guessing is good enough, it is zero."""
-    from caet_opt.solving.result import BoundForm
-
     who = f"expected cost of any {delta:g}-PAC strategy: at least"
     if delta >= 0.5:
         return f"{who} 0, which is all that can be said from delta = 1/2 on"
@@ -185,8 +180,6 @@ def with_bound(result: "CharacteristicTime", delta: float | None) -> dict[str, A
 
 def cross_check(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> int:
     """Solve once with every installed backend; status 1 for a failure or a disagreement."""
-    from caet_opt.solving.compare import compare_solvers
-
     found = compare_solvers(entry.model, entry.task, repeat=0, tolerance=arguments.tolerance)
     if arguments.json:
         record = {"solvers": [as_entry(one) for one in found.measurements], "agree": found.agree}
@@ -230,8 +223,6 @@ def proven_lines(proven: "ProvenTime") -> str:
 
 def proven_rows(proven: "ProvenTime") -> list[list[str]]:
     """One line per arm: the inputs as they were typed, the proportions to half of the digits that were asked for."""
-    from caet_opt.bandits.exact import decimal_text
-
     model, decimals = proven.model, max(1, min(MOST_DECIMALS, proven.digits // 2))
     columns = (
         model.arms,
@@ -253,8 +244,6 @@ def fixed(share: "Fraction", decimals: int) -> str:
 
 def proven_object(proven: "ProvenTime") -> dict[str, Any]:
     """What is proven, as decimal texts; the proportions to half of the digits, refined and not proven."""
-    from caet_opt.bandits.exact import decimal_text
-
     low, high = proven.bounds
     decimals = max(1, proven.digits // 2)
     return {

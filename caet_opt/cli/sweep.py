@@ -4,28 +4,29 @@ import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from caet_opt.cli.arguments import worker_count
+from caet_opt.cli.arguments import INTERRUPTED, worker_count
 from caet_opt.cli.reproduce import writable_folder
-from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.errors import InputError
+from caet_opt.presenting.figures.study import draw
+from caet_opt.presenting.figures.style import require_matplotlib, save
 from caet_opt.presenting.progress import Bar, clock
 from caet_opt.simulating.pool import cores
+from caet_opt.simulating.studies.blocks import Block
+from caet_opt.simulating.studies.cells import Cell, make_cells
+from caet_opt.simulating.studies.cluster import ClusterError, connect, run_on_cluster
+from caet_opt.simulating.studies.estimate import expected_rounds, seconds_per_run
+from caet_opt.simulating.studies.local import run_locally
+from caet_opt.simulating.studies.parquet import require_pyarrow
+from caet_opt.simulating.studies.results import summarise_results
+from caet_opt.simulating.studies.store import Store, StoreError
+from caet_opt.simulating.studies.study import Study, read_study
+from caet_opt.simulating.studies.sweep import Engine, Progress, plan, sweep
 from caet_opt.solving.numbers import duration, table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from caet_opt.simulating.studies.blocks import Block
-    from caet_opt.simulating.studies.cells import Cell
-    from caet_opt.simulating.studies.store import Store
-    from caet_opt.simulating.studies.study import Study
-    from caet_opt.simulating.studies.sweep import Engine, Progress
-
-SUMMARY = "a grid of models, deltas and parameters, thousands of runs, here or on a cluster"
 
 DESCRIPTION = """\
 Run a study: every model at every delta with every choice of parameters, in blocks of
@@ -71,12 +72,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything, run what is missing, and say what became of it."""
-    from caet_opt.presenting.figures.style import require_matplotlib
-    from caet_opt.simulating.studies.cells import make_cells
-    from caet_opt.simulating.studies.parquet import require_pyarrow
-    from caet_opt.simulating.studies.store import Store
-    from caet_opt.simulating.studies.study import read_study
-
     if arguments.scheduler is not None and arguments.workers is not None:
         raise InputError("give --workers, processes of this machine, or --scheduler, not both")
     require_pyarrow()
@@ -94,9 +89,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def requested_engine(arguments: argparse.Namespace) -> "Engine":
     """What runs the blocks: the cluster, found to be there, or processes of this machine."""
-    from caet_opt.simulating.studies.cluster import connect, run_on_cluster
-    from caet_opt.simulating.studies.local import run_locally
-
     if arguments.scheduler is not None:
         return partial(run_on_cluster, client=connect(arguments.scheduler))
     return partial(run_locally, workers=arguments.workers or cores())
@@ -106,10 +98,6 @@ def run_sweep(
     study: "Study", cells: "Sequence[Cell]", store: "Store", engine: "Engine", arguments: argparse.Namespace
 ) -> int:
     """Run what is missing; the exit status."""
-    from caet_opt.simulating.studies.cluster import ClusterError
-    from caet_opt.simulating.studies.store import StoreError
-    from caet_opt.simulating.studies.sweep import Progress, sweep
-
     progress, start = Progress(), perf_counter()
     ended, status = "", 0
     names = cell_names(cells)
@@ -214,18 +202,11 @@ def show(
 
 def draw_figures(store: "Store") -> list[str]:
     """The figures of the results, in their folder."""
-    from caet_opt.presenting.figures.study import draw
-    from caet_opt.presenting.figures.style import save
-    from caet_opt.simulating.studies.results import summarise_results
-
     return [str(file) for file in save(draw(summarise_results(store.folder)), store.folder / "cost")]
 
 
 def print_plan(study: "Study", cells: "Sequence[Cell]", store: "Store", arguments: argparse.Namespace) -> None:
     """Print the cells, the runs and the time that they may take; write nothing."""
-    from caet_opt.simulating.studies.estimate import expected_rounds, seconds_per_run
-    from caet_opt.simulating.studies.sweep import Progress, plan
-
     stored = store.take_stock()[0] if store.blocks.is_dir() else {}
     progress = Progress()
     plan(progress, study, cells, stored)

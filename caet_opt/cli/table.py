@@ -4,23 +4,23 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from caet_opt.cli.arguments import count, worker_count
+from caet_opt.cli.arguments import INTERRUPTED, count, worker_count
+from caet_opt.cli.models import read_list
 from caet_opt.cli.output import Write, output_file
-from caet_opt.cli.simulate import INTERRUPTED
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.presenting.progress import Bar
+from caet_opt.presenting.tables import results
+from caet_opt.presenting.tables.api import make_request, sources
 from caet_opt.presenting.tables.columns import PROVEN, columns, conventions, usual_names
 from caet_opt.presenting.tables.formats import FOR_PEOPLE, FORMATS
 from caet_opt.presenting.tables.layout import ERROR, Column, Table, choose_columns
+from caet_opt.presenting.tables.rows import KIND, SOLVER_FAILED, Request, Source
+from caet_opt.presenting.tables.work import Interrupted, compute
 from caet_opt.simulating.pool import cores
+from caet_opt.simulating.studies.results import summarise_results
 from caet_opt.solving.numbers import MOST_DIGITS
-
-if TYPE_CHECKING:
-    from caet_opt.presenting.tables.rows import Request, Source
-
-SUMMARY = "many models in one table: T*, proportions, bounds, for people, papers or machines"
 
 DESCRIPTION = """\
 Solve every model and print one table: a row per model and, where asked for, per solver
@@ -81,7 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
     if any(is_results(Path(word)) for word in arguments.models):
         return print_results(arguments)
     chosen = requested_columns(arguments)
-    from caet_opt.presenting.tables.api import make_request, sources
 
     models = sources(arguments.models)
     names = [column.name for column in chosen]
@@ -112,9 +111,6 @@ def is_results(path: Path) -> bool:
 
 def print_results(arguments: argparse.Namespace) -> int:
     """The same for a study's results: a row per cell."""
-    from caet_opt.presenting.tables import results
-    from caet_opt.simulating.studies.results import summarise_results
-
     if len(arguments.models) > 1:
         raise InputError("a table of results is of one folder, with no models beside it")
     for name in ("delta", "solvers", "digits", "workers"):
@@ -161,8 +157,6 @@ def requested_columns(arguments: argparse.Namespace) -> tuple[Column, ...]:
 
 def read_deltas(words: list[str] | None) -> list[float]:
     """The deltas, separated by commas or spaces."""
-    from caet_opt.cli.models import read_list
-
     deltas = [] if words is None else [float(delta) for delta in read_list(words, "delta")]
     for delta in deltas:
         if not 0 < delta < 1:
@@ -174,8 +168,6 @@ def finished_rows(
     models: "Sequence[Source]", request: "Request", workers: int | None
 ) -> tuple[list[dict[str, Any]], int]:
     """The rows, and of how many models they are: fewer than all after Ctrl-C, which is said on stderr."""
-    from caet_opt.presenting.tables.work import Interrupted, compute
-
     with Bar(len(models), "models") as bar:
         try:
             return compute(models, request, workers or cores(), bar.step), len(models)
@@ -193,7 +185,5 @@ def caption(rows: Sequence[dict[str, Any]]) -> str:
 
 def status(rows: Sequence[dict[str, Any]]) -> int:
     """1 when a solver failed on a valid model, which bad input elsewhere does not excuse; else 2 for bad input."""
-    from caet_opt.presenting.tables.rows import KIND, SOLVER_FAILED
-
     kinds = {row[KIND] for row in rows if row.get(ERROR) is not None}
     return 1 if SOLVER_FAILED in kinds else 2 if kinds else 0

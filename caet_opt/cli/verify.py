@@ -8,8 +8,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.cli.arguments import seed, whole, worker_count
-from caet_opt.cli.simulate import INTERRUPTED
+from caet_opt.cli.arguments import INTERRUPTED, seed, whole, worker_count
 from caet_opt.errors import InputError
 from caet_opt.presenting.progress import Bar
 from caet_opt.proving import has_flint, missing_flint
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from caet_opt.bandits.model import BanditModel
     from caet_opt.bandits.tasks import Task
     from caet_opt.proving.verification import Formula, Judged, Plan, Verification
-
-SUMMARY = "closed forms, or a formula of your own, against every solver and proven digits"
 
 DESCRIPTION = """\
 Verify closed forms of T* on random instances from their whole domain: both branches,

@@ -7,7 +7,6 @@ from math import isfinite, log, sqrt
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from scipy.special import stdtrit
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel, gaps
@@ -185,6 +184,8 @@ def explore_once(exploration: Exploration, seed: np.random.SeedSequence) -> Traj
 
 def half_width(samples: Array) -> Array:
     """Half the width of Student's 95 % interval for the mean of every column; NaN for a single run."""
+    from scipy.special import stdtrit
+
     runs = len(samples)
     if runs < 2:
         return np.full(samples.shape[1:], np.nan)

@@ -7,7 +7,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import bdtrc, betaincinv, stdtrit
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
@@ -219,6 +218,8 @@ def summarise(
 
 def mean_interval(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[float, float] | None:
     """``mean -+ t_(n-1) s / sqrt(n)``; None for a single value."""
+    from scipy.special import stdtrit
+
     if len(values) < 2:
         return None
     quantile = float(stdtrit(len(values) - 1, 0.5 * (1.0 + CONFIDENCE)))
@@ -229,6 +230,8 @@ def mean_interval(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tup
 def error_interval(fewest: int, most: int, runs: int) -> tuple[float, float]:
     """Clopper-Pearson: the alpha/2 quantile of Beta(k, n - k + 1) at the fewest, 1 - alpha/2 of Beta(k + 1, n - k) at
     the most errors that there can have been."""
+    from scipy.special import betaincinv
+
     tail = 0.5 * (1.0 - CONFIDENCE)
     lower = 0.0 if fewest == 0 else float(betaincinv(fewest, runs - fewest + 1, tail))
     upper = 1.0 if most == runs else float(betaincinv(most + 1, runs - most, 1.0 - tail))
@@ -237,4 +240,6 @@ def error_interval(fewest: int, most: int, runs: int) -> tuple[float, float]:
 
 def at_least(errors: int, runs: int, delta: float) -> float:
     """P(X >= errors) for X binomial(runs, delta)."""
+    from scipy.special import bdtrc
+
     return 1.0 if errors == 0 else float(bdtrc(errors - 1, runs, delta))

@@ -6,7 +6,6 @@ from math import log, sqrt
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import gammaincc, gammaln, logsumexp
 
 from caet_opt.bandits.families import Family
 from caet_opt.errors import InputError
@@ -125,6 +124,8 @@ def excess(log_constant: float, arms: int, theta: float, log_inv_delta: float) -
 
     With e^-beta = delta / (C t^theta) this is ``K + 1 - K log K - log C + log(sum of (beta^2 log t)^K t^-theta)``.
     """
+    from scipy.special import logsumexp
+
     offset = log_constant + log_inv_delta
     logs = np.log(np.arange(2, SUMMED_TERMS + 1))
     summed = logsumexp(log_term(logs, offset, arms, theta))
@@ -158,6 +159,8 @@ def log_integral(start: float, offset: float, arms: int, theta: float) -> float:
     By the binomial theorem it is a sum of incomplete gamma functions, all positive; one that underflows is
     replaced by the smallest number, which is larger.
     """
+    from scipy.special import gammaincc, gammaln, logsumexp
+
     power = 2 * arms
     j = np.arange(power + 1)
     binomial = gammaln(power + 1) - gammaln(j + 1) - gammaln(power - j + 1)

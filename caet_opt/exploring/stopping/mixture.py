@@ -5,9 +5,6 @@ from functools import cache, cached_property
 from math import exp, log, pi, sqrt
 from typing import Any, Self
 
-from scipy.optimize import minimize_scalar
-from scipy.special import zeta
-
 from caet_opt.bandits.families import Family, Gaussian
 from caet_opt.errors import InputError
 from caet_opt.exploring.stopping.base import Threshold
@@ -109,8 +106,11 @@ def gaussian_deviation(x: float) -> float:
     ``g(lambda) = 2 lambda - 2 lambda log(4 lambda) + log zeta(2 lambda) - log(1 - lambda) / 2`` is convex, so the ratio
     has one minimum; any lambda gives a proven threshold. With ``lambda = 1 - exp(-s) / 2`` it lies at moderate s.
     """
+    from scipy.optimize import minimize_scalar
+    from scipy.special import zeta
 
     def bound(s: float) -> float:
+
         lam = 1.0 - 0.5 * exp(-s)
         g = 2.0 * lam - 2.0 * lam * log(4.0 * lam) + log(zeta(2.0 * lam)) + 0.5 * (s + log(2.0))
         return float((g + x) / lam)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array
 
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.solving.backends.base import Answer, Backend, Point
@@ -61,6 +60,7 @@ class Clarabel(Backend):
 def check_options(options: Mapping[str, Any]) -> None:
     """Raise `InputError` for what Clarabel does not know or does not take; CVXPY's own options are not Clarabel's."""
     import clarabel
+    from scipy.sparse import csc_array
 
     settings = clarabel.DefaultSettings()
     settings.verbose = False
