@@ -42,14 +42,17 @@ if TYPE_CHECKING:
     from caet_opt.exploring.settings import SETTINGS, Parameters, Setting
     from caet_opt.exploring.stopping import THRESHOLDS, make_threshold
     from caet_opt.presenting.curves import trace_curve
+    from caet_opt.presenting.report.page import write_report
     from caet_opt.presenting.tables.api import characteristic_table
     from caet_opt.proving import closed_forms
+    from caet_opt.proving.certificates import check_certificate
     from caet_opt.proving.prove import proven_time
     from caet_opt.proving.result import ProvenTime
     from caet_opt.proving.verification import verify_formula
     from caet_opt.simulating.regret import explore_then_commit
     from caet_opt.simulating.runs import Experiment, run_many
     from caet_opt.simulating.studies.results import load_results, summarise_results
+    from caet_opt.simulating.studies.sweep import run_study
     from caet_opt.simulating.summary import Summary, simulate, summarise
     from caet_opt.solving.backends import BACKENDS, installed_backends
     from caet_opt.solving.certificate import Certificate, certify
@@ -108,7 +111,10 @@ _HOME = {
     "make_threshold": "exploring.stopping",
     "parse_family": "bandits.families",
     "parse_task": "bandits.tasks",
+    "check_certificate": "proving.certificates",
     "proven_time": "proving.prove",
+    "run_study": "simulating.studies.sweep",
+    "write_report": "presenting.report.page",
     "read_model": "bandits.modelfile",
     "read_profile": "solving.profiles",
     "run_many": "simulating.runs",
@@ -179,6 +185,7 @@ __all__ = [
     "certify",
     "characteristic_table",
     "characteristic_time",
+    "check_certificate",
     "closed_forms",
     "compare_solvers",
     "explore_then_commit",
@@ -191,10 +198,12 @@ __all__ = [
     "read_model",
     "read_profile",
     "run_many",
+    "run_study",
     "simulate",
     "summarise",
     "summarise_results",
     "trace_curve",
     "verify_formula",
     "write_model",
+    "write_report",
 ]

@@ -6,8 +6,6 @@ import sys
 import textwrap
 from typing import Any
 
-from caet_opt.errors import InputError
-
 DESCRIPTION = """\
 Check a certificate that solve --certificate wrote: derive the needed pairs from the
 task and the exact means, verify both bounds in ball arithmetic, and compare every
@@ -35,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     from caet_opt.proving import missing_flint
 
     try:
+        from caet_opt.proving.certificates import read_certificate
         from caet_opt.proving.check import Rejected, check
     except ModuleNotFoundError as error:
         raise missing_flint() from error
@@ -49,20 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     print(json.dumps(as_object(document)) if arguments.json else describe(path, document, theorem))
     return 0
-
-
-def read_certificate(path: str) -> dict[str, Any]:
-    """The certificate in a file; `InputError` when it cannot be read or holds none."""
-    from caet_opt.proving.check import read
-
-    try:
-        return read(path)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except ValueError as error:
-        raise InputError(f"{path}: no certificate ({error}); write one with solve --certificate") from error
 
 
 def describe(path: str, document: dict[str, Any], theorem: str) -> str:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.model import BanditModel
@@ -18,10 +19,34 @@ from caet_opt.proving.check import (
     check,
     check_answers,
     digest,
+    read,
     statement,
     text,
 )
 from caet_opt.proving.result import ProvenTime
+
+
+def check_certificate(path: str | Path) -> str:
+    """The theorem that the certificate in a file proves, in words.
+
+    `InputError` when the file cannot be read or holds no certificate, `SolverError` when it is rejected.
+    """
+    try:
+        return check(read_certificate(path))
+    except Rejected as reason:
+        raise SolverError(f"{path}: rejected: {' '.join(str(reason).split())}") from reason
+
+
+def read_certificate(path: str | Path) -> dict[str, Any]:
+    """The certificate in a file; `InputError` when it cannot be read or holds none."""
+    try:
+        return read(str(path))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise InputError(f"{path}: no certificate ({error}); write one with solve --certificate") from error
 
 
 def check_certifiable(model: BanditModel, task: Task) -> None:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from caet_opt.bandits.files import write_whole
 from caet_opt.errors import missing_extra
 from caet_opt.presenting.report.payload import collect_data, describe_model, list_search_words
 from caet_opt.presenting.report.results import MISSING, SETTINGS, Results, read_results, write_setting
@@ -30,6 +31,12 @@ def require_extra() -> None:
     for name in ("jinja2", "plotly"):
         if find_spec(name) is None:
             raise missing_extra(f"reports need {name}", "report")
+
+
+def write_report(folder: str | Path, path: str | Path, title: str | None = None) -> None:
+    """Write a folder of results as one HTML page; the file is whole or not there."""
+    require_extra()
+    write_whole(path, report_page(folder, title))
 
 
 def report_page(folder: str | Path, title: str | None = None) -> str:

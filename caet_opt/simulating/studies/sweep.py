@@ -3,13 +3,18 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+from caet_opt.errors import SolverError
 from caet_opt.simulating.studies.blocks import Block, Job, Outcome, is_stored, missing_blocks
-from caet_opt.simulating.studies.cells import Cell
+from caet_opt.simulating.studies.cells import Cell, make_cells
 from caet_opt.simulating.studies.estimate import expected_rounds
+from caet_opt.simulating.studies.local import run_locally
+from caet_opt.simulating.studies.parquet import require_pyarrow
 from caet_opt.simulating.studies.store import Store, remove
-from caet_opt.simulating.studies.study import Study
+from caet_opt.simulating.studies.study import Study, read_study
 
 #: What runs blocks: `run_locally` with its workers, or `run_on_cluster` with its scheduler.
 Engine = Callable[[Sequence[Job]], Generator[Outcome, None, None]]
@@ -63,6 +68,22 @@ def sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine, pro
                     store.write_manifest(manifest | {"failures": failures_left(manifest, progress, stored)})
                 progress.tell(outcome.block)
         store.write_manifest(manifest | {"failures": failures_left(manifest, progress, stored)})
+
+
+def run_study(study: str | Path, folder: str | Path | None = None, *, workers: int = 1) -> Path:
+    """Run what is missing of a study on this machine, and return the folder of the results.
+
+    ``study`` is the path of a TOML file; the results go to ``results/NAME`` beside the current folder unless a folder
+    is given. Interrupted, it goes on where it was when it is called again. `SolverError` when a block was given up.
+    """
+    require_pyarrow()
+    asked = read_study(study)
+    place, progress = Path(folder or f"results/{asked.name}"), Progress()
+    place.mkdir(parents=True, exist_ok=True)
+    sweep(asked, make_cells(asked), Store(place), partial(run_locally, workers=workers), progress)
+    if progress.failures:
+        raise SolverError(f"{place}: {len(progress.failures)} blocks were given up: {progress.failures[0]['error']}")
+    return place
 
 
 def plan(progress: Progress, study: Study, cells: Sequence[Cell], stored: Mapping[str, Sequence[Block]]) -> None:
