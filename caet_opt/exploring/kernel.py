@@ -69,7 +69,7 @@ def track(
     A round in which the pattern changes, or which is not solved, is undone; whoever takes over does it again.
     """
     arms = tally.arms
-    room = make_room(arms.shape[1], layout, plan)
+    room = make_room(layout, plan)
     effort, weights = tally.effort.copy(), tally.weights.copy()
     given = Given(
         setting.family,
@@ -90,7 +90,7 @@ def track(
         if not same_pattern(setting, layout, costly, arms):
             give_back(streams, tally, arm, spent, reward, total)
             return CHANGED, done
-        status, _, _, lower, upper = solve_in_room(
+        status, _, lower, upper = solve_in_room(
             given,
             layout,
             plan,
@@ -106,7 +106,10 @@ def track(
             give_back(streams, tally, arm, spent, reward, total)
             return CHANGED, done
         warm = True
-        tally.effort[:], tally.weights[:] = effort, weights
+        for a in range(effort.size):  # a copy of a slice costs a small problem as much as a round's sums
+            tally.effort[a] = effort[a]
+        for p in range(weights.size):
+            tally.weights[p] = weights[p]
         retarget(setting, layout, tally)
         if settled(setting, layout.pairs, arms):
             return STOPPED, done + 1

@@ -44,6 +44,7 @@ class Certificate(NamedTuple):
 NOTHING_TO_PAY = Certificate(0.0, 0.0, 0.0)
 
 
+@np.errstate(all="ignore")
 def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: Array) -> Certificate:
     """Certify T* from an effort per arm and a weight per pair, both non-negative.
 

@@ -101,11 +101,14 @@ def find(question: Question, profile: Profile, previous: CharacteristicTime | No
     model, pairs = question.model, question.pairs
     backend = BACKENDS[profile.backend]
     backend.require()
-    with np.errstate(all="ignore"):  # a solver may leave double precision on its way; what came of it is certified
-        try:
-            answer = backend().answer(question, profile, start_from(previous, question))
-        except SolverError as error:
-            raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
+    try:
+        answer = backend().answer(question, profile, start_from(previous, question))
+    except SolverError as error:
+        raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
+    if answer.certificate is not None:
+        point, own = answer.point, Certificate(*answer.certificate)
+        best = own
+    else:
         own = certify(model, pairs, *answer.point)
         point, best = polish_point(question, answer.point, own) if backend.polish else (answer.point, own)
     if not best.gap <= profile.tolerance:
@@ -114,7 +117,8 @@ def find(question: Question, profile: Profile, previous: CharacteristicTime | No
             f"{profile.tolerance:.1e} (status: {answer.status}); {advice(profile.backend)}",
             best.gap,
         )
-    present_kernel(type(model.family))["rescale"](model.arrays.costs, *point, best.value)
+    if answer.certificate is None:
+        present_kernel(type(model.family))["rescale"](model.arrays.costs, *point, best.value)
     return Found(point, best, own.gap, answer.iterations)
 
 
@@ -134,6 +138,7 @@ def starts(previous: CharacteristicTime, pairs: tuple[Pair, ...], costs: Sequenc
     return all(effort[arm] > 0 or costs[arm] == 0 for pair in pairs for arm in pair)
 
 
+@np.errstate(all="ignore")
 def polish_point(question: Question, point: Point, own: Certificate) -> tuple[Point, Certificate]:
     """The best point that Newton's method on the binding pairs passes, and its certificate."""
     best, enough = own, POLISHED_GAP + 2 * narrowest_gap(question.model, question.pairs)

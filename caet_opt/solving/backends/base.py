@@ -19,11 +19,16 @@ class Point(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a solver came back with; why it stopped is not yet what it is worth."""
+    """What a solver came back with; why it stopped is not yet what it is worth.
+
+    Compiled code certifies in the same call, by the same `certify_pairs` as for every other solver, and has scaled the
+    effort to cost T* and the weights to sum to it; elsewhere ``certificate`` is None.
+    """
 
     point: Point
     iterations: int
     status: str
+    certificate: tuple[float, float, float] | None = None
 
 
 def point_in_model(question: Question, point: Point) -> Point:
@@ -59,8 +64,12 @@ class Backend(ABC):
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
         """Solve the problem, from ``start`` if the solver can use one."""
 
+    @np.errstate(all="ignore")
     def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:
-        """The door that every solver is called by: a point in the model's terms, from one in the model's terms."""
+        """The door that every solver is called by: a point in the model's terms, from one in the model's terms.
+
+        Solvers may leave double precision on their way without a word: what came of it is certified or refused.
+        """
         if not question.problem.pairs:
             nothing = Point(np.zeros(len(question.model.means)), np.zeros(len(question.pairs)))
             return Answer(nothing, 0, "nothing to pay")

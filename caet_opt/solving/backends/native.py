@@ -29,6 +29,11 @@ class Native(Backend):
     takes_options = False
     polish = False
 
+    @classmethod
+    def require(cls) -> None:
+        if loaded_kernel() is None:  # what is loaded is installed, and looking for it takes longer than a solve
+            super().require()
+
     def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:
         """By one call of compiled code where there is some; the general way is for the rest."""
         found = solve_compiled(question, profile, start)
@@ -70,7 +75,7 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
     if effort.shape != (len(model.means),) or weights.shape != (len(pairs),):
         raise ValueError(f"a start of {effort.shape} efforts and {weights.shape} weights is for another problem")
     target = min(TARGET, profile.tolerance)
-    status, steps = kernel["solve_instance"](
+    status, steps, *certificate = kernel["solve_instance"](
         given_model(model),
         *shape,
         effort,
@@ -80,7 +85,7 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
         target,
         profile.max_iterations,
     )
-    return None if status == IRREGULAR else Answer(Point(effort, weights), steps, STATUS[status])
+    return None if status == IRREGULAR else Answer(Point(effort, weights), steps, STATUS[status], tuple(certificate))
 
 
 def instance_data(problem: Problem) -> Data:

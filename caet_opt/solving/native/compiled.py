@@ -64,7 +64,6 @@ KERNEL: Sources = (
     instance.first_guess,
     instance.rescale,
     instance.make_room,
-    instance.find_point,
     instance.solve_in_room,
     instance.solve_instance,
 )
@@ -75,6 +74,7 @@ KERNEL: Sources = (
 INLINED = frozenset(
     f.__name__
     for f in (
+        bounds.separated,
         terms.evaluate,
         terms.bound,
         factor.factorise,

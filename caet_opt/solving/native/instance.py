@@ -42,30 +42,33 @@ def solve_instance(
     tolerance: float,
     target: float,
     limit: int,
-) -> tuple[int, int]:
-    """Solve for effort per arm and weight per pair, both in place and in any scale; returns status and iterations."""
-    room = make_room(given.means.size, layout, plan)
-    return find_point(given, layout, plan, effort, weights, warm, tolerance, target, limit, room)
+) -> tuple[int, int, float, float, float]:
+    """Solve for effort per arm and weight per pair, both in place; returns status, iterations, and T* as the
+    certificate, `certify_pairs`, has it: at this effort, from below and from above.
+    """
+    room = make_room(layout, plan)
+    status, steps, _, _ = solve_in_room(given, layout, plan, effort, weights, warm, tolerance, target, limit, room)
+    if status == IRREGULAR:
+        return status, steps, inf, 0.0, inf
+    value, lower, upper = certify_pairs(given, layout.pairs, effort, weights, np.zeros((2, effort.size)))
+    return status, steps, value, lower, upper
 
 
 class Room(NamedTuple):
-    """Where `solve_in_room` works: the instance, the nearest free arms' pairs, the iterate, loads, and the rest."""
+    """Where `solve_in_room` works: the instance, the nearest free arms' pairs, the iterate, and the rest."""
 
     arms: Array
     nearest: Integers
     y: Array
     z: Array
-    load: Array
     work: Work
 
 
-def make_room(arms: int, layout: Layout, plan: Plan) -> Room:
+def make_room(layout: Layout, plan: Plan) -> Room:
     """Room for instances of a layout."""
     n, edges = layout.labels.size, layout.ends.shape[1]
     work = make_work(n, edges, plan.cores.size, plan.parts)
-    return Room(
-        np.zeros((4, n)), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(edges + n), np.zeros((2, arms)), work
-    )
+    return Room(np.zeros((4, n)), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(edges + n), work)
 
 
 def solve_in_room(
@@ -79,42 +82,21 @@ def solve_in_room(
     target: float,
     limit: int,
     room: Room,
-) -> tuple[int, int, float, float, float]:
-    """Solve without allocating, certify and scale; returns status, iterations, and T* as `certify_pairs` has it.
+) -> tuple[int, int, float, float]:
+    """Solve without allocating; returns status, iterations, and the solver's own bounds.
 
-    The effort costs T* and the weights sum to it.
+    The effort costs the upper one and the weights sum to it. What the answer is worth, the certificate tells.
     """
-    status, steps = find_point(given, layout, plan, effort, weights, warm, tolerance, target, limit, room)
-    if status == IRREGULAR:
-        return status, steps, inf, 0.0, inf
-    value, lower, upper = certify_pairs(given, layout.pairs, effort, weights, room.load)
-    rescale(given.costs, effort, weights, value)
-    return status, steps, value, lower, upper
-
-
-def find_point(
-    given: Given,
-    layout: Layout,
-    plan: Plan,
-    effort: Array,
-    weights: Array,
-    warm: bool,
-    tolerance: float,
-    target: float,
-    limit: int,
-    room: Room,
-) -> tuple[int, int]:
-    """`solve_instance` without allocating."""
     n, edges, means, rests = layout.labels.size, layout.ends.shape[1], given.means, given.rests
     for p in range(layout.pairs.shape[1]):
         a, b = layout.pairs[0, p], layout.pairs[1, p]
         if not separated(means[a], means[b], rests[a], rests[b]):
-            return IRREGULAR, 0
+            return IRREGULAR, 0, 0.0, inf
     arms, nearest, y, z = room.arms, room.nearest, room.y, room.z
     data = Data(given.family, arms, layout.ends)
     fill(data, given, layout, nearest)
     if not first_guess(data, y):
-        return IRREGULAR, 0
+        return IRREGULAR, 0, 0.0, inf
     if warm:
         for a in range(n):
             label = layout.labels[a]
@@ -122,9 +104,9 @@ def find_point(
             z[edges + a] = weights[nearest[a]] if arms[RATE, a] > 0.0 else 0.0
         for e in range(edges):
             z[e] = weights[layout.edge_pairs[e]]
-    status, steps, _, upper = minimise(data, plan, y, z, warm, tolerance, target, limit, room.work)
+    status, steps, lower, upper = minimise(data, plan, y, z, warm, tolerance, target, limit, room.work)
     if not isfinite(upper):
-        return IRREGULAR, steps
+        return IRREGULAR, steps, 0.0, inf
     for a in range(effort.size):
         effort[a] = 0.0
     for p in range(weights.size):
@@ -136,7 +118,8 @@ def find_point(
             weights[nearest[a]] = z[edges + a]
     for e in range(edges):
         weights[layout.edge_pairs[e]] = z[e]
-    return status, steps
+    rescale(given.costs, effort, weights, upper)
+    return status, steps, lower, upper
 
 
 def rescale(costs: Array, effort: Array, weights: Array, value: float) -> None:
