@@ -4,7 +4,8 @@ from math import inf, sqrt
 from typing import NamedTuple
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.exploring.stopping.kernels import threshold_value
+from caet_opt.exploring.stopping.e_values import Side, needed_evidence
+from caet_opt.exploring.stopping.kernels import E_PROCESS, threshold_value
 from caet_opt.solving.native.divergences import mixture_divergence
 from caet_opt.solving.native.instance import Layout, make_room, solve_in_room
 from caet_opt.solving.native.interior import CERTIFIED
@@ -111,7 +112,7 @@ def track(
         for p in range(weights.size):
             tally.weights[p] = weights[p]
         retarget(setting, layout, tally)
-        if settled(setting, layout.pairs, arms):
+        if is_settled(setting, layout.pairs, arms):
             return STOPPED, done + 1
     return LIMIT, rounds
 
@@ -237,7 +238,7 @@ def project_into(target: Array, floor: float, projected: Array) -> None:
         projected[a] = max(target[a] - shift, floor)
 
 
-def settled(setting: Setting, pairs: Integers, arms: Array) -> bool:
+def is_settled(setting: Setting, pairs: Integers, arms: Array) -> bool:
     """Whether ``Z_ab = N_a d(mu_a, m) + N_b d(mu_b, m)`` exceeds its threshold for every pair.
 
     Rounds as `caet_opt.exploring.policies.caet.Caet` does, operation by operation, so that both stop in the same round.
@@ -251,7 +252,12 @@ def settled(setting: Setting, pairs: Integers, arms: Array) -> bool:
         db = mixture_divergence(setting.family, arms[MEAN, b], arms[MEAN, a], ub, ua, 0.0, 0.0)
         evidence = wa * da + wb * db
         pulls_a, pulls_b = int(arms[COUNT, a]), int(arms[COUNT, b])
-        need = threshold_value(setting.threshold, int(now), pulls_a, pulls_b, setting.level, setting.slope)
+        if setting.threshold == E_PROCESS:
+            winner = Side(wa, arms[MEAN, a], setting.slope / setting.dispersions[a])
+            loser = Side(wb, arms[MEAN, b], setting.slope / setting.dispersions[b])
+            need = needed_evidence(setting.family, setting.low, setting.high, setting.level, evidence, winner, loser)
+        else:
+            need = threshold_value(setting.threshold, int(now), pulls_a, pulls_b, setting.level, setting.slope)
         if not evidence > need:
             return False
     return True

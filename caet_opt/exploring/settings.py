@@ -26,6 +26,10 @@ SMALLEST_LEVEL, LARGEST_LEVEL = 1e-15, 1e100
 #: exp of more overflows.
 LARGEST_EXPONENT = log(float_info.max)
 
+#: Words for the share of the free arms, and the least that ``auto`` gives them: at delta = 0.05 the paper's 0.36 starves
+#: them (``analysis/threshold_study.py``).
+SHARES, LEAST_SHARE = ("auto", "paper"), 0.75
+
 #: Runs of a simulation, and their seed, unless others are asked for.
 RUNS, SEED = 100, 0
 
@@ -136,7 +140,18 @@ class Parameters:
     delta: float = field(default=ABSENT, compare=False)
     log_inv_delta: float = ABSENT
     policy: Literal["caet"] = declare("caet", "policy", "sampling rule: caet", owner="simulation")
-    threshold: str = declare("mixture", "threshold", "stopping threshold")
+    threshold: str | None = declare(
+        None, "threshold", "stopping threshold (e-process, or mixture for a family without log_martingale)"
+    )
+    rho: float | None = declare(
+        None,
+        "rho",
+        "of the e-process: the prior of each mean is worth so many observations; a larger rho costs less in long runs, "
+        "a smaller one in short runs (8)",
+        owner="threshold",
+        symbol="ρ",
+        latex=r"$\rho$",
+    )
     theta: float | None = declare(
         None, "theta", "of the deviational threshold (1.2)", owner="threshold", symbol="θ", latex=r"$\theta$"
     )
@@ -148,7 +163,15 @@ class Parameters:
         symbol="C",
         latex="$C$",
     )
-    r: float = declare(0.4, "r", "free arms share 1 - log(1/delta)^-r of the pulls", latex="$r$")
+    zero_cost_share: float | str = declare(
+        "auto",
+        "free share",
+        "share of the pulls for the free arms: a number, paper = 1 - log(1/delta)^-r, or auto = that, but at least "
+        f"{LEAST_SHARE:g}",
+        symbol="α",
+        latex=r"$\alpha$",
+    )
+    r: float = declare(0.4, "r", "see zero_cost_share", latex="$r$")
     r_prime: float = declare(0.1, "r_prime", "see gamma0", symbol="r'", latex="$r'$")
     gamma0: float = declare(
         0.1,
@@ -195,6 +218,9 @@ class Parameters:
             value = getattr(self, setting.name)
             if not (value is None and setting.default is None) and not isinstance(value, Profile):
                 setting.check(value)
+        share = self.zero_cost_share
+        if share not in SHARES if isinstance(share, str) else not 0.0 < share < 1.0:
+            raise InputError(f"zero_cost_share must be auto, paper or a number strictly between 0 and 1, got {share!r}")
         if not self.gamma0 > 0:
             raise InputError(f"gamma0 must be positive, got {self.gamma0!r}")
         for name, value, limit in (("r", self.r, 0.5), ("r_prime", self.r_prime, 0.125)):
@@ -220,9 +246,16 @@ class Parameters:
         return cls(**given, **settings)
 
     @property
-    def zero_cost_share(self) -> float:
-        """``alpha = 1 - log(1/delta)^-r``, the share of the free arms; zero where that is negative, above 1/e."""
-        return 1.0 - exp(-self.r * log(self.log_inv_delta)) if self.log_inv_delta > 1.0 else 0.0
+    def free_share(self) -> float:
+        """alpha, the share of the pulls that the free arms take: the number that is given, the paper's
+        ``1 - log(1/delta)^-r``, zero where that is negative, or the larger of it and `LEAST_SHARE`.
+
+        The paper's tends to 1 and overtakes any floor below 1, so the asymptotics are the same.
+        """
+        if not isinstance(self.zero_cost_share, str):
+            return float(self.zero_cost_share)
+        paper = 1.0 - exp(-self.r * log(self.log_inv_delta)) if self.log_inv_delta > 1.0 else 0.0
+        return paper if self.zero_cost_share == "paper" else max(paper, LEAST_SHARE)
 
     @property
     def negligible_cost(self) -> float:

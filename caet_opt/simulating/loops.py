@@ -10,6 +10,7 @@ from caet_opt.exploring import kernel
 from caet_opt.exploring.policies.caet import TARGET_TOLERANCE, Caet
 from caet_opt.exploring.settings import COST_SOURCES
 from caet_opt.exploring.state import State
+from caet_opt.exploring.stopping.e_values import E_VALUES
 from caet_opt.exploring.stopping.kernels import threshold_value
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.backends.native import TARGET as SOLVE_TARGET
@@ -27,6 +28,7 @@ from caet_opt.solving.programs.cache import cached_program
 #: The functions of the compiled loop, callees first.
 LOOP: Sources = (
     threshold_value,
+    *E_VALUES,
     kernel.total_count,
     kernel.total_effort,
     kernel.next_arm,
@@ -35,7 +37,7 @@ LOOP: Sources = (
     kernel.same_pattern,
     kernel.project_into,
     kernel.retarget,
-    kernel.settled,
+    kernel.is_settled,
     kernel.track,
 )
 
@@ -115,7 +117,7 @@ def loop_setting(caet: Caet) -> kernel.Setting:
         dispersions=caet.family.dispersions(caet.arms),
         known_costs=known,
         cost_source=COST_SOURCES.index(parameters.cost_source),
-        zero_cost_share=parameters.zero_cost_share,
+        zero_cost_share=parameters.free_share,
         negligible_cost=parameters.negligible_cost,
         cumulate=parameters.tracking == "c",
         threshold=threshold.code,

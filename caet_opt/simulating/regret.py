@@ -114,7 +114,7 @@ def explore_then_commit(
         raise InputError(f"regret is the cost of gaps: cost_source must be 'gaps', got {settings['cost_source']!r}")
     parameters = Parameters.read({"log_inv_delta": log(last)}, settings, simulated=False)
     arms = len(model.means)
-    beta = threshold_of(parameters, model.family, arms)
+    beta = threshold_of(parameters, model.family, arms, BestArm())
     regret_model = BanditModel(model.family, model.means, "gaps", model.arms)
     exploration = Exploration(regret_model, parameters, recorded_rounds(arms, last, checkpoints))
     seeds = np.random.SeedSequence(seed).spawn(runs)

@@ -56,6 +56,7 @@ class Experiment:
             source: CostSource = "gaps" if self.model.cost_rule == "gaps" else "known"
             object.__setattr__(self, "parameters", replace(self.parameters, cost_source=source))
         self.task.check(len(self.model.means))
+        object.__setattr__(self, "parameters", replace(self.parameters, threshold=self.rule.name))
         check_count(self.parameters.max_rounds, "max_rounds", MOST_ROUNDS)
         self._check_theta(self.rule)
         self._check_costs()
@@ -91,7 +92,7 @@ class Experiment:
     @cached_property
     def rule(self) -> Threshold:
         """The threshold itself."""
-        return threshold_of(self.parameters, self.model.family, len(self.model.means))
+        return threshold_of(self.parameters, self.model.family, len(self.model.means), self.task)
 
     @cached_property
     def profile(self) -> Profile:

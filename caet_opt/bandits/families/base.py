@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from caet_opt.bandits.exact import exact, read_decimal
+from caet_opt.bandits.families.martingales import FAR
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import InputError
 
@@ -111,6 +112,26 @@ class Family(ABC):
         """
         difference = other_share * ((other - x) + (other_rest - rest))
         return cls.unit_divergence(x, share * x + other_share * other, difference)
+
+    @staticmethod
+    def log_martingale(weight: float, mean: float, rho: float, x: float, above: bool) -> float:
+        """log M(x) for the e-process threshold, or a lower bound; see `caet_opt.bandits.families.martingales`.
+
+        An arm of unit dispersion with ``weight`` observations of this mean; a prior worth ``rho`` observations, cut to
+        means above x, or else below. With ``above`` M must fall in x, else rise. A family without it takes the mixture
+        threshold.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def log_martingale_floor(weight: float, mean: float, above: bool) -> float:
+        """A lower bound of log M(x) over all means x that a double holds."""
+        return -FAR
+
+    @classmethod
+    def has_martingale(cls) -> bool:
+        """Whether the family supplies `log_martingale`."""
+        return cls.log_martingale is not Family.log_martingale
 
     def dispersions(self, arms: int) -> Array:
         """Dispersion of each of ``arms`` arms; one unless the family has a dispersion parameter."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from caet_opt.bandits.families.base import Family, MeanSpace
+from caet_opt.bandits.families.martingales import bernoulli_log_martingale, bernoulli_log_martingale_floor
 from caet_opt.bandits.families.numerics import Array, kl_div, slope
 
 
@@ -18,6 +19,9 @@ class Bernoulli(Family):
     counts = True
 
     divergence_error = 32.0
+
+    log_martingale = staticmethod(bernoulli_log_martingale)
+    log_martingale_floor = staticmethod(bernoulli_log_martingale_floor)
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:

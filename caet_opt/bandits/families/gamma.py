@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from caet_opt.bandits.exact import Number, decimal_text, exact
 from caet_opt.bandits.families.base import Family, MeanSpace, positive_numbers, read_decimals
+from caet_opt.bandits.families.martingales import exponential_log_martingale, exponential_log_martingale_floor
 from caet_opt.bandits.families.numerics import Array, kl_div, slope
 from caet_opt.errors import InputError
 
@@ -21,6 +22,9 @@ class Exponential(Family):
     mean_space = MeanSpace(0.0, np.inf)
 
     divergence_error = 31.0
+
+    log_martingale = staticmethod(exponential_log_martingale)
+    log_martingale_floor = staticmethod(exponential_log_martingale_floor)
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from caet_opt.bandits.exact import Number, decimal_text, exact
 from caet_opt.bandits.families.base import Family, MeanSpace, positive_numbers, read_decimals
+from caet_opt.bandits.families.martingales import gaussian_log_martingale, gaussian_log_martingale_floor
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import InputError
 
@@ -25,6 +26,9 @@ class Gaussian(Family):
         self.variances = positive_numbers(self._given, "variances")
 
     divergence_error = 11.0
+
+    log_martingale = staticmethod(gaussian_log_martingale)
+    log_martingale_floor = staticmethod(gaussian_log_martingale_floor)
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:

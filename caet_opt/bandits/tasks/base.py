@@ -40,6 +40,13 @@ class Task(ABC):
         """How many pairs an answer has, at most; a task that compares more than all arms with one overrides this."""
         return arms - 1
 
+    def pairs_at_risk(self, arms: int) -> int:
+        """R: for every truth, so many wrongly ordered pairs that each wrong answer asserts one of them.
+
+        A truth inverts one direction of each two arms: K (K - 1) / 2. A task for which fewer will do overrides this.
+        """
+        return arms * (arms - 1) // 2
+
     def pairs(self, means: Sequence[float]) -> tuple[Pair, ...]:
         """The pairs of the answer that holds for these means."""
         return self.answer_pairs(self.answer(means), len(means))

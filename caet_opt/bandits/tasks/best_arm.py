@@ -19,6 +19,10 @@ class BestArm(PlainTask):
         best = cast(int, answer)
         return tuple((best, arm) for arm in range(arms) if arm != best)
 
+    def pairs_at_risk(self, arms: int) -> int:
+        """K - 1: a wrong answer i asserts (i, best)."""
+        return arms - 1
+
 
 class TopArms(Task):
     """Which m arms have the largest means: each of them beats each of the others."""
@@ -36,6 +40,10 @@ class TopArms(Task):
         super().check(arms)
 
     def count_pairs(self, arms: int) -> int:
+        return self.size * (arms - self.size)
+
+    def pairs_at_risk(self, arms: int) -> int:
+        """m (K - m): a wrong set asserts one of its arms that is not in the best set over one that is."""
         return self.size * (arms - self.size)
 
     def answer(self, means: Sequence[float]) -> tuple[int, ...]:

@@ -31,6 +31,10 @@ class Comparisons(Task):
     def count_pairs(self, arms: int) -> int:
         return len(self.compared)
 
+    def pairs_at_risk(self, arms: int) -> int:
+        """Their number: a wrong answer asserts the wrong order of one of the listed pairs."""
+        return len(self.compared)
+
     def answer(self, means: Sequence[float]) -> tuple[Pair, ...]:
         return tuple((a, b) if means[a] >= means[b] else (b, a) for a, b in self.compared)
 
@@ -73,6 +77,10 @@ class Control(Task):
         return tuple(
             (arm, self.control) if arm in better else (self.control, arm) for arm in range(arms) if arm != self.control
         )
+
+    def pairs_at_risk(self, arms: int) -> int:
+        """K - 1: a wrong answer asserts the wrong order of some arm and the control."""
+        return arms - 1
 
     @classmethod
     def parse(cls, argument: str | None) -> "Control":

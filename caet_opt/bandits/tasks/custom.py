@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import permutations
+from math import factorial
 from typing import NoReturn, cast
 
 import numpy as np
@@ -17,6 +18,9 @@ ENUMERATION_LIMIT = 8
 
 #: Largest number of pairs in the unions of answers that are searched for a cycle (about a second).
 MOST_SEARCHED = 200_000
+
+#: Largest number of orders times answers of which the pairs at risk are counted (about a second).
+MOST_JUDGED = 50_000
 
 
 class Custom(Task):
@@ -118,6 +122,25 @@ class Custom(Task):
     def count_pairs(self, arms: int) -> int:
         return max(map(len, self.answers))
 
+    def pairs_at_risk(self, arms: int) -> int:
+        """The most over all orders of the compared arms of the fewest pairs that suffice (`fewest_hits`).
+
+        Where that is too much work, the number of two arms that some answer compares: a truth inverts one direction.
+        """
+        return self._pairs_at_risk
+
+    @cached_property
+    def _pairs_at_risk(self) -> int:
+        bound = len({frozenset(pair) for answer in self.answers for pair in answer})
+        if factorial(min(len(self.compared), 20)) * len(self.answers) > MOST_JUDGED:
+            return bound
+        found = 1
+        for order in permutations(self.compared):
+            rank = {arm: place for place, arm in enumerate(order)}
+            inverted = (frozenset((a, b) for a, b in answer if rank[a] > rank[b]) for answer in self.answers)
+            found = max(found, fewest_hits([pairs for pairs in inverted if pairs], bound))
+        return min(found, bound)
+
     def check(self, arms: int) -> None:
         super().check(arms)
         check_arms_exist(self.compared, arms, self.name)
@@ -161,6 +184,20 @@ def read_pair(pair: object) -> Pair:
     ):
         raise InputError(f"a pair is two different arms counted from 0, for example [0, 1]; got {pair!r}")
     return pair[0], pair[1]
+
+
+def fewest_hits(sets: Sequence[frozenset[Pair]], limit: int) -> int:
+    """The size of the smallest set of pairs that meets every one of these sets, or the limit if that is smaller.
+
+    One of the pairs of the smallest set is in it: try each, and go on with the sets that are not met.
+    """
+    if not sets or limit <= 0:
+        return 0
+    best = limit
+    for pair in min(sets, key=len):
+        rest = [pairs for pairs in sets if pair not in pairs]
+        best = min(best, 1 + fewest_hits(rest, best - 1))
+    return best
 
 
 @cache

@@ -35,6 +35,10 @@ class Groups(Task):
             (best, arm) for best, group in zip(winners, self.groups, strict=True) for arm in group if arm != best
         )
 
+    def pairs_at_risk(self, arms: int) -> int:
+        """Sum of (size - 1): a wrong answer asserts (i, best) in one of the groups."""
+        return sum(len(group) - 1 for group in self.groups)
+
     @classmethod
     def parse(cls, argument: str | None) -> "Groups":
         if not argument:

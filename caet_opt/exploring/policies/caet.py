@@ -21,6 +21,7 @@ from caet_opt.exploring.saving import OWN, Saved, read_saved, to_text
 from caet_opt.exploring.settings import ABSENT, CostSource, Parameters
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import threshold_of
+from caet_opt.exploring.stopping.base import PairState
 from caet_opt.solving.characteristic import characteristic_time, starts
 from caet_opt.solving.native.compiled import FAMILY_CODES, compiled_kernel, foreign_kernel, loaded_kernel
 from caet_opt.solving.native.divergences import mixture_divergence
@@ -94,10 +95,11 @@ class Caet:
         self.task = parse_task(task) if isinstance(task, str) else task
         self.family = parse_family(family) if isinstance(family, str) else family
         self.arms = arms
-        self.threshold = threshold_of(parameters, self.family, arms)
         self.task.check(arms)
+        self.threshold = threshold_of(parameters, self.family, arms, self.task)
         self.family.dispersions(arms)
-        self.parameters = replace(parameters, cost_source=source_of_costs(parameters.cost_source, costs))
+        source = source_of_costs(parameters.cost_source, costs)
+        self.parameters = replace(parameters, cost_source=source, threshold=self.threshold.name)
         if costs is not None:
             check_costs(costs, arms)
         self.known_costs = None if costs is None else np.array(costs, dtype=float)
@@ -241,13 +243,12 @@ class Caet:
         known = now.target is not None
         target, solution = (now.target, now.last) if known else self._target(pairs, means, costs, now.last)
         assert target is not None
+        evidence = self._evidence(state, pairs, means)
         diagnostics = Diagnostics(
             answer=answer,
             pairs=pairs,
-            evidence=self._evidence(state, pairs, means),
-            thresholds=np.array(
-                [self.threshold.value(state.round, state.counts[a], state.counts[b]) for a, b in pairs]
-            ),
+            evidence=evidence,
+            thresholds=self._needed(state, pairs, means, evidence),
             costs=costs,
             target=target,
             projected=rules.project(target, rules.exploration_floor(self.arms, state.round)),
@@ -375,7 +376,7 @@ class Caet:
         found = characteristic_time(model, self.task, solver=self.profile, warm_start=last)
         support = sorted({arm for pair in pairs for arm in pair})
         proportions = rules.proportions(found.effort, costs)
-        target = rules.shared_target(proportions, costs, support, self.parameters.zero_cost_share)
+        target = rules.shared_target(proportions, costs, support, self.parameters.free_share)
         if not isclose(np.sum(target), 1.0, rel_tol=1e-9):
             raise SolverError("the effort of a round is outside double precision; rescale the means or the variances")
         return target, found
@@ -393,6 +394,16 @@ class Caet:
             ua, ub = wa / (wa + wb), wb / (wa + wb)
             found.append(wa * divergence(code, x, y, ua, ub, 0.0, 0.0) + wb * divergence(code, y, x, ub, ua, 0.0, 0.0))
         return np.array(found)
+
+    def _needed(self, state: State, pairs: tuple[Pair, ...], means: Array, evidence: Array) -> Array:
+        """What the evidence of each pair must exceed."""
+        arms = list(map(PairState, state.counts, means.tolist(), self.family.dispersions(self.arms).tolist()))
+        return np.array(
+            [
+                self.threshold.needed(self.family, found, state.round, arms[a], arms[b])
+                for (a, b), found in zip(pairs, evidence.tolist(), strict=True)
+            ]
+        )
 
 
 def source_of_costs(source: CostSource | None, costs: Sequence[float] | None) -> CostSource:

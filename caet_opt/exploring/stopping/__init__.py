@@ -1,18 +1,25 @@
 """Stopping thresholds: how much evidence every pair of an answer needs before the answer is declared."""
 
+from typing import Any
+
 from caet_opt.bandits.families import Family, parse_family
+from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.settings import SETTINGS, Parameters, checked_level
-from caet_opt.exploring.stopping.base import Threshold
+from caet_opt.exploring.stopping.base import Threshold, is_count
 from caet_opt.exploring.stopping.customary import Customary
 from caet_opt.exploring.stopping.deviational import Deviational
+from caet_opt.exploring.stopping.e_process import EProcess
 from caet_opt.exploring.stopping.informational import Informational
 from caet_opt.exploring.stopping.mixture import Mixture
 
 #: Thresholds by name, in order of preference.
 THRESHOLDS: dict[str, type[Threshold]] = {
-    threshold.name: threshold for threshold in (Mixture, Informational, Deviational, Customary)
+    threshold.name: threshold for threshold in (EProcess, Mixture, Informational, Deviational, Customary)
 }
+
+#: The settings that belong to one threshold.
+OPTIONS = tuple(setting.name for setting in SETTINGS if setting.owner == "threshold")
 
 
 def make_threshold(
@@ -20,32 +27,52 @@ def make_threshold(
     family: Family | str,
     arms: int,
     *,
+    task: Task | str | None = None,
     delta: float | None = None,
     log_inv_delta: float | None = None,
-    theta: float | None = None,
-    constant: float | str | None = None,
+    **options: Any,
 ) -> Threshold:
-    """The named threshold for this family, number of arms and ``delta``, or ``log_inv_delta = log(1/delta)``.
+    """The named threshold for this family, number of arms, task and ``delta``, or ``log_inv_delta = log(1/delta)``.
 
-    ``theta`` (above 1; 1.2 unless given) and ``constant`` (a positive number, or ``"certified"``; 1 unless given)
-    belong to the deviational threshold and are refused by the others.
+    Without a task it covers every task on so many arms. Options belong to one threshold and are refused by the others:
+    ``rho`` (positive; 8 unless given) to the e-process, ``theta`` (above 1; 1.2 unless given) and ``constant`` (a positive
+    number, or ``"certified"``; 1 unless given) to the deviational one.
     """
     if not isinstance(name, str) or name not in THRESHOLDS:
         raise InputError(unknown_name("threshold", str(name), THRESHOLDS))
+    for option in options:
+        if option not in OPTIONS:
+            raise InputError(unknown_name("option of a threshold", option, OPTIONS))
     family = parse_family(family) if isinstance(family, str) else family
-    return THRESHOLDS[name].build(family, arms, checked_level(delta, log_inv_delta), theta, constant)
+    task = parse_task(task) if isinstance(task, str) else task
+    return THRESHOLDS[name].build(
+        family, arms, count_at_risk(task, arms), checked_level(delta, log_inv_delta), options
+    )
 
 
-def threshold_of(parameters: Parameters, family: Family, arms: int) -> Threshold:
-    """The threshold that the parameters ask for, with their confidence."""
-    options = {setting.name: getattr(parameters, setting.name) for setting in SETTINGS if setting.owner == "threshold"}
-    return make_threshold(parameters.threshold, family, arms, log_inv_delta=parameters.log_inv_delta, **options)
+def count_at_risk(task: Task | None, arms: int) -> int:
+    """R of the task, or of any: a truth inverts one direction of each two arms."""
+    if task is not None:
+        task.check(arms)
+        return task.pairs_at_risk(arms)
+    return max(1, arms * (arms - 1) // 2) if is_count(arms) else 1
+
+
+def threshold_of(parameters: Parameters, family: Family, arms: int, task: Task) -> Threshold:
+    """The threshold that the parameters ask for, with their confidence.
+
+    Unless told otherwise it is the e-process, and the mixture for a family that does not supply `log_martingale`.
+    """
+    name = parameters.threshold or (EProcess if family.has_martingale() else Mixture).name
+    options = {option: getattr(parameters, option) for option in OPTIONS}
+    return make_threshold(name, family, arms, task=task, log_inv_delta=parameters.log_inv_delta, **options)
 
 
 __all__ = [
     "THRESHOLDS",
     "Customary",
     "Deviational",
+    "EProcess",
     "Informational",
     "Mixture",
     "Threshold",

@@ -1,9 +1,10 @@
 """What a stopping threshold must supply. A new threshold is one subclass of `Threshold`."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from caet_opt.bandits.families import Family
 from caet_opt.errors import InputError
@@ -11,23 +12,41 @@ from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.stopping.kernels import threshold_value
 
 
+class PairState(NamedTuple):
+    """An arm of a pair: its pulls, empirical mean and dispersion."""
+
+    pulls: float
+    mean: float
+    dispersion: float
+
+
 @dataclass(frozen=True)
 class Threshold(ABC):
     """beta(t): an answer is declared once every pair it needs has evidence ``Z_ab(t) > beta(t)``.
 
-    A declared answer is wrong only if one of its pairs is wrongly ordered, mu_a <= mu_b, so it is enough that with
-    probability 1 - delta no wrongly ordered pair ever exceeds beta. Everything is written in
-    ``log_inv_delta = log(1/delta)``, because delta itself may be as small as exp(-500).
+    A declared answer is wrong only if one of its pairs is wrongly ordered, mu_a <= mu_b, and every wrong answer has one
+    of at most R such pairs (`caet_opt.bandits.tasks.Task.pairs_at_risk`). So it is enough that with probability
+    1 - delta none of these R pairs ever exceeds beta. Everything is written in ``log_inv_delta = log(1/delta)``,
+    because delta itself may be as small as exp(-500).
+
+    Attributes
+    ----------
+    arms, pairs : K, and R, the pairs at risk
+    log_inv_delta : log(1/delta)
     """
 
     name: ClassVar[str]
+    options: ClassVar[tuple[str, ...]] = ()  # the settings that it takes besides delta
 
     arms: int
+    pairs: int
     log_inv_delta: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.arms, Integral) or isinstance(self.arms, bool) or self.arms < 2:
+        if not is_count(self.arms) or self.arms < 2:
             raise InputError(f"a threshold needs the number of arms, 2 or more, got {self.arms!r}")
+        if not is_count(self.pairs) or self.pairs < 1:
+            raise InputError(f"a threshold needs the number of pairs at risk, 1 or more, got {self.pairs!r}")
         if not is_number_above(0.0, self.log_inv_delta):
             raise InputError(
                 f"log_inv_delta = log(1/delta) must be positive and finite (0 < delta < 1), got {self.log_inv_delta!r}"
@@ -45,7 +64,7 @@ class Threshold(ABC):
 
     @property
     def slope(self) -> float:
-        """The factor of log t, where the formula has one."""
+        """The factor of log t, or another number of the formula, where it has one."""
         return 0.0
 
     @property
@@ -55,7 +74,7 @@ class Threshold(ABC):
 
     @abstractmethod
     def guarantees(self, family: Family) -> bool:
-        """Whether the error probability provably stays below delta, for every task and sampling rule."""
+        """Whether the error probability provably stays below delta, for the task and every sampling rule."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -65,18 +84,33 @@ class Threshold(ABC):
         """beta at round t for a pair whose arms were pulled n_a and n_b times."""
         return threshold_value(self.code, t, n_a, n_b, self.level, self.slope)
 
-    @classmethod
-    def build(cls, family: Family, arms: int, log_inv_delta: float, theta: Any, constant: Any) -> Self:
-        """The threshold from the options of `make_threshold`."""
-        cls.refuse_options(theta, constant)
-        return cls(arms, log_inv_delta)
+    def needed(self, family: Family, evidence: float, t: float, winner: PairState, loser: PairState) -> float:
+        """What the evidence of a pair must exceed, where beta may depend on means and evidence as well."""
+        return self.value(t, winner.pulls, loser.pulls)
 
     @classmethod
-    def refuse_options(cls, theta: Any, constant: Any) -> None:
-        """Raise `InputError` if an option of the deviational threshold is given to another."""
-        for option, given in (("theta", theta), ("constant", constant)):
-            if given is not None:
-                raise InputError(f"threshold {cls.name!r} takes no {option}; only 'deviational' does")
+    def build(cls, family: Family, arms: int, pairs: int, log_inv_delta: float, options: Mapping[str, Any]) -> Self:
+        """The threshold from the options of `make_threshold`; one that it does not take must be None."""
+        for option, given in options.items():
+            if given is not None and option not in cls.options:
+                raise InputError(f"threshold {cls.name!r} takes no {option}")
+        cls.refuse_family(family)
+        taken = {option: options[option] for option in cls.options if options.get(option) is not None}
+        return cls(arms, pairs, log_inv_delta, **taken, **cls.traits(family))
+
+    @classmethod
+    def refuse_family(cls, family: Family) -> None:
+        """Raise `InputError` for a family that the threshold is not defined for."""
+
+    @classmethod
+    def traits(cls, family: Family) -> dict[str, Any]:
+        """Fields that follow from the family."""
+        return {}
 
     def __str__(self) -> str:
         return self.name
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number and no truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -8,10 +8,10 @@ from caet_opt.exploring.stopping.kernels import POWER
 
 
 class Informational(Threshold):
-    """``beta = log(2 t K (K - 1) / delta)``, proven for Bernoulli rewards.
+    """``beta = log(2 t R / delta)`` for R pairs at risk, proven for Bernoulli rewards.
 
-    A given wrongly ordered pair ever exceeds it with probability at most ``delta / (K (K - 1))``, and there are at
-    most K (K - 1) / 2 such pairs.
+    A given wrongly ordered pair ever exceeds ``log(2 t / x)`` with probability at most x: take ``x = delta / R``. The
+    paper's ``log(2 t K (K - 1) / delta)`` is a union over twice the pairs of any task.
     """
 
     name = "informational"
@@ -21,10 +21,10 @@ class Informational(Threshold):
 
     @property
     def level(self) -> float:
-        return log(2.0 * self.arms * (self.arms - 1)) + self.log_inv_delta
+        return log(2.0 * self.pairs) + self.log_inv_delta
 
     def guarantees(self, family: Family) -> bool:
         return isinstance(family, Bernoulli)
 
     def describe(self) -> str:
-        return f"log(2 t K (K - 1) / delta), K = {self.arms}, log(1/delta) = {self.log_inv_delta:g}"
+        return f"log(2 t R / delta), R = {self.pairs}, log(1/delta) = {self.log_inv_delta:g}"

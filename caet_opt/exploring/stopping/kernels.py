@@ -2,7 +2,7 @@
 
 from math import log
 
-POWER, CUSTOMARY, MIXTURE, GAUSSIAN_MIXTURE = range(4)
+POWER, CUSTOMARY, MIXTURE, GAUSSIAN_MIXTURE, E_PROCESS = range(5)
 
 
 def threshold_value(code: int, t: float, n_a: float, n_b: float, level: float, slope: float) -> float:
@@ -14,6 +14,8 @@ def threshold_value(code: int, t: float, n_a: float, n_b: float, level: float, s
         CUSTOMARY          level + log(1 + log t)
         MIXTURE            level + 3 log(1 + log n_a) + 3 log(1 + log n_b)
         GAUSSIAN_MIXTURE   level + 2 log(4 + log n_a) + 2 log(4 + log n_b)
+
+    E_PROCESS depends on the means as well: `caet_opt.exploring.stopping.e_values`.
     """
     if code == POWER:
         return level + slope * log(max(t, 1.0))

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import exp, log, pi, sqrt
-from typing import Any, Self
+from typing import Any
 
 from caet_opt.bandits.families import Family, Gaussian
+from caet_opt.bandits.families.scalar import kl_div
 from caet_opt.errors import InputError
 from caet_opt.exploring.stopping.base import Threshold
 from caet_opt.exploring.stopping.kernels import GAUSSIAN_MIXTURE, MIXTURE
-from caet_opt.solving.native.divergences import kl_div
 
 #: The largest ratio between the ends of a slice of pulls; it also makes the 3 in ``3 log(1 + log N)``, twice itself.
 LARGEST_RATIO = 1.5
@@ -17,19 +17,18 @@ LARGEST_RATIO = 1.5
 
 @dataclass(frozen=True)
 class Mixture(Threshold):
-    """``beta = 3 log(1 + log N_a) + 3 log(1 + log N_b) + 2 C_exp(log(P / delta) / 2)``, P = K (K - 1) / 2 pairs.
+    """``beta = 3 log(1 + log N_a) + 3 log(1 + log N_b) + 2 C_exp(log(R / delta) / 2)``, R pairs at risk.
 
     For Gaussian rewards of known variances the sharper
-    ``beta = 2 log(4 + log N_a) + 2 log(4 + log N_b) + 2 C_G(log(P / delta) / 2)``.
+    ``beta = 2 log(4 + log N_a) + 2 log(4 + log N_b) + 2 C_G(log(R / delta) / 2)``.
 
-    For one pair of arms, with probability 1 - delta / P, the sum ``N_a d(muhat_a, mu_a) + N_b d(muhat_b, mu_b)``
+    For one pair of arms, with probability 1 - delta / R, the sum ``N_a d(muhat_a, mu_a) + N_b d(muhat_b, mu_b)``
     stays below beta at all rounds, whatever the sampling rule. The evidence of the pair is
 
         Z_ab = min over x_a <= x_b of  N_a d(muhat_a, x_a) + N_b d(muhat_b, x_b)    where muhat_a >= muhat_b,
 
     and when the truth inverts the pair, mu_a <= mu_b, the point (mu_a, mu_b) is one of those (x_a, x_b), so Z_ab is
-    at most that sum. The truth inverts at most one direction of each of the P unordered pairs, so the union bound
-    covers every answer of every task.
+    at most that sum. Every wrong answer asserts one of at most R such pairs, so the union bound covers them all.
     """
 
     name = "mixture"
@@ -42,8 +41,7 @@ class Mixture(Threshold):
 
     @cached_property
     def level(self) -> float:
-        pairs = self.arms * (self.arms - 1) / 2
-        share = (self.log_inv_delta + log(pairs)) / 2.0
+        share = (self.log_inv_delta + log(self.pairs)) / 2.0
         return 2.0 * (gaussian_deviation(share) if self.gaussian else general_deviation(share))
 
     @property
@@ -59,9 +57,8 @@ class Mixture(Threshold):
         return f"3 log(1 + log N_a) + 3 log(1 + log N_b) + {self.level:.6g}"
 
     @classmethod
-    def build(cls, family: Family, arms: int, log_inv_delta: float, theta: Any, constant: Any) -> Self:
-        cls.refuse_options(theta, constant)
-        return cls(arms, log_inv_delta, gaussian=isinstance(family, Gaussian))
+    def traits(cls, family: Family) -> dict[str, Any]:
+        return {"gaussian": isinstance(family, Gaussian)}
 
 
 def h_inverse(x: float) -> float:

@@ -78,6 +78,7 @@ def measured(means: tuple[float, ...], log_inv_delta: float, runs: int, effort: 
             r=EXPONENT,
             r_prime=COST_EXPONENT,
             gamma0=GAMMA0,
+            zero_cost_share="paper",
             threshold="deviational",
             theta=THETA,
             constant=CONSTANT,

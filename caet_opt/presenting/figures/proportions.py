@@ -79,14 +79,14 @@ def measure(effort: Effort) -> Iterator[Row]:
 
 def measured(instance: Instance, log_inv_delta: float, runs: int, effort: Effort) -> list[Row]:
     """One instance at one delta, a row per arm."""
-    parameters = Parameters(log_inv_delta=log_inv_delta, threshold="deviational")
+    parameters = Parameters(log_inv_delta=log_inv_delta, threshold="deviational", zero_cost_share="paper")
     experiment = Experiment(instance.model, Ranking(), parameters)
     records = run_many(experiment, runs, effort.seed, effort.workers, lambda _: effort.progress(log_inv_delta))
     unfinished = sum(not record.stopped for record in records)
-    shares = scaled_shares(records, instance.model, parameters.zero_cost_share)
+    shares = scaled_shares(records, instance.model, parameters.free_share)
     mean, half = np.mean(shares, axis=0), half_width(shares)
     limit = limits(instance.model)
-    target = np.where(is_free(instance.model), parameters.zero_cost_share, 1.0) * limit
+    target = np.where(is_free(instance.model), parameters.free_share, 1.0) * limit
     kinds = np.where(is_free(instance.model), "free", "costly")
     columns = (kinds.tolist(), *(values.tolist() for values in (mean, mean - half, mean + half, limit, target)))
     return [

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from caet_opt.bandits.families import Bernoulli, Exponential, Family, Gamma, Gaussian, Geometric, Poisson
+from caet_opt.bandits.families import scalar
 from caet_opt.bandits.model import BanditModel
 from caet_opt.solving.native import bounds, divergences, factor, instance, interior, records, terms
 from caet_opt.solving.native.elimination import columns, integers, plan_elimination
@@ -23,7 +24,7 @@ Sources = tuple[Callable[..., Any], ...]
 
 #: Every function of the kernel, callees first.
 KERNEL: Sources = (
-    divergences.kl_div,
+    scalar.kl_div,
     divergences.mixture_divergence,
     divergences.variance,
     records.make_work,

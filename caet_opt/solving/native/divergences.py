@@ -3,34 +3,9 @@
 The formulas and the bounds of their errors are those of `caet_opt.bandits.families`; tests compare the two.
 """
 
-from math import inf, log
-
-from caet_opt.bandits.families.numerics import EVEN, ODD, SERIES_END, SMALLEST
+from caet_opt.bandits.families.scalar import kl_div
 
 GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, GEOMETRIC = range(5)
-
-E0, E1, E2, E3, E4, E5, E6, E7 = EVEN
-O0, O1, O2, O3, O4, O5, O6, O7 = ODD
-
-
-def kl_div(x: float, y: float, h: float, s: float) -> float:
-    """``x log(x / y) - x + y`` with ``h = y - x`` and ``s = h / (x + y)`` given; see `bandits.families.numerics`."""
-    if h == 0.0:
-        return 0.0
-    if abs(s) > SERIES_END:
-        if x == 0.0:
-            return y
-        if y == 0.0:
-            return inf
-        quotient = x / y
-        if SMALLEST < quotient < 1.0 / SMALLEST:
-            return h + x * log(quotient)
-        return h + x * (log(x) - log(y))
-    q = s * s
-    r = q * q
-    even = ((((((E7 * r + E6) * r + E5) * r + E4) * r + E3) * r + E2) * r + E1) * r + E0
-    odd = ((((((O7 * r + O6) * r + O5) * r + O4) * r + O3) * r + O2) * r + O1) * r + O0
-    return h * s - 2.0 * x * s * q * (even + q * odd)
 
 
 def mixture_divergence(

@@ -1,0 +1,109 @@
+"""The threshold from one-sided mixture martingales: an e-process for every pair."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from math import log, log1p
+from typing import Any
+
+from caet_opt.bandits.families import Family
+from caet_opt.errors import InputError
+from caet_opt.exploring.settings import is_number_above
+from caet_opt.exploring.stopping import e_values
+from caet_opt.exploring.stopping.base import PairState, Threshold
+from caet_opt.exploring.stopping.e_values import Side
+from caet_opt.exploring.stopping.kernels import E_PROCESS
+from caet_opt.solving.native.compiled import FAMILY_CODES, rebound
+
+#: What the prior of each mean is worth in observations; chosen by ``analysis/threshold_study.py``.
+DEFAULT_RHO = 8.0
+
+
+@dataclass(frozen=True)
+class EProcess(Threshold):
+    """``log E_ab > log(R / delta)``, where ``E_ab = min over x of M_a(x) M_b(x)``.
+
+    M_a(x) is the likelihood of arm a's rewards, averaged over a prior for its mean that is centred at x, worth rho
+    observations and cut to means above x, over their likelihood at x; M_b(x) likewise with means below x. See
+    `caet_opt.bandits.families.martingales`, which proves what is used here: under a mean x of its arm each is a
+    non-negative martingale that starts at 1, whatever the sampling rule; M_a falls and M_b rises in x.
+
+    **Proof.** Let (a, b) be wrongly ordered, mu_a <= mu_b. M_a falls, so ``M_a(mu_b) <= M_a(mu_a)``, and
+
+        E_ab <= M_a(mu_b) M_b(mu_b) <= M_a(mu_a) M_b(mu_b),
+
+    a product of martingales in which each reward multiplies one factor by something of expectation one given the past,
+    hence a non-negative martingale that starts at 1. By Ville's inequality it ever exceeds R / delta with probability
+    at most delta / R. A wrong answer asserts one of at most R wrongly ordered pairs (`Task.pairs_at_risk`), so the error
+    probability is at most delta, at whatever round one stops. A lower bound of M in place of M only delays stopping.
+
+    As ``Z_ab > beta`` it has ``beta = log(R / delta) + (Z_ab - log E_ab)``; for many pulls, and up to terms that vanish,
+    ``beta = log(R / delta) + log(1 + N_a / rho) / 2 + log(1 + N_b / rho) / 2 - 2 log 2``.
+    """
+
+    name = "e-process"
+    code = E_PROCESS
+    options = ("rho",)
+
+    rho: float = DEFAULT_RHO
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not is_number_above(0.0, self.rho):
+            raise InputError(f"rho of the e-process threshold must be a positive number, got {self.rho!r}")
+
+    @property
+    def level(self) -> float:
+        return log(self.pairs) + self.log_inv_delta
+
+    @property
+    def slope(self) -> float:
+        return float(self.rho)
+
+    @property
+    def reason(self) -> str:
+        return "proven for every shipped family, and for one that supplies log_martingale"
+
+    def guarantees(self, family: Family) -> bool:
+        return family.has_martingale()
+
+    def describe(self) -> str:
+        return f"log E_ab > log({self.pairs} / delta) = {self.level:.6g}, rho = {self.rho:g}"
+
+    def value(self, t: float, n_a: float, n_b: float) -> float:
+        """beta for many pulls; `needed` has it for given means."""
+        return self.level + 0.5 * (log1p(n_a / self.rho) + log1p(n_b / self.rho)) - 2.0 * log(2.0)
+
+    def needed(self, family: Family, evidence: float, t: float, winner: PairState, loser: PairState) -> float:
+        space, code = family.mean_space, FAMILY_CODES.get(type(family), -1)
+        sides = (Side(arm.pulls / arm.dispersion, arm.mean, self.rho / arm.dispersion) for arm in (winner, loser))
+        needed_evidence = rule_of(type(family))
+        return float(needed_evidence(code, space.low, space.high, self.level, evidence, *sides))
+
+    @classmethod
+    def refuse_family(cls, family: Family) -> None:
+        if not family.has_martingale():
+            raise InputError(
+                f"threshold 'e-process' needs log_martingale, which family {family.name!r} does not supply; use 'mixture'"
+            )
+
+
+@cache
+def rule_of(family: type[Family]) -> Callable[..., Any]:
+    """`e_values.needed_evidence` with the martingales of the family."""
+    if family in FAMILY_CODES:
+        return e_values.needed_evidence
+
+    def log_martingale(code: int, arm: Side, x: float, above: bool) -> float:
+        return float(family.log_martingale(arm.weight, arm.mean, arm.rho, x, above))
+
+    def log_martingale_floor(code: int, arm: Side, above: bool) -> float:
+        return float(family.log_martingale_floor(arm.weight, arm.mean, above))
+
+    functions: dict[str, Callable[..., Any]] = {
+        "log_martingale": log_martingale,
+        "log_martingale_floor": log_martingale_floor,
+    }
+    for source in (e_values.is_covered, e_values.needed_evidence):
+        functions[source.__name__] = rebound(source, functions)
+    return functions["needed_evidence"]

@@ -1,0 +1,141 @@
+"""Whether a pair's e-value exceeds its bound, in the subset of Python that numba compiles: one rule for every loop."""
+
+from typing import NamedTuple
+
+from caet_opt.bandits.families import martingales, scalar
+from caet_opt.bandits.families.martingales import (
+    bernoulli_log_martingale,
+    bernoulli_log_martingale_floor,
+    exponential_log_martingale,
+    exponential_log_martingale_floor,
+    gaussian_log_martingale,
+    gaussian_log_martingale_floor,
+    geometric_log_martingale,
+    geometric_log_martingale_floor,
+    poisson_log_martingale,
+    poisson_log_martingale_floor,
+)
+from caet_opt.solving.native.divergences import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON
+
+#: The first step from the pooled mean, as a part of the gap between the means, and the smallest, at which it is given
+#: up: the evidence that is lost by it is some thousandths.
+FIRST_STEP, SMALLEST_STEP = 0.0625, 1e-4
+
+#: By how much a step grows after one that was covered, and shrinks after one that was not.
+GROWTH, SHRINKAGE = 1.6, 0.4
+
+
+class Side(NamedTuple):
+    """An arm of a pair: its weight (pulls over dispersion), its mean, and rho over its dispersion."""
+
+    weight: float
+    mean: float
+    rho: float
+
+
+def log_martingale(family: int, arm: Side, x: float, above: bool) -> float:
+    """log M(x) of a shipped family; see `caet_opt.bandits.families.martingales`."""
+    if family == GAUSSIAN:
+        return gaussian_log_martingale(arm.weight, arm.mean, arm.rho, x, above)
+    if family == BERNOULLI:
+        return bernoulli_log_martingale(arm.weight, arm.mean, arm.rho, x, above)
+    if family == POISSON:
+        return poisson_log_martingale(arm.weight, arm.mean, arm.rho, x, above)
+    if family == EXPONENTIAL:
+        return exponential_log_martingale(arm.weight, arm.mean, arm.rho, x, above)
+    return geometric_log_martingale(arm.weight, arm.mean, arm.rho, x, above)
+
+
+def log_martingale_floor(family: int, arm: Side, above: bool) -> float:
+    """The lower bound of log M over all x."""
+    if family == GAUSSIAN:
+        return gaussian_log_martingale_floor(arm.weight, arm.mean, above)
+    if family == BERNOULLI:
+        return bernoulli_log_martingale_floor(arm.weight, arm.mean, above)
+    if family == POISSON:
+        return poisson_log_martingale_floor(arm.weight, arm.mean, above)
+    if family == EXPONENTIAL:
+        return exponential_log_martingale_floor(arm.weight, arm.mean, above)
+    return geometric_log_martingale_floor(arm.weight, arm.mean, above)
+
+
+def needed_evidence(
+    family: int, low: float, high: float, level: float, evidence: float, winner: Side, loser: Side
+) -> float:
+    """What ``Z_ab`` must exceed: ``level + Z_ab - log E_ab``, with log E_ab taken at the pooled mean.
+
+    An average is below the largest, so ``log E_ab <= Z_ab``, and a pair with less evidence than the level is not looked
+    at. Where the pooled mean is passed but not every other x, the evidence itself is what it does not exceed.
+    """
+    if not evidence > level:
+        return level
+    weight = winner.weight + loser.weight
+    x = (winner.weight / weight) * winner.mean + (loser.weight / weight) * loser.mean
+    if not low < x < high:
+        return evidence
+    up, down = log_martingale(family, winner, x, True), log_martingale(family, loser, x, False)
+    need = level + (evidence - (up + down))
+    if evidence > need and not is_covered(family, low, high, level, winner, loser, x, up, down):
+        return evidence
+    return need
+
+
+def is_covered(
+    family: int, low: float, high: float, level: float, winner: Side, loser: Side, start: float, up: float, down: float
+) -> bool:
+    """Whether ``log M_a(x) + log M_b(x) > level`` for every mean x, given both terms at the start.
+
+    M_a falls and M_b rises in x, so on an interval from x to y their product is at least ``M_a(y) M_b(x)``. Intervals
+    with that above the level are laid side by side from the start to the right until M_b and the least value of M_a
+    suffice for all that is left, and to the left until M_a and the least value of M_b do.
+    """
+    floor_up = log_martingale_floor(family, winner, True)
+    floor_down = log_martingale_floor(family, loser, False)
+    first = FIRST_STEP * (winner.mean - loser.mean)
+    smallest = SMALLEST_STEP * (winner.mean - loser.mean)
+    x, step, rising = start, first, down
+    while not rising + floor_up > level:
+        y = x + step if x + step < high else 0.5 * (x + high)
+        if log_martingale(family, winner, y, True) + rising > level:
+            x, step = y, GROWTH * step
+            rising = log_martingale(family, loser, x, False)
+        else:
+            step = SHRINKAGE * (y - x)
+        if not step > smallest:
+            return False
+    x, step, falling = start, first, up
+    while not falling + floor_down > level:
+        y = x - step if x - step > low else 0.5 * (x + low)
+        if falling + log_martingale(family, loser, y, False) > level:
+            x, step = y, GROWTH * step
+            falling = log_martingale(family, winner, x, True)
+        else:
+            step = SHRINKAGE * (x - y)
+        if not step > smallest:
+            return False
+    return True
+
+
+#: The functions of the rule, callees first, for the compiler.
+E_VALUES = (
+    scalar.log_factorial_rest,
+    scalar.log_normal_tail,
+    martingales.entropy,
+    martingales.log_mode_tail,
+    martingales.log_gamma_gain,
+    martingales.log_beta_gain,
+    gaussian_log_martingale,
+    poisson_log_martingale,
+    exponential_log_martingale,
+    bernoulli_log_martingale,
+    geometric_log_martingale,
+    gaussian_log_martingale_floor,
+    poisson_log_martingale_floor,
+    exponential_log_martingale_floor,
+    bernoulli_log_martingale_floor,
+    geometric_log_martingale_floor,
+    log_martingale,
+    log_martingale_floor,
+    is_covered,
+    needed_evidence,
+)
