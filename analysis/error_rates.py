@@ -62,7 +62,7 @@ def main() -> int:
                 [
                     str(experiment.model.family),
                     str(experiment.task),
-                    experiment.parameters.threshold,
+                    experiment.rule.name,
                     f"failed: {error}",
                 ]
             )
@@ -74,7 +74,7 @@ def main() -> int:
             [
                 str(experiment.model.family),
                 str(experiment.task),
-                experiment.parameters.threshold,
+                experiment.rule.name,
                 str(found.runs),
                 str(found.unfinished),
                 f"{found.error_rate:.4f}",

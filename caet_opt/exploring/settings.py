@@ -26,8 +26,8 @@ SMALLEST_LEVEL, LARGEST_LEVEL = 1e-15, 1e100
 #: exp of more overflows.
 LARGEST_EXPONENT = log(float_info.max)
 
-#: Words for the share of the free arms, and the least that ``auto`` gives them: at delta = 0.05 the paper's 0.36 starves
-#: them (``analysis/threshold_study.py``).
+#: Words for the share of the free arms, and the least that ``auto`` gives them: the paper's 0.36 at delta = 0.05
+#: starves them (``analysis/threshold_study.py``).
 SHARES, LEAST_SHARE = ("auto", "paper"), 0.75
 
 #: Runs of a simulation, and their seed, unless others are asked for.
@@ -149,7 +149,7 @@ class Parameters:
         "of the e-process: the prior of each mean is worth so many observations; a larger rho costs less in long runs, "
         "a smaller one in short runs (8)",
         owner="threshold",
-        symbol="ρ",
+        symbol="rho",
         latex=r"$\rho$",
     )
     theta: float | None = declare(
@@ -168,7 +168,7 @@ class Parameters:
         "free share",
         "share of the pulls for the free arms: a number, paper = 1 - log(1/delta)^-r, or auto = that, but at least "
         f"{LEAST_SHARE:g}",
-        symbol="α",
+        symbol="alpha",
         latex=r"$\alpha$",
     )
     r: float = declare(0.4, "r", "see zero_cost_share", latex="$r$")

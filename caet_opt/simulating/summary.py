@@ -206,7 +206,7 @@ def summarise(
         upper_bound=experiment.upper_bound,
         rounds_per_second=rounds / seconds if seconds else None,
         policy=experiment.parameters.policy,
-        threshold=experiment.parameters.threshold,
+        threshold=experiment.rule.name,
         seed=seed,
         error_ci=error_interval(errors, errors + unfinished, runs),
         guaranteed=experiment.rule.guarantees(experiment.model.family),

@@ -126,3 +126,46 @@ def test_more_pairs_than_can_be_solved_are_refused_at_once():
     for task, arms in ((TopArms(1000), 2000), (TopArms(501), 1001), (BestArm(), 250_002), (Ranking(), 10**9)):
         with pytest.raises(InputError, match="up to 250000 are solved in reasonable time"):
             task.check(arms)
+
+
+def wrong_pairs(task, order, arms):
+    """For each wrong answer of an order of the arms, the pairs that it asserts against the order."""
+    rank = {arm: place for place, arm in enumerate(order)}
+    means = [-rank[arm] for arm in range(arms)]
+    answers = {task.answer([-other.index(arm) for arm in range(arms)]) for other in permutations(range(arms))}
+    wrong = answers - {task.answer(means)}
+    return [{(a, b) for a, b in task.answer_pairs(answer, arms) if rank[a] > rank[b]} for answer in wrong]
+
+
+def smallest_meeting(sets):
+    """The size of the smallest set that meets all of these, by trying all sets of one size after another."""
+    pairs = sorted(set().union(*sets))
+    for size in range(len(pairs) + 1):
+        if any(all(found & set(chosen) for found in sets) for chosen in combinations(pairs, size)):
+            return size
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("text", "arms"),
+    [
+        *(("best-arm", arms) for arms in (2, 3, 4, 5)),
+        *(("ranking", arms) for arms in (2, 3, 4)),
+        *(("top-arms:1", 4), ("top-arms:2", 4), ("top-arms:2", 5), ("top-arms:3", 4)),
+        *(("groups:0,1/2,3", 4), ("groups:0,1,2/3,4", 5), ("control:0", 4), ("control:2", 5)),
+        *(("comparisons:0-1,2-3", 4), ("comparisons:0-1,1-2", 3)),
+    ],
+)
+def test_pairs_at_risk_by_brute_force(text, arms):
+    """R of the task, and of the same task given by its answers, is the most over all orders of the fewest that do."""
+    task = parse_task(text)
+    found = [smallest_meeting(wrong_pairs(task, order, arms)) for order in permutations(range(arms))]
+    assert task.pairs_at_risk(arms) == max(found)
+    answers = {task.answer([-order.index(arm) for arm in range(arms)]) for order in permutations(range(arms))}
+    custom = Custom([task.answer_pairs(answer, arms) for answer in sorted(answers, key=str)])
+    assert custom.pairs_at_risk(arms) == max(found)
+
+
+def test_pairs_at_risk_of_a_large_custom_task_are_those_compared():
+    answers = [[(best, arm) for arm in range(8) if arm != best] for best in range(8)]
+    assert Custom(answers).pairs_at_risk(8) == 28

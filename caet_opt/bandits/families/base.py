@@ -124,7 +124,7 @@ class Family(ABC):
         raise NotImplementedError
 
     @staticmethod
-    def log_martingale_floor(weight: float, mean: float, above: bool) -> float:
+    def log_martingale_floor(weight: float, mean: float, rho: float, above: bool) -> float:
         """A lower bound of log M(x) over all means x that a double holds."""
         return -FAR
 

@@ -43,8 +43,8 @@ class TopArms(Task):
         return self.size * (arms - self.size)
 
     def pairs_at_risk(self, arms: int) -> int:
-        """m (K - m): a wrong set asserts one of its arms that is not in the best set over one that is."""
-        return self.size * (arms - self.size)
+        """K - 1: from the best arm down, some arm of a wrong set directly follows one that is not in the set."""
+        return arms - 1
 
     def answer(self, means: Sequence[float]) -> tuple[int, ...]:
         return tuple(sorted(descending(means)[: self.size]))

@@ -35,8 +35,8 @@ def make_threshold(
     """The named threshold for this family, number of arms, task and ``delta``, or ``log_inv_delta = log(1/delta)``.
 
     Without a task it covers every task on so many arms. Options belong to one threshold and are refused by the others:
-    ``rho`` (positive; 8 unless given) to the e-process, ``theta`` (above 1; 1.2 unless given) and ``constant`` (a positive
-    number, or ``"certified"``; 1 unless given) to the deviational one.
+    ``rho`` (positive; 8 unless given) to the e-process, ``theta`` (above 1; 1.2 unless given) and ``constant``
+    (positive, or ``"certified"``; 1 unless given) to the deviational one.
     """
     if not isinstance(name, str) or name not in THRESHOLDS:
         raise InputError(unknown_name("threshold", str(name), THRESHOLDS))
@@ -45,9 +45,7 @@ def make_threshold(
             raise InputError(unknown_name("option of a threshold", option, OPTIONS))
     family = parse_family(family) if isinstance(family, str) else family
     task = parse_task(task) if isinstance(task, str) else task
-    return THRESHOLDS[name].build(
-        family, arms, count_at_risk(task, arms), checked_level(delta, log_inv_delta), options
-    )
+    return THRESHOLDS[name].build(family, arms, count_at_risk(task, arms), checked_level(delta, log_inv_delta), options)
 
 
 def count_at_risk(task: Task | None, arms: int) -> int:

@@ -94,17 +94,12 @@ class Threshold(ABC):
         for option, given in options.items():
             if given is not None and option not in cls.options:
                 raise InputError(f"threshold {cls.name!r} takes no {option}")
-        cls.refuse_family(family)
         taken = {option: options[option] for option in cls.options if options.get(option) is not None}
         return cls(arms, pairs, log_inv_delta, **taken, **cls.traits(family))
 
     @classmethod
-    def refuse_family(cls, family: Family) -> None:
-        """Raise `InputError` for a family that the threshold is not defined for."""
-
-    @classmethod
     def traits(cls, family: Family) -> dict[str, Any]:
-        """Fields that follow from the family."""
+        """Fields that follow from the family; `InputError` for one that the threshold is not defined for."""
         return {}
 
     def __str__(self) -> str:

@@ -25,7 +25,7 @@ class EProcess(Threshold):
 
     M_a(x) is the likelihood of arm a's rewards, averaged over a prior for its mean that is centred at x, worth rho
     observations and cut to means above x, over their likelihood at x; M_b(x) likewise with means below x. See
-    `caet_opt.bandits.families.martingales`, which proves what is used here: under a mean x of its arm each is a
+    `caet_opt.bandits.families.martingales`, which proves what is used here: if x is its arm's mean, each is a
     non-negative martingale that starts at 1, whatever the sampling rule; M_a falls and M_b rises in x.
 
     **Proof.** Let (a, b) be wrongly ordered, mu_a <= mu_b. M_a falls, so ``M_a(mu_b) <= M_a(mu_a)``, and
@@ -34,10 +34,10 @@ class EProcess(Threshold):
 
     a product of martingales in which each reward multiplies one factor by something of expectation one given the past,
     hence a non-negative martingale that starts at 1. By Ville's inequality it ever exceeds R / delta with probability
-    at most delta / R. A wrong answer asserts one of at most R wrongly ordered pairs (`Task.pairs_at_risk`), so the error
+    at most delta / R. Every wrong answer asserts one of at most R such pairs (`Task.pairs_at_risk`), so the error
     probability is at most delta, at whatever round one stops. A lower bound of M in place of M only delays stopping.
 
-    As ``Z_ab > beta`` it has ``beta = log(R / delta) + (Z_ab - log E_ab)``; for many pulls, and up to terms that vanish,
+    As ``Z_ab > beta`` it has ``beta = log(R / delta) + (Z_ab - log E_ab)``. For many pulls, up to terms that vanish,
     ``beta = log(R / delta) + log(1 + N_a / rho) / 2 + log(1 + N_b / rho) / 2 - 2 log 2``.
     """
 
@@ -81,11 +81,12 @@ class EProcess(Threshold):
         return float(needed_evidence(code, space.low, space.high, self.level, evidence, *sides))
 
     @classmethod
-    def refuse_family(cls, family: Family) -> None:
+    def traits(cls, family: Family) -> dict[str, Any]:
         if not family.has_martingale():
             raise InputError(
-                f"threshold 'e-process' needs log_martingale, which family {family.name!r} does not supply; use 'mixture'"
+                f"threshold 'e-process' needs log_martingale, which family {family.name!r} does not have; use 'mixture'"
             )
+        return {}
 
 
 @cache
@@ -98,7 +99,7 @@ def rule_of(family: type[Family]) -> Callable[..., Any]:
         return float(family.log_martingale(arm.weight, arm.mean, arm.rho, x, above))
 
     def log_martingale_floor(code: int, arm: Side, above: bool) -> float:
-        return float(family.log_martingale_floor(arm.weight, arm.mean, above))
+        return float(family.log_martingale_floor(arm.weight, arm.mean, arm.rho, above))
 
     functions: dict[str, Callable[..., Any]] = {
         "log_martingale": log_martingale,

@@ -17,9 +17,12 @@ from caet_opt.bandits.families.martingales import (
 )
 from caet_opt.solving.native.divergences import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON
 
-#: The first step from the pooled mean, as a part of the gap between the means, and the smallest, at which it is given
-#: up: the evidence that is lost by it is some thousandths.
+#: The first step from the pooled mean, as a part of the gap between the means, and the smallest, also as a part of what
+#: is left to the boundary, at which it is given up: less than a thousandth of the evidence is lost by it.
 FIRST_STEP, SMALLEST_STEP = 0.0625, 1e-4
+
+#: Where it is given up, too: formulas would leave double precision.
+LARGEST = 1e150
 
 #: By how much a step grows after one that was covered, and shrinks after one that was not.
 GROWTH, SHRINKAGE = 1.6, 0.4
@@ -49,14 +52,14 @@ def log_martingale(family: int, arm: Side, x: float, above: bool) -> float:
 def log_martingale_floor(family: int, arm: Side, above: bool) -> float:
     """The lower bound of log M over all x."""
     if family == GAUSSIAN:
-        return gaussian_log_martingale_floor(arm.weight, arm.mean, above)
+        return gaussian_log_martingale_floor(arm.weight, arm.mean, arm.rho, above)
     if family == BERNOULLI:
-        return bernoulli_log_martingale_floor(arm.weight, arm.mean, above)
+        return bernoulli_log_martingale_floor(arm.weight, arm.mean, arm.rho, above)
     if family == POISSON:
-        return poisson_log_martingale_floor(arm.weight, arm.mean, above)
+        return poisson_log_martingale_floor(arm.weight, arm.mean, arm.rho, above)
     if family == EXPONENTIAL:
-        return exponential_log_martingale_floor(arm.weight, arm.mean, above)
-    return geometric_log_martingale_floor(arm.weight, arm.mean, above)
+        return exponential_log_martingale_floor(arm.weight, arm.mean, arm.rho, above)
+    return geometric_log_martingale_floor(arm.weight, arm.mean, arm.rho, above)
 
 
 def needed_evidence(
@@ -91,27 +94,28 @@ def is_covered(
     """
     floor_up = log_martingale_floor(family, winner, True)
     floor_down = log_martingale_floor(family, loser, False)
-    first = FIRST_STEP * (winner.mean - loser.mean)
-    smallest = SMALLEST_STEP * (winner.mean - loser.mean)
-    x, step, rising = start, first, down
+    gap = winner.mean - loser.mean
+    x, step, rising = start, FIRST_STEP * gap, down
     while not rising + floor_up > level:
-        y = x + step if x + step < high else 0.5 * (x + high)
+        step = step if x + step < high else 0.5 * (high - x)
+        y = x + step
         if log_martingale(family, winner, y, True) + rising > level:
             x, step = y, GROWTH * step
             rising = log_martingale(family, loser, x, False)
         else:
-            step = SHRINKAGE * (y - x)
-        if not step > smallest:
+            step = SHRINKAGE * step
+        if not (step > SMALLEST_STEP * min(gap, high - x) and x < x + step < LARGEST):
             return False
-    x, step, falling = start, first, up
+    x, step, falling = start, FIRST_STEP * gap, up
     while not falling + floor_down > level:
-        y = x - step if x - step > low else 0.5 * (x + low)
+        step = step if x - step > low else 0.5 * (x - low)
+        y = x - step
         if falling + log_martingale(family, loser, y, False) > level:
             x, step = y, GROWTH * step
             falling = log_martingale(family, winner, x, True)
         else:
-            step = SHRINKAGE * (x - y)
-        if not step > smallest:
+            step = SHRINKAGE * step
+        if not (step > SMALLEST_STEP * min(gap, x - low) and -LARGEST < x - step < x):
             return False
     return True
 

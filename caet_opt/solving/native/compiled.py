@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from caet_opt.bandits.families import Bernoulli, Exponential, Family, Gamma, Gaussian, Geometric, Poisson
-from caet_opt.bandits.families import scalar
+from caet_opt.bandits.families import Bernoulli, Exponential, Family, Gamma, Gaussian, Geometric, Poisson, scalar
 from caet_opt.bandits.model import BanditModel
 from caet_opt.solving.native import bounds, divergences, factor, instance, interior, records, terms
 from caet_opt.solving.native.elimination import columns, integers, plan_elimination
