@@ -32,9 +32,11 @@ def exact(family, n, mean, rho, x, above):
             hits, misses, a, b, y = total, n - total, rho * x, rho * (1 - x), x
         else:
             hits, misses, a, b, y = total, n, rho * x, rho, x / (1 + x)
-        ends = (y, 1) if above else (0, y)
-        ratio = mpmath.betainc(a + hits + 1, b + misses + 1, *ends) / mpmath.betainc(a + 1, b + 1, *ends)
-        return mpmath.log(ratio) - hits * mpmath.log(y) - misses * mpmath.log(1 - y)
+        constant = -hits * mpmath.log(y) - misses * mpmath.log(1 - y)
+        if above:
+            hits, misses, a, b, y = misses, hits, b, a, 1 - y
+        ratio = mpmath.betainc(a + hits + 1, b + misses + 1, 0, y) / mpmath.betainc(a + 1, b + 1, 0, y)
+        return mpmath.log(ratio) + constant
 
 
 def gamma_integral(power, rate, upper):
