@@ -27,7 +27,7 @@ from caet_opt.proving.balls import divergence
 from caet_opt.solving.native import bounds
 from caet_opt.solving.native.compiled import FAMILY_CODES, compiled_kernel
 from caet_opt.solving.native.elimination import columns
-from caet_opt.solving.native.records import Given
+from caet_opt.solving.native.records import ModelNumbers
 
 FAMILIES = ("gaussian", "bernoulli", "poisson", "exponential", "geometric")
 CERTIFICATES = (*FAMILIES, "gaussian:1,2", "gamma:2.5")
@@ -105,7 +105,7 @@ def admissible(family: Family, means: tuple[float, float], rests: tuple[float, f
     """Whether two means are inside the mean space, also with their rests, and can be told apart."""
     space = family.mean_space
     inside = all(space.low < mean - ulp(mean) and mean + ulp(mean) < space.high for mean in means)
-    return inside and max(map(abs, rests)) <= 0.5 and bounds.separated(*means, *scaled(means, rests))
+    return inside and max(map(abs, rests)) <= 0.5 and bounds.means_differ(*means, *scaled(means, rests))
 
 
 def scaled(means: tuple[float, float], rests: tuple[float, float]) -> tuple[float, float]:
@@ -167,7 +167,7 @@ def judge_certificate(family: Family, certify: Callable[..., Any], side: int, po
     phi = family.dispersions(2)
     space = family.mean_space
     numbers = (np.array(means), np.array(rests), np.array(costs), phi)
-    given = Given(FAMILY_CODES[type(family)], family.divergence_error, space.low, space.high, *numbers)
+    given = ModelNumbers(FAMILY_CODES[type(family)], family.divergence_error, space.low, space.high, *numbers)
     pairs = columns([(0, 1)], 2)
     value, lower, upper = certify(given, pairs, np.array(effort), np.ones(1), np.zeros((2, 2)))
     if not (lower > 0.0 and upper < inf):  # near the ends of double precision, where nothing is proven

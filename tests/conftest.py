@@ -22,6 +22,6 @@ def _compiled():
 def solver(request):
     """The name of a backend; skipped, with its reason, where the backend is not installed."""
     backend = BACKENDS[request.param]
-    if not backend.installed():
+    if not backend.is_installed():
         pytest.skip(f"needs {backend.needs()} (extra: {backend.extra})")
     return request.param

@@ -123,7 +123,7 @@ def test_scripts_print_what_is_shown(script, capsys):
 
 def test_verification_has_the_lines_that_are_shown(capsys):
     """On fewer instances, so that only words and columns are the same."""
-    if not all(backend.installed() for backend in BACKENDS.values()):
+    if not all(backend.is_installed() for backend in BACKENDS.values()):
         pytest.skip("README.md shows the table with every solver")
 
     def structure(text):

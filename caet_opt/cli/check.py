@@ -54,9 +54,9 @@ def describe(path: str, document: dict[str, Any], theorem: str) -> str:
     """The theorem as people read it."""
     from fractions import Fraction
 
-    from caet_opt.proving.result import outward
+    from caet_opt.proving.result import round_outward
 
-    low, high = outward(Fraction(document["lower"]), Fraction(document["upper"]), document["digits"])
+    low, high = round_outward(Fraction(document["lower"]), Fraction(document["upper"]), document["digits"])
     lines = [f"{path}: accepted", "", *textwrap.wrap(theorem, WIDTH, break_long_words=False), ""]
     return "\n".join([*lines, f"T* >= {low}", f"T* <= {high}", f"sha256 {document['sha256']}"])
 

@@ -18,7 +18,7 @@ from caet_opt.presenting.figures.curve import draw
 from caet_opt.presenting.figures.style import require_matplotlib, save
 from caet_opt.presenting.progress import Bar
 from caet_opt.solving.backends import DEFAULT_SOLVER
-from caet_opt.solving.numbers import certified, digits_rooted, pair_names, proportion, table
+from caet_opt.solving.numbers import digits_rooted, format_certified, pair_names, proportion, table
 
 DESCRIPTION = """\
 Solve a path of models in which one mean or one cost runs over a range, and draw T*,
@@ -159,7 +159,7 @@ def point_cells(point: "Point", arms: tuple[str, ...]) -> list[str]:
     if point.result is None:
         return [value, f"no T*: {point.error}"]
     result = point.result
-    time, _ = certified(result.value, result.lower, result.upper, result.gap, most=DIGITS)
+    time, _ = format_certified(result.value, result.lower, result.upper, result.gap, most=DIGITS)
     decimals = digits_rooted(result.gap, DECIMALS)
     shares = [
         f"({', '.join(proportion(share, decimals) for share in vector.tolist())})"

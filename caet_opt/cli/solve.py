@@ -16,7 +16,7 @@ from caet_opt.proving.result import ProvenTime
 from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.compare import Measurement, compare_solvers
-from caet_opt.solving.numbers import duration, outward, proportion, relative_deviation, table
+from caet_opt.solving.numbers import duration, proportion, relative_deviation, round_outward, table
 from caet_opt.solving.programs.text import show_program
 from caet_opt.solving.result import (
     ARM_HEADERS,
@@ -166,7 +166,7 @@ def bound_line(result: "CharacteristicTime", delta: float) -> str:
     if delta >= 0.5:
         return f"{who} 0, which is all that can be said from delta = 1/2 on"
     bounds = [result.lower_bound(delta, form) for form in get_args(BoundForm)]
-    kl, log = (outward(bound, bound, BOUND_DIGITS)[0] for bound in bounds)
+    kl, log = (round_outward(bound, bound, BOUND_DIGITS)[0] for bound in bounds)
     return f"{who} {kl} (kl form), {log} (log form)"
 
 

@@ -18,7 +18,7 @@ from caet_opt.solving.numbers import table
 if TYPE_CHECKING:
     from caet_opt.bandits.model import BanditModel
     from caet_opt.bandits.tasks import Task
-    from caet_opt.proving.verification import Formula, Judged, Plan, Verification
+    from caet_opt.proving.verification import Formula, JudgeSummary, Plan, Verification
 
 DESCRIPTION = """\
 Verify closed forms of T* on random instances from their whole domain: both branches,
@@ -99,12 +99,12 @@ def check_arguments(arguments: argparse.Namespace) -> None:
 def requested_formulas(arguments: argparse.Namespace) -> "list[Formula]":
     """The closed forms that were named, or all, or the user's formula."""
     from caet_opt.proving.closed_forms import CLOSED_FORMS, closed_form
-    from caet_opt.proving.verification import of_closed_form, read_formula
+    from caet_opt.proving.verification import read_formula, wrap_closed_form
 
     if arguments.formula is not None:
         return [read_formula(arguments.formula, arguments.instances, arguments.seed)]
     forms = [closed_form(name) for name in dict.fromkeys(arguments.names or CLOSED_FORMS)]
-    return [of_closed_form(form, arguments.instances, arguments.seed) for form in forms]
+    return [wrap_closed_form(form, arguments.instances, arguments.seed) for form in forms]
 
 
 def catalogue(arguments: argparse.Namespace) -> str:
@@ -164,7 +164,7 @@ def overview(verifications: "Sequence[Verification]") -> str:
     return table(["formula", "instances", *judges, ""], rows)
 
 
-def cell(judged: "Judged | None") -> str:
+def cell(judged: "JudgeSummary | None") -> str:
     """The worst error of one judge, and how many instances it could not solve."""
     if judged is None:
         return "-"
@@ -181,7 +181,7 @@ def describe_trouble(verification: "Verification") -> str:
     return (
         f"\n{verification.name} FAILS ({against}); worst by {failure.judge}, relative error {failure.error:.1e}:\n"
         f"  {failure.finding}\n  {command(*failure.instance)}"
-        + ("\n  proven digits agree with the formula here: suspect what it was compared with" * failure.vindicated)
+        + ("\n  proven digits agree with the formula here: suspect what it was compared with" * failure.proven_right)
     )
 
 
@@ -225,7 +225,7 @@ def failure_object(verification: "Verification") -> dict[str, Any] | None:
     if failure is None:
         return None
     record = {"judge": failure.judge, "error": failure.error, "finding": failure.finding}
-    return finite({**record, "instance": command(*failure.instance), "vindicated": failure.vindicated})
+    return finite({**record, "instance": command(*failure.instance), "vindicated": failure.proven_right})
 
 
 def finite(record: dict[str, Any]) -> dict[str, Any]:

@@ -35,15 +35,15 @@ def midpoint_fraction(value: Ball) -> Fraction:
 
 def divergence(family: Family, x: Ball, y: Ball) -> Ball:
     """d(x, y) at dispersion one by the family's `algebraic_divergence`, for y inside the mean space; 0 log 0 is 0."""
-    return evaluated(family, "algebraic_divergence", lambda: family.algebraic_divergence(x, y, log))
+    return evaluate_formula(family, "algebraic_divergence", lambda: family.algebraic_divergence(x, y, log))
 
 
 def variance(family: Family, mean: Ball) -> Ball:
     """The family's variance function."""
-    return evaluated(family, "unit_variance", lambda: family.unit_variance(mean))
+    return evaluate_formula(family, "unit_variance", lambda: family.unit_variance(mean))
 
 
-def evaluated(family: Family, name: str, formula: Callable[[], Any]) -> Ball:
+def evaluate_formula(family: Family, name: str, formula: Callable[[], Any]) -> Ball:
     """A formula of the family in balls; `InputError` when it is not written in arithmetic that balls have."""
     try:
         value = formula() + arb(0)

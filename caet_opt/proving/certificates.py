@@ -15,7 +15,7 @@ from caet_opt.proving.check import (
     VERSION,
     Rejected,
     Work,
-    canonical,
+    canonical_json,
     check,
     check_answers,
     digest,
@@ -57,7 +57,7 @@ def check_certifiable(model: BanditModel, task: Task) -> None:
         raise InputError(f"a certificate cannot be written: {unknown_name('task', task.name, TASKS)}")
     if isinstance(task, Custom):
         try:  # a certificate has its answers twice, in the statement too
-            check_answers(task.answers, Work(2 * len(canonical(task.answers))))
+            check_answers(task.answers, Work(2 * len(canonical_json(task.answers))))
         except Rejected as reason:
             raise InputError(f"a certificate cannot be written: {reason}") from reason
 

@@ -121,7 +121,7 @@ def pair_rates(problem: ExactProblem, index: int, effort: tuple[Fraction, ...]) 
     assert m is not None
     return {
         arm: divergence(problem.family, ball(problem.means[arm]), ball(m)) / ball(problem.dispersions[arm])
-        for arm in problem.costly(pair)
+        for arm in problem.costly_arms(pair)
     }
 
 

@@ -17,7 +17,7 @@ from caet_opt.solving.native.compiled import (
     FAMILY_CODES,
     Kernel,
     Sources,
-    announced,
+    announce_compiling,
     compile_functions,
     compiled_kernel,
 )
@@ -88,7 +88,7 @@ def run_stretch(caet: Caet, streams: ArmStreams, setting: kernel.Setting, rounds
     track: Any = compiled_loop()["track"]
     arguments = (setting, layout, plan, costly, streams.buffers, tally, warm)
     if not track.signatures:
-        with announced("the simulation"):
+        with announce_compiling("the simulation"):
             track(*arguments, 0)
     reason, done = track(*arguments, rounds)
     if done > 0:

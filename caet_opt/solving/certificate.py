@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from caet_opt.bandits.families.numerics import UNIT, Array, Mask
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
-from caet_opt.solving.native.compiled import given_model, present_kernel
+from caet_opt.solving.native.compiled import model_numbers, present_kernel
 from caet_opt.solving.native.elimination import columns
 from caet_opt.solving.native.records import Integers
 
@@ -61,7 +61,7 @@ def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: A
         raise ValueError(f"{arms} efforts and {len(pairs)} weights are needed, got {effort.shape} and {weights.shape}")
     kernel = present_kernel(type(model.family))
     found = kernel["certify_pairs"](
-        given_model(model), pair_columns(tuple(pairs)), effort, weights, np.zeros((2, arms))
+        model_numbers(model), pair_columns(tuple(pairs)), effort, weights, np.zeros((2, arms))
     )
     return Certificate(*map(float, found))
 

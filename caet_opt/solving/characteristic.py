@@ -124,12 +124,12 @@ def find(question: Question, profile: Profile, previous: CharacteristicTime | No
 
 def start_from(previous: CharacteristicTime | None, question: Question) -> Point | None:
     """The point of an earlier answer, if a solve can start from it."""
-    if previous is None or not starts(previous, question.pairs, question.model.costs):
+    if previous is None or not can_start(previous, question.pairs, question.model.costs):
         return None
     return Point(previous.effort, previous.multipliers)
 
 
-def starts(previous: CharacteristicTime, pairs: tuple[Pair, ...], costs: Sequence[float]) -> bool:
+def can_start(previous: CharacteristicTime, pairs: tuple[Pair, ...], costs: Sequence[float]) -> bool:
     """Whether an earlier answer is for as many arms and the same pairs, with effort on every arm of them that costs
     something now."""
     if previous.value == 0 or previous.pairs != pairs or previous.effort.size != len(costs):

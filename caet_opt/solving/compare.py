@@ -14,7 +14,7 @@ from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import CaetError, InputError
 from caet_opt.solving.backends import BACKENDS, installed_backends
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.numbers import certified_parts, duration, html_table, table, times
+from caet_opt.solving.numbers import certified_parts, duration, format_ratio, html_table, table
 from caet_opt.solving.problem import pose
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.result import CharacteristicTime
@@ -80,7 +80,7 @@ class Measurement:
             "own gap": own,
             "iterations": str(result.iterations),
             "time": "" if self.seconds is None else duration(self.seconds),
-            "ratio": "" if self.ratio is None else times(self.ratio),
+            "ratio": "" if self.ratio is None else format_ratio(self.ratio),
         }
 
 

@@ -17,7 +17,7 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.errors import InputError, TieError
-from caet_opt.solving.native.bounds import separated
+from caet_opt.solving.native.bounds import means_differ
 
 Indices = NDArray[np.intp]
 
@@ -189,7 +189,7 @@ def check_no_ties(model: BanditModel, task: Task, pairs: tuple[Pair, ...]) -> No
     """Raise `TieError` for means inside a needed pair that are equal, or that doubles cannot tell apart."""
     means, rests = model.means, model.mean_rests.tolist()
     for a, b in pairs:
-        if separated(means[a], means[b], rests[a], rests[b]):
+        if means_differ(means[a], means[b], rests[a], rests[b]):
             continue
         if model.exact_means[a] == model.exact_means[b]:
             raise TieError(

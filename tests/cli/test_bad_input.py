@@ -291,7 +291,7 @@ def test_numbers_that_leave_double_precision_are_one_line(family, means, costs, 
 
 
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch, capsys):
-    monkeypatch.setattr(Ipopt, "installed", classmethod(lambda cls: False))
+    monkeypatch.setattr(Ipopt, "is_installed", classmethod(lambda cls: False))
     status = main(flags(more="--solver ipopt").split())
     out, err = capsys.readouterr()
     check_refusal(status, out, err, "pip install 'caet-opt[ipopt]'")

@@ -32,7 +32,7 @@ from caet_opt.bandits.tasks import parse_task
 from caet_opt.cli import check_nothing_left, main, solve
 from caet_opt.solving import compare
 from caet_opt.solving.backends.clarabel import Clarabel
-from caet_opt.solving.numbers import certified, digits_supported, outward, relative_deviation, table
+from caet_opt.solving.numbers import digits_supported, format_certified, relative_deviation, round_outward, table
 from caet_opt.solving.programs.text import show_program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -222,7 +222,7 @@ def test_the_text_shows_arms_pairs_time_and_bounds(capsys):
 
 def test_the_printed_interval_contains_the_certified_one(capsys):
     record = strict_json(solved(capsys, *FLAGS, "--json"))
-    _, interval = certified(*(record[key] for key in ("characteristic_time", "lower", "upper", "gap")))
+    _, interval = format_certified(*(record[key] for key in ("characteristic_time", "lower", "upper", "gap")))
     low, high = map(float, interval.strip("[]").split(","))
     assert low <= record["lower"] < record["upper"] <= high
 
@@ -270,7 +270,7 @@ def test_the_gap_is_within_half_a_unit_of_the_last_printed_digit(value, gap):
 
 @pytest.mark.parametrize(("low", "high"), [(1.23456, 1.23461), (9.9996, 9.9999), (2e-9, 2.1e-9), (1e20, 2e20)])
 def test_intervals_are_rounded_outward(low, high):
-    shown = [float(end) for end in outward(low, high, 4)]
+    shown = [float(end) for end in round_outward(low, high, 4)]
     assert shown[0] <= low <= high <= shown[1]
     assert shown == pytest.approx([low, high], rel=2e-3)
 

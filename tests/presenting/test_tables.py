@@ -34,7 +34,7 @@ from caet_opt.presenting.tables.layout import Number, Table, choose_columns
 from caet_opt.presenting.tables.tex_text import tex
 from caet_opt.simulating import pool
 from caet_opt.solving.backends.clarabel import Clarabel
-from caet_opt.solving.numbers import certified, digits_shared, table
+from caet_opt.solving.numbers import digits_shared, format_certified, table
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
@@ -246,7 +246,7 @@ def test_the_whole_interval_rounds_to_the_printed_digits(upper, gap, place):
     lower = upper * (1 - gap)
     value = lower + place * (upper - lower)
     digits = digits_shared(value, lower, upper, gap)
-    shown = certified(value, lower, upper, gap)[0]
+    shown = format_certified(value, lower, upper, gap)[0]
     unit = 10.0 ** (np.floor(np.log10(float(shown))) + 1 - digits)
     if digits > 1:
         assert max(float(shown) - lower, upper - float(shown)) <= 0.5 * unit * (1 + 1e-6)
@@ -255,7 +255,7 @@ def test_the_whole_interval_rounds_to_the_printed_digits(upper, gap, place):
 @given(st.floats(1e-8, 1e8), st.floats(1e-14, 0.2))
 def test_the_printed_interval_is_as_wide_as_the_gap_says(upper, gap):
     lower = upper * (1 - gap)
-    low, high = map(Decimal, certified(upper, lower, upper, gap)[1].strip("[]").split(", "))
+    low, high = map(Decimal, format_certified(upper, lower, upper, gap)[1].strip("[]").split(", "))
     width = Decimal(upper) - Decimal(lower)
     assert low <= Decimal(lower)
     assert high >= Decimal(upper)

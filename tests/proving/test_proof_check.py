@@ -122,11 +122,11 @@ def test_two_hundred_tamperings_are_rejected(sign):
     while done < 200:
         original = originals[rng.integers(len(originals))]
         document = tampered(rng, original)
-        if checker.canonical(document) == checker.canonical(original):
+        if checker.canonical_json(document) == checker.canonical_json(original):
             continue
         if sign:
             document = signed(document)
-            if checker.canonical(document) == checker.canonical(original):
+            if checker.canonical_json(document) == checker.canonical_json(original):
                 continue  # only the digest had been changed
         assert refused(document), document
         done += 1

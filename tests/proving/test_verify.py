@@ -17,7 +17,7 @@ from caet_opt.cli import main
 from caet_opt.cli.verify import command
 from caet_opt.proving.closed_forms import CLOSED_FORMS
 from caet_opt.proving.closed_forms.three_arms import D_2, D_3, GOLDEN, ThreeArmGaps, ThreeArmRanking, g
-from caet_opt.proving.verification import checks, make_plan, of_closed_form, study, verify
+from caet_opt.proving.verification import checks, make_plan, study, verify, wrap_closed_form
 from caet_opt.proving.verification.formula import draw_many
 from caet_opt.simulating.pool import is_portable, run_jobs
 from caet_opt.solving.backends.clarabel import Clarabel
@@ -86,7 +86,7 @@ def test_proven_digits_of_the_papers_example():
 
 def test_proven_digits_of_a_closed_form():
     (verification,) = verify(
-        [of_closed_form(CLOSED_FORMS["two-arms-one-free"], 10, 0)], make_plan(["native"], 0, 40, 10)
+        [wrap_closed_form(CLOSED_FORMS["two-arms-one-free"], 10, 0)], make_plan(["native"], 0, 40, 10)
     )
     assert verification.holds
     entry = judged(verification)["40 digits"]
@@ -95,7 +95,7 @@ def test_proven_digits_of_a_closed_form():
 
 
 def test_the_number_of_workers_changes_nothing():
-    formulas = [of_closed_form(CLOSED_FORMS[name], 40, 3) for name in ("two-gaussian-arms", "three-arm-ranking")]
+    formulas = [wrap_closed_form(CLOSED_FORMS[name], 40, 3) for name in ("two-gaussian-arms", "three-arm-ranking")]
     assert verify(formulas, NATIVE) == verify(formulas, NATIVE, partial(run_jobs, workers=2))
 
 
@@ -103,12 +103,12 @@ def test_the_order_of_the_instances_changes_nothing(solver):
     def backwards(do, shared, jobs):
         return study.run_here(do, shared, jobs[::-1])
 
-    formulas, plan = [of_closed_form(CLOSED_FORMS["three-arm-ranking-gaps"], 16, 0)], make_plan([solver], 16, 50, 0)
+    formulas, plan = [wrap_closed_form(CLOSED_FORMS["three-arm-ranking-gaps"], 16, 0)], make_plan([solver], 16, 50, 0)
     assert verify(formulas, plan) == verify(formulas, plan, backwards)
 
 
 def test_formulas_can_be_sent_to_a_spawned_process():
-    assert is_portable([of_closed_form(form, 1, 0) for form in CLOSED_FORMS.values()])
+    assert is_portable([wrap_closed_form(form, 1, 0) for form in CLOSED_FORMS.values()])
 
 
 # without ball arithmetic
@@ -150,7 +150,7 @@ def test_the_heading_names_only_columns_that_there_are(user, capsys):
 @pytest.mark.parametrize("factor", [0.99, 0.9999, 1.0001, 1.01])
 def test_branch_condition_of_gaps_off_by_a_little(factor):
     formula = sympy.Piecewise((first, sympy.Le(D_3, factor * GOLDEN * D_2)), (second, True))
-    (verification,) = verify([of_closed_form(planted(ThreeArmGaps, formula), 200, 0)], NATIVE)
+    (verification,) = verify([wrap_closed_form(planted(ThreeArmGaps, formula), 200, 0)], NATIVE)
     assert not verification.holds
     assert judged(verification)["native"].failures > 0
 
@@ -158,7 +158,7 @@ def test_branch_condition_of_gaps_off_by_a_little(factor):
 @pytest.mark.parametrize("factor", [1 - sympy.Rational(1, 10**8), 1 + sympy.Rational(1, 10**8)])
 def test_branch_condition_off_by_so_little_that_only_proven_digits_show_it(factor):
     formula = sympy.Piecewise((first, sympy.Le(D_3, factor * GOLDEN * D_2)), (second, True))
-    formulas = [of_closed_form(planted(ThreeArmGaps, formula), 100, 0)]
+    formulas = [wrap_closed_form(planted(ThreeArmGaps, formula), 100, 0)]
     (verification,) = verify(formulas, make_plan(["native"], 0, 50, None))
     assert judged(verification)["native"].failures == 0
     assert judged(verification)["50 digits"].failures > 0
@@ -168,7 +168,7 @@ def test_branch_condition_off_by_so_little_that_only_proven_digits_show_it(facto
 def test_branch_condition_of_any_costs_off_by_a_little(factor):
     wrong = general_condition.subs(g, factor * g)
     formula = sympy.Piecewise((general_first, wrong), (general_second, True))
-    (verification,) = verify([of_closed_form(planted(ThreeArmRanking, formula), 200, 0)], NATIVE)
+    (verification,) = verify([wrap_closed_form(planted(ThreeArmRanking, formula), 200, 0)], NATIVE)
     assert not verification.holds
 
 

@@ -21,7 +21,7 @@ from caet_opt.exploring.saving import OWN, Saved, read_saved, to_text
 from caet_opt.exploring.settings import ABSENT, CostSource, Parameters
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import threshold_of
-from caet_opt.solving.characteristic import characteristic_time, starts
+from caet_opt.solving.characteristic import can_start, characteristic_time
 from caet_opt.solving.native.compiled import FAMILY_CODES, compiled_kernel, foreign_kernel, loaded_kernel
 from caet_opt.solving.native.divergences import mixture_divergence
 from caet_opt.solving.profiles import find_profile
@@ -344,7 +344,7 @@ class Caet:
     def last_solution(self) -> tuple[Array, Array] | None:
         """Effort and multipliers of the last solve, if it was for the present pairs and costly arms."""
         now, last = self.diagnostics, self._now.last
-        if last is None or not starts(last, now.pairs, now.costs.tolist()):
+        if last is None or not can_start(last, now.pairs, now.costs.tolist()):
             return None
         return last.effort, last.multipliers
 

@@ -16,7 +16,7 @@ from caet_opt.presenting.report.payload import collect_data, describe_model, lis
 from caet_opt.presenting.report.results import MISSING, SETTINGS, Results, read_results, write_setting
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES
-from caet_opt.solving.numbers import certified, proportion
+from caet_opt.solving.numbers import format_certified, proportion
 from caet_opt.version import __version__
 
 #: Most digits of T* on a card.
@@ -120,7 +120,7 @@ def find_guarantees(results: Results) -> dict[str, str]:
 def make_card(record: Record, label: str) -> dict[str, Any]:
     """What is said of a model: T* to its certified digits, the interval, the binding pairs, and its arms."""
     ends = (record["lower"], record["upper"], record["gap"])
-    value, interval = certified(record["characteristic_time"], *ends, MOST_DIGITS)
+    value, interval = format_certified(record["characteristic_time"], *ends, MOST_DIGITS)
     arms = record["arms"]
     columns = (arms, record["means"], record["arm_costs"], record["cost_proportions"], record["sampling_proportions"])
     rows = [

@@ -4,7 +4,14 @@ from collections.abc import Iterable
 from functools import partial
 
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector
-from caet_opt.solving.numbers import MOST_DIGITS, certified_parts, digits_rooted, pair_names, proportion, significant
+from caet_opt.solving.numbers import (
+    MOST_DIGITS,
+    certified_parts,
+    digits_rooted,
+    pair_names,
+    proportion,
+    to_digits,
+)
 
 #: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
 DECIMALS, BLIND_DIGITS, RATIO_DIGITS = 4, 6, 5
@@ -85,7 +92,7 @@ def names_cell(row: Row) -> Cell:
 def blind_cell(name: str, most: int, row: Row) -> Cell:
     """A number of the cost-blind comparison; computed from proportions, so the root of the gap limits its digits."""
     value = row.get(name)
-    return None if value is None else Number(significant(value, digits_rooted(row["gap"], most)))
+    return None if value is None else Number(to_digits(value, digits_rooted(row["gap"], most)))
 
 
 def pairs_cell(row: Row) -> Cell:
@@ -97,7 +104,7 @@ def pairs_cell(row: Row) -> Cell:
 
 def milliseconds(row: Row) -> Cell:
     """The time in milliseconds."""
-    return None if row.get("seconds") is None else Number(significant(1e3 * row["seconds"], 3))
+    return None if row.get("seconds") is None else Number(to_digits(1e3 * row["seconds"], 3))
 
 
 def text_column(name: str, heading: str, explanation: str) -> Column:

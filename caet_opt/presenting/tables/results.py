@@ -18,7 +18,7 @@ from caet_opt.presenting.tables.columns import (
 from caet_opt.presenting.tables.columns import labels as arm_labels
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector
 from caet_opt.simulating.studies.results import varied
-from caet_opt.solving.numbers import MOST_DIGITS, proportion, significant
+from caet_opt.solving.numbers import MOST_DIGITS, proportion, to_digits
 from caet_opt.version import __version__
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ RESULT_CONVENTIONS = {
 def estimate(name: str, row: Row) -> Cell:
     """An estimated number."""
     value = row.get(name)
-    return None if value is None else Number(significant(value, ESTIMATED))
+    return None if value is None else Number(to_digits(value, ESTIMATED))
 
 
 def rate(name: str, row: Row) -> Cell:
@@ -122,7 +122,7 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
             "cost_interval",
             "95 % interval",
             "of the mean cost",
-            partial(interval, "cost_interval", partial(significant, digits=ESTIMATED)),
+            partial(interval, "cost_interval", partial(to_digits, digits=ESTIMATED)),
             r"95\,\% interval",
         ),
         Column(
@@ -139,7 +139,7 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
             "ratio_interval",
             "95 % of ratio",
             "interval of the ratio",
-            partial(interval, "ratio_interval", partial(significant, digits=ESTIMATED)),
+            partial(interval, "ratio_interval", partial(to_digits, digits=ESTIMATED)),
             r"95\,\% of ratio",
         ),
         estimated("mean_samples", "samples", "mean number of rounds"),

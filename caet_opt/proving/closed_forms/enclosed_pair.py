@@ -26,8 +26,15 @@ import sympy
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.proving.closed_forms.base import ClosedForm, Match
-from caet_opt.proving.closed_forms.compared import Compared
-from caet_opt.proving.closed_forms.drawing import arrange, draw_costs, draw_variances, magnitude, small, spread
+from caet_opt.proving.closed_forms.compared import ComparedPairs
+from caet_opt.proving.closed_forms.drawing import (
+    arrange,
+    draw_costs,
+    draw_variances,
+    magnitude,
+    small_deviation,
+    spread,
+)
 
 c_1, c_2, V_1, V_2, g_1, g_2, h = sympy.symbols("c_1 c_2 V_1 V_2 g_1 g_2 h", positive=True)
 
@@ -68,7 +75,7 @@ class EnclosedPair(ClosedForm):
         branches(2 * V_2 / g_2**2, 2 * V_2 / (h**2 - g_1**2), 2 * V_2 / g_2**2, 2 * V_2 / ((1 - share) * h**2)),
     )
 
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         if compared.gaussian_pair is None or len(compared.anchors) != 2:
             return None
         (a, b), costs, variances = compared.gaussian_pair, compared.costs, compared.dispersions
@@ -81,7 +88,7 @@ class EnclosedPair(ClosedForm):
         share = float(roots[0] / roots.sum())
         first = far * float(np.sqrt(spread(rng, share, 6)))
         if first < far and rng.random() < 0.4:  # near the boundary of the branch in which both anchors bind
-            second = float(np.sqrt((far * far - first * first) * (1.0 + small(rng))))
+            second = float(np.sqrt((far * far - first * first) * (1.0 + small_deviation(rng))))
         else:
             second = far * float(np.sqrt(spread(rng, 1.0 - share, 6)))
         if not 1e-7 * far < min(first, second):

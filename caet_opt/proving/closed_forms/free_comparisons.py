@@ -20,7 +20,7 @@ import sympy
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import BestArm, Control, Ranking, Task, TopArms
 from caet_opt.proving.closed_forms.base import ClosedForm, Match, count, divergence, index
-from caet_opt.proving.closed_forms.compared import Compared
+from caet_opt.proving.closed_forms.compared import ComparedPairs
 from caet_opt.proving.closed_forms.drawing import draw_costs, draw_family, draw_means
 
 c, mu, phi = map(sympy.IndexedBase, ("c", "mu", "phi"))
@@ -40,7 +40,7 @@ class FreeBestArm(ClosedForm):
     formula = sympy.Sum(c[index] * phi[index] / divergence(mu[index], nu), (index, 0, count - 1))
     efforts = phi[index] / divergence(mu[index], nu)
 
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         if compared.edges or len(compared.anchoring) != 1:
             return None
         costs, dispersions, means = numbers(compared)
@@ -66,7 +66,7 @@ class CostlyBestArm(ClosedForm):
     formula = c_1 * phi_1 / divergence(mu_1, nu)
     efforts = (phi_1 / divergence(mu_1, nu),)
 
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         if compared.edges or len(compared.anchors) != 1:
             return None
         (arm,) = compared.anchors
@@ -94,7 +94,7 @@ class AlternatingRanking(ClosedForm):
     efforts = phi[index] * sympy.Max(1 / divergence(mu[index], above[index]), 1 / divergence(mu[index], below[index]))
     formula = sympy.Sum(c[index] * efforts, (index, 0, count - 1))
 
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         if compared.edges or not compared.anchors:
             return None
         nearest = [compared.nearest(arm) for arm in compared.arms]
@@ -113,7 +113,7 @@ class AlternatingRanking(ClosedForm):
         return draw_model(rng, arms, free)[0], Ranking()
 
 
-def numbers(compared: Compared) -> tuple[tuple[object, ...], ...]:
+def numbers(compared: ComparedPairs) -> tuple[tuple[object, ...], ...]:
     """Costs, dispersions and means of the compared costly arms."""
     columns = (compared.costs, compared.dispersions, compared.means)
     return tuple(tuple(column[arm] for arm in compared.arms) for column in columns)

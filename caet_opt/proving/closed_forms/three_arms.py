@@ -32,8 +32,15 @@ import sympy
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.proving.closed_forms.base import ClosedForm, Match
-from caet_opt.proving.closed_forms.compared import Compared
-from caet_opt.proving.closed_forms.drawing import arrange, draw_costs, draw_variances, magnitude, small, spread
+from caet_opt.proving.closed_forms.compared import ComparedPairs
+from caet_opt.proving.closed_forms.drawing import (
+    arrange,
+    draw_costs,
+    draw_variances,
+    magnitude,
+    small_deviation,
+    spread,
+)
 
 c_2, c_3, V_2, V_3, g, h = sympy.symbols("c_2 c_3 V_2 V_3 g h", positive=True)
 D_2, D_3, V = sympy.symbols("Delta_2 Delta_3 V", positive=True)
@@ -66,7 +73,7 @@ class ThreeArmRanking(ClosedForm):
         branches(one_pair_binds, 2 * V_3 * (root_2 + root_3) / (root_3 * h**2), 2 * V_3 / (h**2 - g**2)),
     )
 
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         if compared.gaussian_pair is None or len(compared.anchors) != 1:
             return None
         (middle,) = compared.anchors
@@ -125,7 +132,7 @@ class ThreeArmGaps(ClosedForm):
         ),
     )
 
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         general = ThreeArmRanking().match(compared)
         if general is None or not compared.gap_costs:
             return None
@@ -141,7 +148,7 @@ class ThreeArmGaps(ClosedForm):
         third = second
         while third <= second:  # whole numbers, times a power of two, so that the gaps are exact in double precision
             if rng.random() < 0.5:
-                third = round(second * float(GOLDEN) * (1.0 + small(rng)))
+                third = round(second * float(GOLDEN) * (1.0 + small_deviation(rng)))
             else:
                 third = second + int(magnitude(rng, 0, 13))
         unit, best = 2.0 ** float(rng.integers(-30, 31)), int(rng.integers(0, 2)) * int(magnitude(rng, 0, 12))

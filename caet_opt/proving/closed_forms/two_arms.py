@@ -16,7 +16,7 @@ import sympy
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import BestArm, Task
 from caet_opt.proving.closed_forms.base import ClosedForm, Match, divergence
-from caet_opt.proving.closed_forms.compared import Compared
+from caet_opt.proving.closed_forms.compared import ComparedPairs
 from caet_opt.proving.closed_forms.drawing import (
     arrange,
     draw_costs,
@@ -42,7 +42,7 @@ class TwoGaussianArms(ClosedForm):
     formula = 2 * (root_1 + root_2) ** 2 / g**2
     efforts = (2 * V_1 * (root_1 + root_2) / (root_1 * g**2), 2 * V_2 * (root_1 + root_2) / (root_2 * g**2))
 
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         if compared.gaussian_pair is None or compared.anchors:
             return None
         (a, b), costs, variances = compared.gaussian_pair, compared.costs, compared.dispersions
@@ -65,7 +65,7 @@ class TwoArmsOneFree(ClosedForm):
     formula = c * phi / divergence(mu, nu)
     efforts = (phi / divergence(mu, nu),)
 
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         if compared.edges or len(compared.anchors) != 1 or len(compared.anchoring) != 1:
             return None
         (arm,), (free,) = compared.anchors, compared.anchoring

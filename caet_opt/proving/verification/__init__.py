@@ -1,11 +1,11 @@
 """Formulas for T* against every solver's certified interval and against proven digits."""
 
 from caet_opt.proving.verification.checks import EVERY, PROPORTIONS, Plan
-from caet_opt.proving.verification.formula import Formula, of_closed_form, of_function
+from caet_opt.proving.verification.formula import Formula, wrap_closed_form, wrap_function
 from caet_opt.proving.verification.study import (
     Failure,
     Interrupted,
-    Judged,
+    JudgeSummary,
     Verification,
     make_plan,
     verify,
@@ -19,13 +19,13 @@ __all__ = [
     "Failure",
     "Formula",
     "Interrupted",
-    "Judged",
+    "JudgeSummary",
     "Plan",
     "Verification",
     "make_plan",
-    "of_closed_form",
-    "of_function",
     "read_formula",
     "verify",
     "verify_formula",
+    "wrap_closed_form",
+    "wrap_function",
 ]

@@ -18,7 +18,7 @@ from caet_opt.errors import CaetError, InputError
 from caet_opt.proving.closed_forms import ClosedForm
 from caet_opt.proving.closed_forms.base import as_task
 from caet_opt.proving.closed_forms.precision import as_fraction
-from caet_opt.solving.result import normalised
+from caet_opt.solving.result import normalise
 
 Instance = tuple[BanditModel, Task]
 
@@ -58,7 +58,7 @@ class Formula:
     proportions: Callable[[BanditModel, Task], Array] | None = None
 
 
-def of_closed_form(form: ClosedForm, instances: int, seed: int) -> Formula:
+def wrap_closed_form(form: ClosedForm, instances: int, seed: int) -> Formula:
     """A closed form on random instances; instance i depends on the seed and on i only."""
     value = partial(value_of_form, form)
     return Formula(form.name, draw_many(form.draw, instances, seed), value, form.sampling_proportions)
@@ -67,10 +67,10 @@ def of_closed_form(form: ClosedForm, instances: int, seed: int) -> Formula:
 def value_of_form(form: ClosedForm, model: BanditModel, task: Task, digits: int, exact: bool) -> Value:
     """What a closed form says; a function of a module, so that a spawned process can be sent it."""
     number = form.decimal_time(model, task, digits + GUARD_DIGITS, exact=exact)
-    return Value(Fraction(number), tiny(digits), double=False)
+    return Value(Fraction(number), rounding_at(digits), double=False)
 
 
-def of_function(
+def wrap_function(
     name: str,
     function: Callable[[BanditModel, Task], Any],
     instances: Iterable[Instance],
@@ -79,12 +79,12 @@ def of_function(
     """A user's function, called at a working precision of mpmath that suits the digits in question."""
 
     def value(model: BanditModel, task: Task, digits: int, exact: bool) -> Value:
-        given = model if exact else of_doubles(model)
+        given = model if exact else take_doubles(model)
         with mp.workdps(digits + GUARD_DIGITS):
-            return read_value(called(function, given, task), digits)
+            return read_value(call(function, given, task), digits)
 
     def shares(model: BanditModel, task: Task) -> Array:
-        return read_proportions(called(proportions, model, task), len(model.means))
+        return read_proportions(call(proportions, model, task), len(model.means))
 
     checked = tuple(check_instance(instance, position) for position, instance in enumerate(instances))
     if not checked:
@@ -100,12 +100,12 @@ def draw_many(draw: Callable[[np.random.Generator], Instance], instances: int, s
     )
 
 
-def of_doubles(model: BanditModel) -> BanditModel:
+def take_doubles(model: BanditModel) -> BanditModel:
     """The same model, given by its doubles: these are then its exact numbers."""
     return BanditModel(model.family, list(map(Fraction, model.means)), list(map(Fraction, model.costs)), model.arms)
 
 
-def called(function: Callable[..., Any] | None, *arguments: Any) -> Any:
+def call(function: Callable[..., Any] | None, *arguments: Any) -> Any:
     """The result of a user's function; an error in it is an `InputError` that names it."""
     assert function is not None
     try:
@@ -132,7 +132,9 @@ def check_instance(instance: Any, position: int) -> Instance:
 def read_value(result: Any, digits: int) -> Value:
     """A number that a function returned: double precision for a float, so many digits for one of mpmath or SymPy."""
     double = isinstance(result, float | np.floating)
-    return Value(as_exact(float(result) if double else result), DOUBLE_ROUNDING if double else tiny(digits), double)
+    return Value(
+        as_exact(float(result) if double else result), DOUBLE_ROUNDING if double else rounding_at(digits), double
+    )
 
 
 def as_exact(number: Any) -> Fraction | None:
@@ -158,9 +160,9 @@ def read_proportions(shares: Any, arms: int) -> Array:
         proportions = np.zeros(0)
     if proportions.shape != (arms,) or not np.all(np.isfinite(proportions)) or np.any(proportions < 0):
         raise InputError(f"sampling_proportions must return one number, zero or more, per arm, got {shares!r}")
-    return normalised(proportions)
+    return normalise(proportions)
 
 
-def tiny(digits: int) -> Fraction:
+def rounding_at(digits: int) -> Fraction:
     """Relative rounding of a number that is evaluated with guard digits."""
     return Fraction(1, 10 ** (digits + GUARD_DIGITS - 2))

@@ -9,8 +9,8 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
 from caet_opt.proving import has_flint, missing_flint
-from caet_opt.proving.verification.checks import EVERY, Checked, Plan, Verdict, check
-from caet_opt.proving.verification.formula import Formula, Instance, of_function
+from caet_opt.proving.verification.checks import EVERY, CheckedInstance, Plan, Verdict, check
+from caet_opt.proving.verification.formula import Formula, Instance, wrap_function
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, installed_backends
 from caet_opt.solving.compare import prepare
 from caet_opt.solving.profiles import find_profile
@@ -18,7 +18,7 @@ from caet_opt.solving.profiles import find_profile
 #: The formulas and the plan; the number of a formula and the position of its instance; the former and the verdicts.
 Shared = tuple[Sequence[Formula], Plan]
 Job = tuple[int, int]
-Found = tuple[int, Checked]
+Found = tuple[int, CheckedInstance]
 Do = Callable[[Shared, Job], Found]
 
 #: What runs jobs: `run_here`, or the pool of worker processes.
@@ -26,7 +26,7 @@ Runner = Callable[[Do, Shared, Sequence[Job]], Generator[Found, None, None]]
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgeSummary:
     """The verdicts of one judge: how many, how many refusals, the worst error where there is one, how many say no."""
 
     judge: str
@@ -44,7 +44,7 @@ class Failure:
     error: float
     finding: str
     instance: Instance
-    vindicated: bool
+    proven_right: bool
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Verification:
 
     name: str
     instances: int
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgeSummary, ...]
     deviation: float
     failure: Failure | None
 
@@ -125,7 +125,7 @@ def verify_formula(
     digits, proven
         How many proven digits, and on how many of the instances if not on all of them; none without python-flint.
     """
-    formula = of_function(name, function, instances, sampling_proportions)
+    formula = wrap_function(name, function, instances, sampling_proportions)
     (verification,) = verify([formula], make_plan(solvers, slow, digits, proven))
     return verification
 
@@ -143,7 +143,7 @@ def verify(
 ) -> list[Verification]:
     """Verify formulas on all of their instances, which ``run_jobs`` may spread over processes in any order."""
     jobs = [(number, place) for number, formula in enumerate(formulas) for place in range(len(formula.instances))]
-    found: dict[int, list[Checked]] = {number: [] for number in range(len(formulas))}
+    found: dict[int, list[CheckedInstance]] = {number: [] for number in range(len(formulas))}
     try:
         prepare_plan(plan)
         with closing(run_jobs(check_job, (formulas, plan), jobs)) as finished:
@@ -169,34 +169,34 @@ def prepare_plan(plan: Plan) -> None:
     prepare({name: find_profile(name) for name in plan.limits})
 
 
-def summarise(formula: Formula, checks: Sequence[Checked]) -> Verification:
+def summarise(formula: Formula, checks: Sequence[CheckedInstance]) -> Verification:
     """What the verdicts on a formula come to."""
     verdicts = [verdict for checked in checks for verdict in checked.verdicts]
     judges = dict.fromkeys(verdict.judge for verdict in verdicts)
     return Verification(
         formula.name,
         len(checks),
-        tuple(judge_of(name, [verdict for verdict in verdicts if verdict.judge == name]) for name in judges),
+        tuple(summarise_judge(name, [verdict for verdict in verdicts if verdict.judge == name]) for name in judges),
         max((checked.deviation for checked in checks), default=0.0),
         worst_failure(formula, checks),
     )
 
 
-def worst_failure(formula: Formula, checks: Sequence[Checked]) -> Failure | None:
+def worst_failure(formula: Formula, checks: Sequence[CheckedInstance]) -> Failure | None:
     """The verdict against a formula with the largest error."""
     against = [(verdict, checked) for checked in checks for verdict in checked.verdicts if not verdict.holds]
     if not against:
         return None
     worst, checked = max(against, key=lambda pair: pair[0].error)
     proofs = [verdict for verdict in checked.verdicts if verdict.proof and verdict.refusal is None]
-    vindicated = bool(proofs) and all(proof.holds for proof in proofs)
-    return Failure(worst.judge, worst.error, worst.finding, formula.instances[checked.position], vindicated)
+    proven_right = bool(proofs) and all(proof.holds for proof in proofs)
+    return Failure(worst.judge, worst.error, worst.finding, formula.instances[checked.position], proven_right)
 
 
-def judge_of(name: str, verdicts: Sequence[Verdict]) -> Judged:
+def summarise_judge(name: str, verdicts: Sequence[Verdict]) -> JudgeSummary:
     """The verdicts of one judge together."""
     given = [verdict for verdict in verdicts if verdict.refusal is None]
-    return Judged(
+    return JudgeSummary(
         name,
         len(verdicts),
         len(verdicts) - len(given),

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from caet_opt.errors import InputError
-from caet_opt.proving.verification.formula import Formula, called, draw_many, of_function
+from caet_opt.proving.verification.formula import Formula, call, draw_many, wrap_function
 from caet_opt.solving.characteristic import characteristic_time
 
 
@@ -15,21 +15,21 @@ def read_formula(path: str | Path, instances: int, seed: int) -> Formula:
 
     ``sampling_proportions(model, task)`` is verified too where it is defined. Every instance of a list is used.
     """
-    module = load(Path(path))
+    module = load_module(Path(path))
     try:
-        function = defined(module, "characteristic_time")
+        function = find_function(module, "characteristic_time")
         if hasattr(module, "INSTANCES"):
             drawn = read_instances(module.INSTANCES)
         else:
-            draw = defined(module, "draw", "draw(rng), or a list INSTANCES, of a pair (model, task)")
-            drawn = list(draw_many(lambda rng: called(draw, rng), instances, seed))
-        proportions = defined(module, "sampling_proportions") if hasattr(module, "sampling_proportions") else None
-        return of_function(Path(path).stem, function, drawn, proportions)
+            draw = find_function(module, "draw", "draw(rng), or a list INSTANCES, of a pair (model, task)")
+            drawn = list(draw_many(lambda rng: call(draw, rng), instances, seed))
+        proportions = find_function(module, "sampling_proportions") if hasattr(module, "sampling_proportions") else None
+        return wrap_function(Path(path).stem, function, drawn, proportions)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
 
-def load(path: Path) -> ModuleType:
+def load_module(path: Path) -> ModuleType:
     """Run the file as a module; whatever is wrong with it is an `InputError` of one line."""
     if not path.is_file():
         raise InputError(f"{path}: no such file")
@@ -46,7 +46,7 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-def defined(module: ModuleType, name: str, usage: str | None = None) -> Any:
+def find_function(module: ModuleType, name: str, usage: str | None = None) -> Any:
     """A function of the file; the solver of the same name, imported with everything else, is none."""
     function = getattr(module, name, None)
     if not callable(function) or function is characteristic_time:

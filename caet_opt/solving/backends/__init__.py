@@ -14,7 +14,7 @@ DEFAULT_SOLVER = next(iter(BACKENDS))
 
 def installed_backends() -> tuple[str, ...]:
     """Names of the backends whose solver can be imported."""
-    return tuple(name for name, backend in BACKENDS.items() if backend.installed())
+    return tuple(name for name, backend in BACKENDS.items() if backend.is_installed())
 
 
 __all__ = ["BACKENDS", "DEFAULT_SOLVER", "Answer", "Backend", "Point", "installed_backends"]

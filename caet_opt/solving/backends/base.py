@@ -80,7 +80,7 @@ class Backend(ABC):
         return found._replace(point=point_in_model(question, found.point))
 
     @classmethod
-    def installed(cls) -> bool:
+    def is_installed(cls) -> bool:
         """Whether the solver can be imported."""
         from importlib.util import find_spec
 
@@ -89,7 +89,7 @@ class Backend(ABC):
     @classmethod
     def require(cls) -> None:
         """Raise `MissingExtraError` unless the solver is installed."""
-        if cls.installed():
+        if cls.is_installed():
             return
         need = f"solver {cls.name!r} needs {cls.needs()}"
         if cls.extra is not None:

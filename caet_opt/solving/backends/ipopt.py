@@ -75,7 +75,7 @@ class Ipopt(Backend):
     extra = "ipopt"
 
     @classmethod
-    def installed(cls) -> bool:
+    def is_installed(cls) -> bool:
         return ipopt_module() is not None
 
     @classmethod
@@ -108,7 +108,7 @@ def ipopt_problem_class() -> type[Any]:
     return problem_class
 
 
-class Watched:
+class WatchedProgram:
     """A program whose first exception is kept: cyipopt drops those of the Hessian, and Ipopt goes on without it."""
 
     def __init__(self, program: Any) -> None:
@@ -134,7 +134,7 @@ class Watched:
 
 def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, start: Point | None) -> Answer:
     """Solve a program in scaled variables ``(x, t)`` whose last constraint is ``shares . x = 1``."""
-    arms, terms, watched = problem.shape.arms, len(problem.pairs), Watched(program)
+    arms, terms, watched = problem.shape.arms, len(problem.pairs), WatchedProgram(program)
     solver = ipopt_problem_class()(
         n=arms + 1,
         m=terms + 1,
@@ -147,7 +147,7 @@ def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, st
     options = {**OPTIONS, **(WARM_OPTIONS if start else {}), "max_iter": profile.max_iterations, **profile.options}
     if profile.time_limit is not None:
         options["max_wall_time"] = profile.time_limit
-    with silenced():
+    with silence_stdout():
         for key, value in options.items():
             try:
                 solver.add_option(key, value)
@@ -173,7 +173,7 @@ def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, st
 
 
 @contextmanager
-def silenced() -> Iterator[None]:
+def silence_stdout() -> Iterator[None]:
     """Without what a library written in C prints on standard output, as Ipopt does about an option that it refuses."""
     if os.name != "posix":
         yield

@@ -4,7 +4,7 @@ import numpy as np
 
 from caet_opt.errors import SolverError
 from caet_opt.solving.backends.base import Answer, Backend, Point
-from caet_opt.solving.native.compiled import FAMILY_CODES, given_model, kernel_for, loaded_kernel
+from caet_opt.solving.native.compiled import FAMILY_CODES, kernel_for, loaded_kernel, model_numbers
 from caet_opt.solving.native.elimination import integers
 from caet_opt.solving.native.instance import IRREGULAR
 from caet_opt.solving.native.interior import CERTIFIED, LIMIT, STALLED
@@ -76,7 +76,7 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
         raise ValueError(f"a start of {effort.shape} efforts and {weights.shape} weights is for another problem")
     target = min(TARGET, profile.tolerance)
     status, steps, *certificate = kernel["solve_instance"](
-        given_model(model),
+        model_numbers(model),
         *shape,
         effort,
         weights,

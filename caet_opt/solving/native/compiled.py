@@ -37,8 +37,8 @@ KERNEL: Sources = (
     factor.back_solve,
     interior.keep_best,
     interior.present_gap,
-    interior.resting,
-    interior.all_resting,
+    interior.is_resting,
+    interior.all_rest,
     interior.first_multipliers,
     interior.first_slacks,
     interior.count_rows,
@@ -50,21 +50,21 @@ KERNEL: Sources = (
     interior.back_to_best,
     interior.repair,
     interior.largest_part,
-    interior.decided,
+    interior.pairs_are_decided,
     interior.settle,
     interior.predict,
     interior.move,
     interior.newton,
     interior.iterate,
     interior.minimise,
-    bounds.separated,
-    bounds.usable,
+    bounds.means_differ,
+    bounds.is_usable,
     bounds.certify_pairs,
     instance.fill,
     instance.first_guess,
     instance.rescale,
-    instance.make_room,
-    instance.solve_in_room,
+    instance.make_workspace,
+    instance.solve_in_workspace,
     instance.solve_instance,
 )
 
@@ -74,14 +74,14 @@ KERNEL: Sources = (
 INLINED = frozenset(
     f.__name__
     for f in (
-        bounds.separated,
+        bounds.means_differ,
         terms.evaluate,
         terms.bound,
         factor.factorise,
         factor.back_solve,
         interior.keep_best,
-        interior.resting,
-        interior.all_resting,
+        interior.is_resting,
+        interior.all_rest,
         interior.assemble,
         interior.direction,
         interior.longest_steps,
@@ -140,13 +140,13 @@ def compiled_kernel() -> Kernel:
     """The kernel for the shipped families: from numba's cache on disk, or compiled now, which is said once."""
     global _compiled
     if _compiled is None:
-        with announced("the native solver"):
+        with announce_compiling("the native solver"):
             _compiled = compile_kernel()
     return _compiled
 
 
 @contextmanager
-def announced(what: str) -> Iterator[None]:
+def announce_compiling(what: str) -> Iterator[None]:
     """Say that something is being compiled, at the first function that numba's cache on disk does not have."""
     from numba.core import event
 
@@ -178,7 +178,7 @@ def compile_functions(sources: Sources, known: Kernel) -> Kernel:
 
     functions, mark = dict(known), fingerprint(sources)
     for source in sources:
-        copy = rebound(source, functions)
+        copy = rebind(source, functions)
         copy.__qualname__ += f"_{mark}"
         inline = "always" if source.__name__ in INLINED else "never"
         functions[source.__name__] = numba.njit(cache=True, error_model="numpy", inline=inline)(copy)
@@ -202,17 +202,17 @@ def exercise(functions: Kernel) -> None:
     """Solve and certify two arms, so that everything is compiled."""
     pair = integers([[0], [1]])
     layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
-    given = records.Given(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
+    given = records.ModelNumbers(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
     effort, weights, plan = np.ones(2), np.ones(1), plan_elimination(2, ((0, 1),))
     functions["solve_instance"](given, layout, plan, effort, weights, False, 1e-9, 1e-9, 50)
     value, _, _ = functions["certify_pairs"](given, pair, effort, weights, np.zeros((2, 2)))
     functions["rescale"](given.costs, effort, weights, value)
 
 
-def given_model(model: BanditModel) -> records.Given:
+def model_numbers(model: BanditModel) -> records.ModelNumbers:
     """A model as the kernel reads it."""
     family = type(model.family)
-    return records.Given(
+    return records.ModelNumbers(
         FAMILY_CODES.get(family, -1),
         float(family.divergence_error),
         float(family.mean_space.low),
@@ -236,11 +236,11 @@ def foreign_kernel(family: type[Family]) -> Kernel:
     functions: Kernel = {"mixture_divergence": mixture_divergence, "variance": variance}
     for source in KERNEL:
         if source.__name__ not in functions:
-            functions[source.__name__] = rebound(source, functions)
+            functions[source.__name__] = rebind(source, functions)
     return functions
 
 
-def rebound(source: Callable[..., Any], functions: Kernel) -> FunctionType:
+def rebind(source: Callable[..., Any], functions: Kernel) -> FunctionType:
     """A copy of a function that calls the given ones instead of those of its module."""
     assert isinstance(source, FunctionType)
     copy = FunctionType(source.__code__, {**source.__globals__, **functions}, source.__name__)

@@ -10,7 +10,7 @@ from caet_opt.bandits.families.numerics import Array
 Integers = NDArray[np.int64]
 
 
-class Given(NamedTuple):
+class ModelNumbers(NamedTuple):
     """A model, by arm.
 
     family : code of the family

@@ -139,9 +139,9 @@ class Block:
         gradient = [sympy.diff(formula, s) for s in symbols]
         second = {(i, j): sympy.diff(gradient[i], symbols[j]) for i in range(len(symbols)) for j in range(i + 1)}
         self.second = [place for place, entry in second.items() if entry != 0]
-        self._value = compiled(arguments, [formula])
-        self._gradient = compiled(arguments, gradient)
-        self._second = compiled(arguments, [second[place] for place in self.second])
+        self._value = compile_expressions(arguments, [formula])
+        self._gradient = compile_expressions(arguments, gradient)
+        self._second = compile_expressions(arguments, [second[place] for place in self.second])
 
     def read_parameters(self) -> None:
         """Take over the present values of the mutable parameters."""
@@ -176,7 +176,7 @@ class Block:
         return stack([(r, c) for r, c in zip(rows, columns, strict=True)])
 
 
-def compiled(arguments: list[Any], expressions: list[Any]) -> Callable[..., Any]:
+def compile_expressions(arguments: list[Any], expressions: list[Any]) -> Callable[..., Any]:
     """A NumPy function that evaluates the expressions, common parts once."""
     function: Callable[..., Any] = sympy.lambdify(arguments, expressions, modules="numpy", cse=True)
     return function
