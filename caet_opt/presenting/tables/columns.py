@@ -4,14 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector
-from caet_opt.solving.numbers import (
-    MOST_DIGITS,
-    certified_parts,
-    digits_rooted,
-    pair_names,
-    proportion,
-    to_digits,
-)
+from caet_opt.solving.numbers import MOST_DIGITS, certified_parts, digits_rooted, pair_names, proportion, to_digits
 
 #: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
 DECIMALS, BLIND_DIGITS, RATIO_DIGITS = 4, 6, 5
