@@ -16,7 +16,7 @@ from caet_opt import BanditModel, Custom, Gaussian, InputError, Ranking, SolverE
 from caet_opt.cli import main
 from caet_opt.cli.verify import command
 from caet_opt.proving.closed_forms import CLOSED_FORMS
-from caet_opt.proving.closed_forms.three_arms import D_2, D_3, GOLDEN, ThreeArmGaps, ThreeArmRanking, g
+from caet_opt.proving.closed_forms.gaussian_pairs import D_2, D_3, GOLDEN, ThreeArmGaps, ThreeArmRanking, g
 from caet_opt.proving.verification import checks, make_plan, study, verify, wrap_closed_form
 from caet_opt.proving.verification.formula import draw_many
 from caet_opt.simulating.pool import is_portable, run_jobs

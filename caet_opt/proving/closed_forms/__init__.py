@@ -8,10 +8,13 @@ from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.proving.closed_forms.base import ClosedForm
 from caet_opt.proving.closed_forms.decoupled import Decoupled
-from caet_opt.proving.closed_forms.enclosed_pair import EnclosedPair
-from caet_opt.proving.closed_forms.free_comparisons import AlternatingRanking, CostlyBestArm, FreeBestArm
-from caet_opt.proving.closed_forms.three_arms import ThreeArmGaps, ThreeArmRanking
-from caet_opt.proving.closed_forms.two_arms import TwoArmsOneFree, TwoGaussianArms
+from caet_opt.proving.closed_forms.free_comparisons import (
+    AlternatingRanking,
+    CostlyBestArm,
+    FreeBestArm,
+    TwoArmsOneFree,
+)
+from caet_opt.proving.closed_forms.gaussian_pairs import EnclosedPair, ThreeArmGaps, ThreeArmRanking, TwoGaussianArms
 
 #: Forms that are not made of others, the more special ones first.
 ELEMENTARY = (

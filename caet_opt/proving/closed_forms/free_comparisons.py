@@ -10,7 +10,7 @@ A free arm at infinite divergence asks for nothing: ``1 / d = 0``.
 
 - One free arm, best arm or not, against all others: the minimum is over one arm. With gaps as costs and the best arm
   free, this is the constant of Lai and Robbins' lower bound on the regret.
-- One costly arm against free ones: the sum has one term.
+- One costly arm against one free arm or more: the sum has one term.
 - A ranking in which no two neighbours are costly: the minimum is over at most two neighbours.
 """
 
@@ -27,6 +27,7 @@ c, mu, phi = map(sympy.IndexedBase, ("c", "mu", "phi"))
 above, below = map(sympy.IndexedBase, ("above", "below"))
 nu = sympy.Symbol("nu")
 c_1, mu_1, phi_1 = sympy.symbols("c_1 mu_1 phi_1")
+c_a, mu_a, phi_a = sympy.symbols("c mu phi")
 
 
 class FreeBestArm(ClosedForm):
@@ -81,6 +82,25 @@ class CostlyBestArm(ClosedForm):
         model, places = draw_model(rng, arms, [arm for arm in range(arms) if arm != costly])
         (place,) = set(range(arms)) - set(places)
         return model, BestArm() if costly else Control(place)
+
+
+class TwoArmsOneFree(CostlyBestArm):
+    """``T* = c phi / d(mu, nu)``; zero where the divergence is infinite."""
+
+    name = "two-arms-one-free"
+    title = "A costly arm and a free one"
+    domain = "a costly arm that is compared with one free arm, any family"
+    symbols = (c_a, phi_a, mu_a, nu)
+    formula = c_a * phi_a / divergence(mu_a, nu)
+    efforts = (phi_a / divergence(mu_a, nu),)
+
+    def match(self, compared: ComparedPairs) -> Match | None:
+        return super().match(compared) if len(compared.anchoring) == 1 else None
+
+    def draw(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
+        family, costs = draw_family(rng, 2), [*draw_costs(rng, 1), 0.0]
+        means, order = draw_means(rng, family, 2), rng.permutation(2)
+        return BanditModel(family, means, [costs[arm] for arm in order]), BestArm()
 
 
 class AlternatingRanking(ClosedForm):

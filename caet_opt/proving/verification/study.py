@@ -136,10 +136,7 @@ def run_here(do: Do, shared: Shared, jobs: Sequence[Job]) -> Generator[Found, No
 
 
 def verify(
-    formulas: Sequence[Formula],
-    plan: Plan,
-    run_jobs: Runner = run_here,
-    progress: Callable[[], None] = lambda: None,
+    formulas: Sequence[Formula], plan: Plan, run_jobs: Runner = run_here, progress: Callable[[], None] = lambda: None
 ) -> list[Verification]:
     """Verify formulas on all of their instances, which ``run_jobs`` may spread over processes in any order."""
     jobs = [(number, place) for number, formula in enumerate(formulas) for place in range(len(formula.instances))]

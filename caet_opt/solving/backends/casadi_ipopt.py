@@ -75,11 +75,7 @@ class Problem:
         """
         n, m = self._sizes
         point, constraints, objective = copy_array(n, x), np.zeros(m), np.zeros(1)
-        multipliers = {
-            "mult_g": copy_array(m, lagrange),
-            "mult_x_L": copy_array(n, zl),
-            "mult_x_U": copy_array(n, zu),
-        }
+        multipliers = {"mult_g": copy_array(m, lagrange), "mult_x_L": copy_array(n, zl), "mult_x_U": copy_array(n, zu)}
         outputs = [array.ctypes.data for array in (point, constraints, objective, *multipliers.values())]
         self._failures.clear()
         with keep_interrupt(self._failures):

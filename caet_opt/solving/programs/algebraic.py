@@ -7,11 +7,7 @@ import numpy as np
 import pyomo.environ as pyo
 import sympy
 from pyomo.core.expr.sympy_tools import sympyify_expression
-from pyomo.core.expr.visitor import (
-    identify_mutable_parameters,
-    identify_variables,
-    replace_expressions,
-)
+from pyomo.core.expr.visitor import identify_mutable_parameters, identify_variables, replace_expressions
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.problem import Indices, Problem, Shape
