@@ -5,13 +5,14 @@ from fractions import Fraction
 from time import perf_counter
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError, SolverError
 from caet_opt.proving.balls import Ball, ball, divergence, midpoint_fraction, working_precision
 from caet_opt.proving.problem import ExactProblem, pose_exactly
 from caet_opt.proving.refine import Refinement, refine
 from caet_opt.proving.result import ProvenTime
 from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.problem import read_task
 from caet_opt.solving.result import CharacteristicTime
 
 #: Largest number of digits.
@@ -57,7 +58,7 @@ def proven_time(
     """
     started = perf_counter()
     check_digits(digits)
-    task = parse_task(task) if isinstance(task, str) else task
+    task = read_task(task)
     problem = pose_exactly(model, task)
     found = characteristic_time(model, task, tolerance=ROUGH) if start is None else start
     if found.pairs != problem.pairs or len(found.effort) != len(problem.means):

@@ -21,7 +21,7 @@ from caet_opt.solving.native.compiled import (
     compile_functions,
     compiled_kernel,
 )
-from caet_opt.solving.native.layout import lay_out
+from caet_opt.solving.native.elimination import lay_out
 from caet_opt.solving.programs.cache import cached_program
 
 #: The functions of the compiled loop, callees first.

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair, Task, parse_task
+from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.errors import SolverError
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Point
 from caet_opt.solving.backends.base import point_in_model, point_in_problem
 from caet_opt.solving.certificate import Certificate, certify, narrowest_gap
 from caet_opt.solving.native.compiled import present_kernel
 from caet_opt.solving.polish import polish
-from caet_opt.solving.problem import Question
+from caet_opt.solving.problem import Question, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import count_solve
 from caet_opt.solving.result import CharacteristicTime
@@ -56,7 +56,7 @@ def characteristic_time(
         The certified gap exceeds the tolerance.
     """
     started = perf_counter()
-    task = parse_task(task) if isinstance(task, str) else task
+    task = read_task(task)
     profile = find_profile(solver)
     if tolerance is not None and tolerance != profile.tolerance:
         profile = replace(profile, tolerance=tolerance)

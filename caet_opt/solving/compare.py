@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.bandits.tasks import Task
 from caet_opt.errors import CaetError, InputError
 from caet_opt.solving.backends import BACKENDS, installed_backends
 from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.native.compiled import compiled_kernel
 from caet_opt.solving.numbers import certified_parts, duration, format_ratio, html_table, table
-from caet_opt.solving.problem import pose
+from caet_opt.solving.problem import pose, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.result import CharacteristicTime
 
@@ -185,7 +186,7 @@ def compare_solvers(
     """
     if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 0:
         raise InputError(f"repeat must be a whole number, zero or more, got {repeat!r}")
-    task = parse_task(task) if isinstance(task, str) else task
+    task = read_task(task)
     profiles = name_solvers(solvers)
     if tolerance is not None:
         profiles = {name: replace(profile, tolerance=tolerance) for name, profile in profiles.items()}
@@ -219,8 +220,6 @@ def name_solvers(solvers: Solver | Sequence[Solver] | Mapping[str, Solver] | Non
 def prepare(solvers: Mapping[str, Profile]) -> None:
     """Have the compiled kernel at hand, where the native solver takes part."""
     if any("native" in (profile.backend, profile.fallback) for profile in solvers.values()):
-        from caet_opt.solving.native.compiled import compiled_kernel
-
         compiled_kernel()
 
 

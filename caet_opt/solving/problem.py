@@ -15,7 +15,7 @@ from caet_opt.bandits.exact import decimal_text
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.bandits.tasks import Pair, Task, parse_task
 from caet_opt.errors import InputError, TieError
 from caet_opt.solving.native.bounds import means_differ
 
@@ -138,6 +138,11 @@ class Arrangement(NamedTuple):
     edges: tuple[Pair, ...]
     edge_pairs: tuple[int, ...]
     anchors: tuple[tuple[int, int, int], ...]
+
+
+def read_task(task: Task | str) -> Task:
+    """A task, or one in the grammar."""
+    return parse_task(task) if isinstance(task, str) else task
 
 
 @lru_cache(maxsize=256)

@@ -23,9 +23,8 @@ from caet_opt import (
 from caet_opt.cli import main
 from caet_opt.solving import compare
 from caet_opt.solving.backends.clarabel import Clarabel
-from caet_opt.solving.backends.ipopt import Ipopt
+from caet_opt.solving.backends.ipopt import Ipopt, Pyomo
 from caet_opt.solving.backends.native import Native
-from caet_opt.solving.backends.pyomo import Pyomo
 from caet_opt.solving.compare import COLUMNS, Comparison, Measurement, median_seconds
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,10 +12,11 @@ import sympy
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
 from caet_opt.proving.closed_forms.compared import ComparedPairs, compare
 from caet_opt.proving.closed_forms.precision import as_decimal, as_mpf, compute_to, unit_divergence
+from caet_opt.solving.problem import read_task
 from caet_opt.solving.result import normalise
 
 #: More digits than a double has, so that the rounding to a double is the only error.
@@ -66,7 +67,7 @@ class ClosedForm(ABC):
 
     def applies(self, model: BanditModel, task: Task | str) -> bool:
         """Whether the formula holds for this model and task; it does not where T* is infinite."""
-        compared = compare(model, as_task(task), exact=False)
+        compared = compare(model, read_task(task), exact=False)
         return compared is not None and self.match(compared) is not None
 
     def characteristic_time(self, model: BanditModel, task: Task | str) -> float:
@@ -94,7 +95,7 @@ class ClosedForm(ABC):
 
     def require_match(self, model: BanditModel, task: Task | str, exact: bool) -> Match:
         """How the form reads the model; `InputError` where it does not apply."""
-        compared = compare(model, as_task(task), exact)
+        compared = compare(model, read_task(task), exact)
         match = None if compared is None else self.match(compared)
         if match is None:
             raise InputError(f"closed form {self.name!r} does not apply to this model; it holds for {self.domain}")
@@ -143,8 +144,3 @@ class ClosedForm(ABC):
 
     def __repr__(self) -> str:
         return f"<closed form {self.name}>"
-
-
-def as_task(task: Task | str) -> Task:
-    """A task, or one in the grammar."""
-    return parse_task(task) if isinstance(task, str) else task

@@ -16,8 +16,8 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import CaetError, InputError
 from caet_opt.proving.closed_forms import ClosedForm
-from caet_opt.proving.closed_forms.base import as_task
 from caet_opt.proving.closed_forms.precision import as_fraction
+from caet_opt.solving.problem import read_task
 from caet_opt.solving.result import normalise
 
 Instance = tuple[BanditModel, Task]
@@ -124,7 +124,7 @@ def check_instance(instance: Any, position: int) -> Instance:
     model, task = instance
     if not isinstance(task, Task | str):
         raise InputError(f"the task of instance {position} must be a task such as Ranking() or 'ranking', got {task!r}")
-    task = as_task(task)
+    task = read_task(task)
     task.check(len(model.means))
     return model, task
 

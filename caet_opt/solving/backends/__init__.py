@@ -1,13 +1,11 @@
 """Solver backends, in the order of preference; a solver's package is imported only when it is used."""
 
-from caet_opt.solving.backends.base import Answer, Backend, Point
+from caet_opt.solving.backends.base import BACKENDS, Answer, Backend, Point, Profile
 from caet_opt.solving.backends.clarabel import Clarabel
-from caet_opt.solving.backends.ipopt import Ipopt
+from caet_opt.solving.backends.ipopt import Ipopt, Pyomo
 from caet_opt.solving.backends.native import Native
-from caet_opt.solving.backends.pyomo import Pyomo
 
-#: Backends by name, the default first.
-BACKENDS: dict[str, type[Backend]] = {backend.name: backend for backend in (Native, Clarabel, Ipopt, Pyomo)}
+BACKENDS.update((backend.name, backend) for backend in (Native, Clarabel, Ipopt, Pyomo))
 
 DEFAULT_SOLVER = next(iter(BACKENDS))
 
@@ -17,4 +15,4 @@ def installed_backends() -> tuple[str, ...]:
     return tuple(name for name, backend in BACKENDS.items() if backend.is_installed())
 
 
-__all__ = ["BACKENDS", "DEFAULT_SOLVER", "Answer", "Backend", "Point", "installed_backends"]
+__all__ = ["BACKENDS", "DEFAULT_SOLVER", "Answer", "Backend", "Point", "Profile", "installed_backends"]

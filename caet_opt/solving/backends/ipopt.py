@@ -1,4 +1,8 @@
-"""Ipopt, an interior-point solver for nonlinear programs, through cyipopt or the library inside casadi."""
+"""Ipopt, an interior-point solver for nonlinear programs, through cyipopt or the library inside casadi.
+
+It is asked directly, or with a Pyomo model: Pyomo's own Ipopt interfaces need the ``ipopt`` executable or a compiled
+AMPL library, neither of which pip installs.
+"""
 
 import os
 import sys
@@ -11,11 +15,12 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import CaetError, InputError, MissingExtraError, SolverError
-from caet_opt.solving.backends.base import Answer, Backend, Point
+from caet_opt.solving.backends import casadi_ipopt
+from caet_opt.solving.backends.base import Answer, Backend, Point, Profile
 from caet_opt.solving.ipopt_provider import ipopt_module, ipopt_provider
-from caet_opt.solving.problem import Problem
-from caet_opt.solving.profiles import Profile
+from caet_opt.solving.problem import Problem, Shape
 from caet_opt.solving.programs.cache import cached_program
+from caet_opt.solving.programs.nonlinear import NonlinearProgram
 from caet_opt.solving.programs.scaling import Units
 
 #: Ipopt relaxes bounds by 1e-8 unless told not to, which alone moves T* in the eighth digit.
@@ -87,19 +92,29 @@ class Ipopt(Backend):
         return ipopt_provider()
 
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
-        from caet_opt.solving.programs.nonlinear import NonlinearProgram
+        program = cached_program(self.name, problem.shape, self.build_program)
+        return run_ipopt(program, problem, program.update(problem), profile, start)
 
-        program = cached_program(self.name, problem.shape, NonlinearProgram)
-        scale = program.update(problem)
-        return run_ipopt(program, problem, scale, profile, start)
+    def build_program(self, shape: Shape) -> Any:
+        """The program of a shape, with the callbacks that Ipopt wants."""
+        return NonlinearProgram(shape)
+
+
+class Pyomo(Ipopt):
+    """The algebraic program, differentiated symbolically, its mutable parameters updated in place."""
+
+    name = "pyomo"
+
+    def build_program(self, shape: Shape) -> Any:
+        from caet_opt.solving.programs.algebraic import AlgebraicProgram  # Pyomo takes half a second to import
+
+        return AlgebraicProgram(shape)
 
 
 def ipopt_problem_class() -> type[Any]:
     """``cyipopt.Problem`` where cyipopt is installed, else the stand-in for it with casadi's Ipopt."""
     if ipopt_module() == "casadi":
-        from caet_opt.solving.backends.casadi_ipopt import Problem as StandIn
-
-        return StandIn
+        return casadi_ipopt.Problem
     try:
         import cyipopt
     except ImportError as error:

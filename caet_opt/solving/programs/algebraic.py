@@ -11,8 +11,7 @@ from pyomo.core.expr.visitor import identify_mutable_parameters, identify_variab
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.problem import Indices, Problem, Shape
-from caet_opt.solving.programs.cache import IterationCounter
-from caet_opt.solving.programs.scaling import Units, centred_rates, centres, units
+from caet_opt.solving.programs.scaling import IpoptProgram, Units, centred_rates, centres, units
 
 
 def algebraic_model(shape: Shape) -> Any:
@@ -53,7 +52,7 @@ def algebraic_model(shape: Shape) -> Any:
     return model
 
 
-class AlgebraicProgram(IterationCounter):
+class AlgebraicProgram(IpoptProgram):
     """A Pyomo model with the callbacks that Ipopt wants, its parameters updated in place."""
 
     def __init__(self, shape: Shape) -> None:
@@ -65,7 +64,6 @@ class AlgebraicProgram(IterationCounter):
         for block in filter(None, blocks):
             self.blocks.append(Block(block, column, row))
             row += len(block)
-        self.variables = len(variables)
 
     def update(self, problem: Problem) -> Units:
         """Set the mutable parameters to an instance; returns the units in which it is solved."""
@@ -85,12 +83,6 @@ class AlgebraicProgram(IterationCounter):
         for block in self.blocks:
             block.read_parameters()
         return scale
-
-    def objective(self, z: Array) -> float:
-        return -float(z[-1])
-
-    def gradient(self, z: Array) -> Array:
-        return np.append(np.zeros(self.variables - 1), -1.0)
 
     def constraints(self, z: Array) -> Array:
         return np.concatenate([block.values(z) for block in self.blocks])
@@ -167,9 +159,7 @@ class Block:
     def hessian_structure(self) -> tuple[Indices, Indices]:
         """Lower triangle; the order of two variables in the formula need not be that of their columns."""
         pairs = [(self.columns[i], self.columns[j]) for i, j in self.second]
-        rows = [np.maximum(a, b) for a, b in pairs]
-        columns = [np.minimum(a, b) for a, b in pairs]
-        return stack([(r, c) for r, c in zip(rows, columns, strict=True)])
+        return stack([(np.maximum(a, b), np.minimum(a, b)) for a, b in pairs])
 
 
 def compile_expressions(arguments: list[Any], expressions: list[Any]) -> Callable[..., Any]:
