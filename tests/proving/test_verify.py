@@ -15,9 +15,10 @@ import sympy
 from caet_opt import BanditModel, Custom, Gaussian, InputError, Ranking, SolverError, verify_formula
 from caet_opt.cli import main
 from caet_opt.cli.verify import command
+from caet_opt.proving import verification
 from caet_opt.proving.closed_forms import CLOSED_FORMS
 from caet_opt.proving.closed_forms.gaussian_pairs import D_2, D_3, GOLDEN, ThreeArmGaps, ThreeArmRanking, g
-from caet_opt.proving.verification import checks, make_plan, study, verify, wrap_closed_form
+from caet_opt.proving.verification import checks, make_plan, verify, wrap_closed_form
 from caet_opt.proving.verification.formula import draw_many
 from caet_opt.simulating.pool import is_portable, run_jobs
 from caet_opt.solving.backends.clarabel import Clarabel
@@ -101,7 +102,7 @@ def test_the_number_of_workers_changes_nothing():
 
 def test_the_order_of_the_instances_changes_nothing(solver):
     def backwards(do, shared, jobs):
-        return study.run_here(do, shared, jobs[::-1])
+        return verification.run_here(do, shared, jobs[::-1])
 
     formulas, plan = [wrap_closed_form(CLOSED_FORMS["three-arm-ranking-gaps"], 16, 0)], make_plan([solver], 16, 50, 0)
     assert verify(formulas, plan) == verify(formulas, plan, backwards)
@@ -265,7 +266,7 @@ def test_interrupted(monkeypatch, capsys):
             raise KeyboardInterrupt
         return checks.check(*arguments)
 
-    monkeypatch.setattr(study, "check", interrupted)
+    monkeypatch.setattr(verification, "check", interrupted)
     status, out, err = run(capsys, "two-gaussian-arms", "three-arm-ranking", "--instances", "9", *QUICK)
     assert status == 130
     assert err == "caet-opt: interrupted, 5 of 18 instances are checked\n"

@@ -1,9 +1,15 @@
-"""A formula to be verified: a function of a model and a task, and the instances on which it must hold."""
+"""A formula to be verified: a function of a model and a task, and the instances on which it must hold.
+
+It is a closed form, a user's function, or one in a user's file.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,6 +23,7 @@ from caet_opt.bandits.tasks import Task
 from caet_opt.errors import CaetError, InputError
 from caet_opt.proving.closed_forms import ClosedForm
 from caet_opt.proving.closed_forms.precision import as_fraction
+from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.problem import read_task
 from caet_opt.solving.result import normalise
 
@@ -166,3 +173,49 @@ def read_proportions(shares: Any, arms: int) -> Array:
 def rounding_at(digits: int) -> Fraction:
     """Relative rounding of a number that is evaluated with guard digits."""
     return Fraction(1, 10 ** (digits + GUARD_DIGITS - 2))
+
+
+def read_formula(path: str | Path, instances: int, seed: int) -> Formula:
+    """The formula of a file that defines ``characteristic_time(model, task)`` and ``draw(rng)`` or ``INSTANCES``.
+
+    ``sampling_proportions(model, task)`` is verified too where it is defined. Every instance of a list is used.
+    """
+    module = load_module(Path(path))
+    try:
+        function = find_function(module, "characteristic_time")
+        if hasattr(module, "INSTANCES"):
+            drawn = module.INSTANCES
+            if not isinstance(drawn, list | tuple):
+                raise InputError(f"INSTANCES must be a list of pairs (model, task), got {drawn!r}")
+        else:
+            draw = find_function(module, "draw", "draw(rng), or a list INSTANCES, of a pair (model, task)")
+            drawn = draw_many(lambda rng: call(draw, rng), instances, seed)
+        proportions = find_function(module, "sampling_proportions") if hasattr(module, "sampling_proportions") else None
+        return wrap_function(Path(path).stem, function, drawn, proportions)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def load_module(path: Path) -> ModuleType:
+    """Run the file as a module; whatever is wrong with it is an `InputError` of one line."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path}: not a Python file; its name must end in .py")
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise InputError(f"{path}: line {error.lineno} is not valid Python: {error.msg}") from error
+    except (Exception, SystemExit) as error:
+        raise InputError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from error
+    return module
+
+
+def find_function(module: ModuleType, name: str, usage: str | None = None) -> Any:
+    """A function of the file; the solver of the same name, imported with everything else, is none."""
+    function = getattr(module, name, None)
+    if not callable(function) or function is characteristic_time:
+        raise InputError(f"the file must define {usage or f'the function {name}(model, task)'}")
+    return function

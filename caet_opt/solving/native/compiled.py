@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from math import inf
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,53 +21,30 @@ from caet_opt.solving.native.elimination import columns, integers, plan_eliminat
 Kernel = dict[str, Callable[..., Any]]
 Sources = tuple[Callable[..., Any], ...]
 
-#: Every function of the kernel, callees first.
-KERNEL: Sources = (
-    divergences.kl_div,
-    divergences.mixture_divergence,
-    divergences.variance,
-    records.make_work,
-    terms.evaluate,
-    terms.bound,
-    factor.fill_core,
-    factor.eliminate_spoke,
-    factor.cholesky,
-    factor.factorise,
-    factor.substitute,
-    factor.back_solve,
-    interior.keep_best,
-    interior.present_gap,
-    interior.is_resting,
-    interior.all_rest,
-    interior.first_multipliers,
-    interior.first_slacks,
-    interior.count_rows,
-    interior.warm_slacks,
-    interior.assemble,
-    interior.direction,
-    interior.longest_steps,
-    interior.shorten_steps,
-    interior.back_to_best,
-    interior.repair,
-    interior.largest_part,
-    interior.pairs_are_decided,
-    interior.settle,
-    interior.predict,
-    interior.move,
-    interior.newton,
-    interior.iterate,
-    interior.minimise,
-    bounds.means_differ,
-    bounds.is_usable,
-    bounds.certify_pairs,
-    instance.fill,
-    instance.first_guess,
-    instance.rescale,
-    instance.make_workspace,
-    instance.solve_in_workspace,
-    instance.solve_instance,
-)
 
+def list_functions(*modules: ModuleType) -> Sources:
+    """Every function of the modules, each one after those that it calls."""
+    functions = {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__
+    }
+    listed: dict[str, FunctionType] = {}
+
+    def add(name: str) -> None:
+        for used in functions[name].__code__.co_names:
+            if used in functions and used not in listed:
+                add(used)
+        listed[name] = functions[name]
+
+    for name in functions:
+        add(name)
+    return tuple(listed.values())
+
+
+#: Every function of the kernel, callees first.
+KERNEL = list_functions(divergences, records, terms, factor, interior, bounds, instance)
 
 #: Parts of the iteration that are called once or twice in it. A call hands over every array of its records, which costs
 #: a small problem as much as the work itself.
