@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import caet_opt
 from caet_opt import BanditModel, Bernoulli, Comparisons, Gaussian, InputError, Poisson, certify, characteristic_time
 from caet_opt.proving.closed_forms import CLOSED_FORMS, applicable, closed_form
-from caet_opt.proving.closed_forms import gaussian_pairs as forms
+from caet_opt.proving.closed_forms import gaussian_pairs as gauss
 from caet_opt.proving.closed_forms.compared import compare
 
 forms = pytest.mark.parametrize("form", CLOSED_FORMS.values(), ids=CLOSED_FORMS)
@@ -120,35 +120,35 @@ def test_groups_add_up(seed):
 
 
 def test_three_arm_branches_meet_smoothly():
-    (first, condition), (second, _) = forms.ThreeArmRanking.formula.args
-    boundary = forms.g * sympy.sqrt(1 + sympy.sqrt(forms.c_3 * forms.V_3 / (forms.c_2 * forms.V_2)))
-    numbers = {forms.c_2: 3, forms.c_3: 5, forms.V_2: 2, forms.V_3: 7, forms.g: 11}
-    at = {forms.h: boundary.subs(numbers), **numbers}
+    (first, condition), (second, _) = gauss.ThreeArmRanking.formula.args
+    boundary = gauss.g * sympy.sqrt(1 + sympy.sqrt(gauss.c_3 * gauss.V_3 / (gauss.c_2 * gauss.V_2)))
+    numbers = {gauss.c_2: 3, gauss.c_3: 5, gauss.V_2: 2, gauss.V_3: 7, gauss.g: 11}
+    at = {gauss.h: boundary.subs(numbers), **numbers}
     assert sympy.simplify((condition.lhs - condition.rhs).subs(at)) == 0
     assert abs(sympy.N((first - second).subs(at), 60)) < 1e-55
-    for symbol in (forms.g, forms.h, forms.c_2, forms.c_3):
+    for symbol in (gauss.g, gauss.h, gauss.c_2, gauss.c_3):
         assert abs(sympy.N(sympy.diff(first - second, symbol).subs(at), 60)) < 1e-55
 
 
 def test_gap_costs_are_a_special_case():
-    place = {forms.c_2: forms.D_2, forms.c_3: forms.D_3, forms.V_2: forms.V, forms.V_3: forms.V, forms.g: forms.D_2}
-    place[forms.h] = forms.D_3 - forms.D_2
-    for general, special in zip(forms.ThreeArmRanking.formula.args, forms.ThreeArmGaps.formula.args, strict=True):
-        numbers = {forms.D_2: sympy.Rational(2, 7), forms.D_3: sympy.Rational(9, 8), forms.V: 3}
+    place = {gauss.c_2: gauss.D_2, gauss.c_3: gauss.D_3, gauss.V_2: gauss.V, gauss.V_3: gauss.V, gauss.g: gauss.D_2}
+    place[gauss.h] = gauss.D_3 - gauss.D_2
+    for general, special in zip(gauss.ThreeArmRanking.formula.args, gauss.ThreeArmGaps.formula.args, strict=True):
+        numbers = {gauss.D_2: sympy.Rational(2, 7), gauss.D_3: sympy.Rational(9, 8), gauss.V: 3}
         assert abs(sympy.N((general[0].subs(place) - special[0]).subs(numbers), 50)) < 1e-45
-    boundary = {forms.D_3: forms.GOLDEN * forms.D_2}
-    difference = (place[forms.h] ** 2 * sympy.sqrt(forms.D_2)) - forms.D_2**2 * (
-        sympy.sqrt(forms.D_2) + sympy.sqrt(forms.D_3)
+    boundary = {gauss.D_3: gauss.GOLDEN * gauss.D_2}
+    difference = (place[gauss.h] ** 2 * sympy.sqrt(gauss.D_2)) - gauss.D_2**2 * (
+        sympy.sqrt(gauss.D_2) + sympy.sqrt(gauss.D_3)
     )
-    assert abs(sympy.N(difference.subs(boundary).subs(forms.D_2, 1), 50)) < 1e-45
+    assert abs(sympy.N(difference.subs(boundary).subs(gauss.D_2, 1), 50)) < 1e-45
 
 
 def test_enclosed_pair_tends_to_the_path_of_three():
-    far = {forms.g_2: sympy.Integer(10) ** 40}
+    far = {gauss.g_2: sympy.Integer(10) ** 40}
     for near in (sympy.Rational(1, 3), sympy.Integer(3)):
-        numbers = {forms.c_1: 2, forms.c_2: 3, forms.V_1: 1, forms.V_2: 5, forms.g_1: near, forms.h: 2}
-        path = {forms.c_2: 2, forms.c_3: 3, forms.V_2: 1, forms.V_3: 5, forms.g: near, forms.h: 2}
-        difference = forms.EnclosedPair.formula.subs({**numbers, **far}) - forms.ThreeArmRanking.formula.subs(path)
+        numbers = {gauss.c_1: 2, gauss.c_2: 3, gauss.V_1: 1, gauss.V_2: 5, gauss.g_1: near, gauss.h: 2}
+        path = {gauss.c_2: 2, gauss.c_3: 3, gauss.V_2: 1, gauss.V_3: 5, gauss.g: near, gauss.h: 2}
+        difference = gauss.EnclosedPair.formula.subs({**numbers, **far}) - gauss.ThreeArmRanking.formula.subs(path)
         assert abs(sympy.N(difference, 50)) < 1e-45
 
 
@@ -158,8 +158,8 @@ def decade(ratio):
 
 
 def test_draws_come_close_to_the_boundary_of_gaps_on_both_sides():
-    golden = float(forms.GOLDEN)
-    ratios = [float(d_3 / d_2) / golden for d_2, d_3, _ in (values(forms.ThreeArmGaps(), seed) for seed in range(1500))]
+    golden = float(gauss.GOLDEN)
+    ratios = [float(d_3 / d_2) / golden for d_2, d_3, _ in (values(gauss.ThreeArmGaps(), seed) for seed in range(1500))]
     seen = {decade(ratio) for ratio in ratios if ratio != 1.0}
     assert seen >= {(power, side) for power in range(-10, -1) for side in (True, False)}
     assert min(ratios) < 0.5 < 1e3 < max(ratios)
@@ -168,7 +168,7 @@ def test_draws_come_close_to_the_boundary_of_gaps_on_both_sides():
 def test_draws_come_close_to_the_boundary_of_any_costs_and_meet_it():
     exactly, seen = 0, set()
     for seed in range(1500):
-        c_2, c_3, v_2, v_3, g, h = values(forms.ThreeArmRanking(), seed)
+        c_2, c_3, v_2, v_3, g, h = values(gauss.ThreeArmRanking(), seed)
         root = np.sqrt(float(c_3 * v_3 / (c_2 * v_2)))
         ratio = float(h / g) / np.sqrt(1.0 + root)
         square = sympy.sqrt(sympy.Rational(c_3 * v_3 / (c_2 * v_2))) if abs(ratio - 1.0) < 1e-15 else sympy.oo
@@ -179,9 +179,9 @@ def test_draws_come_close_to_the_boundary_of_any_costs_and_meet_it():
 
 
 def test_draws_meet_every_branch_of_the_enclosed_pair():
-    counts, cases = [0] * 4, sympy.lambdify(forms.EnclosedPair.symbols, (*forms.ENCLOSED, sympy.true))
+    counts, cases = [0] * 4, sympy.lambdify(gauss.EnclosedPair.symbols, (*gauss.ENCLOSED, sympy.true))
     for seed in range(300):
-        counts[cases(*map(float, values(forms.EnclosedPair(), seed))).index(True)] += 1
+        counts[cases(*map(float, values(gauss.EnclosedPair(), seed))).index(True)] += 1
     assert min(counts) > 20
 
 
