@@ -100,26 +100,17 @@ def compare(model: BanditModel, task: Task, exact: bool) -> ComparedPairs | None
             arm, free = (a, b) if costly[a] else (b, a)
             anchors[arm] = (*anchors.get(arm, ()), free)
     edges = tuple((a, b) for a, b in pairs if costly[a] and costly[b])
-    means, costs, dispersions = exact_numbers(model) if exact else double_numbers(model)
-    return ComparedPairs(model.family, means, costs, dispersions, edges, anchors, has_gap_costs(model))
-
-
-def exact_numbers(model: BanditModel) -> tuple[Numbers, Numbers, Numbers]:
-    """Means, costs and dispersions as they were given."""
-    return model.exact_means, model.exact_costs, model.exact_dispersions
-
-
-def double_numbers(model: BanditModel) -> tuple[Numbers, Numbers, Numbers]:
-    """Means, costs and dispersions as the doubles that solvers work with."""
     means, costs, dispersions = (
-        tuple(Fraction(float(value)) for value in values) for values in (model.means, model.costs, model.dispersions)
+        (model.exact_means, model.exact_costs, model.exact_dispersions)
+        if exact
+        else (tuple(map(Fraction, values)) for values in (model.means, model.costs, model.dispersions.tolist()))
     )
-    return means, costs, dispersions
+    return ComparedPairs(model.family, means, costs, dispersions, edges, anchors, has_gap_costs(model))
 
 
 def has_gap_costs(model: BanditModel) -> bool:
     """Whether each arm costs its distance to the best mean, by rule or by its numbers."""
-    means, costs, _ = exact_numbers(model)
+    best = max(model.exact_means)
     return model.cost_rule is not None or all(
-        cost == max(means) - mean for mean, cost in zip(means, costs, strict=True)
+        cost == best - mean for mean, cost in zip(model.exact_means, model.exact_costs, strict=True)
     )

@@ -86,9 +86,11 @@ def wrap_function(
     """A user's function, called at a working precision of mpmath that suits the digits in question."""
 
     def value(model: BanditModel, task: Task, digits: int, exact: bool) -> Value:
-        given = model if exact else take_doubles(model)
+        if not exact:  # the same model given by its doubles, which are then its exact numbers
+            means, costs = list(map(Fraction, model.means)), list(map(Fraction, model.costs))
+            model = BanditModel(model.family, means, costs, model.arms)
         with mp.workdps(digits + GUARD_DIGITS):
-            return read_value(call(function, given, task), digits)
+            return read_value(call(function, model, task), digits)
 
     def shares(model: BanditModel, task: Task) -> Array:
         return read_proportions(call(proportions, model, task), len(model.means))
@@ -105,11 +107,6 @@ def draw_many(draw: Callable[[np.random.Generator], Instance], instances: int, s
         draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(position,))))
         for position in range(instances)
     )
-
-
-def take_doubles(model: BanditModel) -> BanditModel:
-    """The same model, given by its doubles: these are then its exact numbers."""
-    return BanditModel(model.family, list(map(Fraction, model.means)), list(map(Fraction, model.costs)), model.arms)
 
 
 def call(function: Callable[..., Any] | None, *arguments: Any) -> Any:

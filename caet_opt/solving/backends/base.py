@@ -50,7 +50,11 @@ class Profile:
         check_positive(self.tolerance, "tolerance")
         if self.tolerance >= 1:
             raise InputError(f"tolerance is a relative gap below 1, got {self.tolerance:g}")
-        check_iterations(self.max_iterations)
+        limit: Any = self.max_iterations
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise InputError(f"max_iterations must be a positive whole number, got {limit!r}")
+        if limit > MOST_ITERATIONS:
+            raise InputError(f"max_iterations must be at most {MOST_ITERATIONS}, got {limit}")
         if self.time_limit is not None:
             check_positive(self.time_limit, "time_limit")
         if not isinstance(self.options, dict):
@@ -63,14 +67,6 @@ def check_positive(value: Any, what: str) -> None:
     """Raise `InputError` unless the value is a positive finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= float_info.max:
         raise InputError(f"{what} must be a positive number, got {value!r}")
-
-
-def check_iterations(value: Any) -> None:
-    """Raise `InputError` unless the value is a positive whole number that every solver can count to."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"max_iterations must be a positive whole number, got {value!r}")
-    if value > MOST_ITERATIONS:
-        raise InputError(f"max_iterations must be at most {MOST_ITERATIONS}, got {value}")
 
 
 class Point(NamedTuple):

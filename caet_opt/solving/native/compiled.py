@@ -87,25 +87,18 @@ _compiled: Kernel | None = None
 def kernel_for(family: type[Family], edges: int) -> Kernel:
     """The compiled kernel where it is at hand or worth the wait, else the interpreted one."""
     global _spent
-    if family not in FAMILY_CODES:
-        return foreign_kernel(family)
-    if _compiled is None:
+    if family in FAMILY_CODES and _compiled is None:
         _spent += SECONDS_PER_EDGE * max(edges, 4)
-        if _spent < INTERPRETED_BUDGET:
-            return interpreted_kernel()
-    return compiled_kernel()
+        if _spent >= INTERPRETED_BUDGET:
+            return compiled_kernel()
+    return present_kernel(family)
 
 
 def present_kernel(family: type[Family]) -> Kernel:
     """The compiled kernel if this process has it, else the interpreted one: for what is not worth compiling."""
     if family not in FAMILY_CODES:
         return foreign_kernel(family)
-    return _compiled or interpreted_kernel()
-
-
-def interpreted_kernel() -> Kernel:
-    """The kernel's functions as they are written."""
-    return {function.__name__: function for function in KERNEL}
+    return _compiled or {function.__name__: function for function in KERNEL}
 
 
 def loaded_kernel() -> Kernel | None:
@@ -118,7 +111,9 @@ def compiled_kernel() -> Kernel:
     global _compiled
     if _compiled is None:
         with announce_compiling("the native solver"):
-            _compiled = compile_kernel()
+            functions = compile_functions(KERNEL, {})
+            exercise(functions)
+            _compiled = functions
     return _compiled
 
 
@@ -140,13 +135,6 @@ def announce_compiling(what: str) -> Iterator[None]:
 
     with event.install_listener("numba:compile", Notice()):
         yield
-
-
-def compile_kernel() -> Kernel:
-    """Compile every function of the kernel by solving a small instance."""
-    functions = compile_functions(KERNEL, {})
-    exercise(functions)
-    return functions
 
 
 def compile_functions(sources: Sources, known: Kernel) -> Kernel:
@@ -176,7 +164,7 @@ def fingerprint(sources: Sources) -> str:
 
 
 def exercise(functions: Kernel) -> None:
-    """Solve and certify two arms, so that everything is compiled."""
+    """Solve and certify two arms: numba compiles a function when it is first called."""
     pair = integers([[0], [1]])
     layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
     given = records.ModelNumbers(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))

@@ -80,18 +80,11 @@ def reason(model: BanditModel, pair: Pair) -> str:
         return "both arms are free of cost"
     (arm,) = costly
     free = pair[1] if arm == pair[0] else pair[0]
-    rate = float(model.family.unit_divergence(*ends(model, arm, free)))
+    x, y = model.means[arm], model.means[free]
+    rate = float(model.family.unit_divergence(x, y, y - x))
     if rate == float("inf"):
-        return (
-            f"d({format_number(model.means[arm])}, {format_number(model.means[free])}) is infinite, any effort will do"
-        )
+        return f"d({format_number(x)}, {format_number(y)}) is infinite, any effort will do"
     return f"implied by a pair of {name_of(model, arm)} with a nearer free arm"
-
-
-def ends(model: BanditModel, a: int, b: int) -> tuple[float, float, float]:
-    """The arguments of a divergence between two arms' means."""
-    x, y = model.means[a], model.means[b]
-    return x, y, y - x
 
 
 def term(model: BanditModel, arm: int, other: str) -> str:
