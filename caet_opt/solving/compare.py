@@ -218,7 +218,7 @@ def name_solvers(solvers: Solver | Sequence[Solver] | Mapping[str, Solver] | Non
 
 
 def prepare(solvers: Mapping[str, Profile]) -> None:
-    """Have the compiled kernel at hand, where the native solver takes part."""
+    """Compile the native solver, if it takes part, before anything is timed."""
     if any("native" in (profile.backend, profile.fallback) for profile in solvers.values()):
         compiled_kernel()
 
@@ -232,7 +232,7 @@ def measure(model: BanditModel, task: Task, solvers: Mapping[str, Profile], repe
 
 
 def measure_solver(model: BanditModel, task: Task, name: str, profile: Profile, repeat: int) -> Measurement:
-    """Solve once, which builds what is kept, then ``repeat`` times by the clock; an error is a measurement too."""
+    """Solve once, which builds the program, then ``repeat`` times with a clock; an error is kept in the measurement."""
 
     def solve() -> CharacteristicTime:
         return characteristic_time(model, task, solver=profile)

@@ -32,7 +32,8 @@ Runner = Callable[[Do, Shared, Sequence[Job]], Generator[Found, None, None]]
 
 @dataclass(frozen=True)
 class JudgeSummary:
-    """The verdicts of one judge: how many, how many refusals, the worst error where there is one, how many say no."""
+    """What one judge found: on how many instances it was asked, how many of them it could not solve, its worst relative
+    error, and how many of its verdicts are against the formula."""
 
     judge: str
     instances: int
@@ -43,7 +44,10 @@ class JudgeSummary:
 
 @dataclass(frozen=True)
 class Failure:
-    """The worst verdict against a formula, with the instance, and whether a proof says that the formula holds there."""
+    """The verdict against a formula with the largest error, and its instance.
+
+    ``proven_right``: proven digits agree with the formula on this instance. Then the judge is wrong, not the formula.
+    """
 
     judge: str
     error: float
@@ -54,12 +58,12 @@ class Failure:
 
 @dataclass(frozen=True)
 class Verification:
-    """What all judges say of a formula.
+    """What all judges say of a formula. A judge is a solver, the proven digits, or "u*", the cost of the proportions.
 
     Attributes
     ----------
     instances : how many were checked
-    judged : per judge, in order; the judge "u*" is about what the formula's proportions cost
+    judged : what each judge found
     deviation : largest distance of the formula's proportions from the first solver's, which are themselves off where
         T* is flat
     failure : the worst verdict against the formula, where there is one
@@ -73,7 +77,7 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether somebody judged and nobody said no."""
+        """Whether there is a verdict, and none is against the formula."""
         return self.failure is None and any(judged.instances > judged.unsolved for judged in self.judged)
 
 
@@ -172,7 +176,7 @@ def prepare_plan(plan: Plan) -> None:
 
 
 def summarise(formula: Formula, checks: Sequence[CheckedInstance]) -> Verification:
-    """What the verdicts on a formula come to."""
+    """All verdicts on a formula in one record."""
     verdicts = [verdict for checked in checks for verdict in checked.verdicts]
     judges = dict.fromkeys(verdict.judge for verdict in verdicts)
     return Verification(
@@ -185,7 +189,7 @@ def summarise(formula: Formula, checks: Sequence[CheckedInstance]) -> Verificati
 
 
 def worst_failure(formula: Formula, checks: Sequence[CheckedInstance]) -> Failure | None:
-    """The verdict against a formula with the largest error."""
+    """The verdict against a formula with the largest error; None when there is none."""
     against = [(verdict, checked) for checked in checks for verdict in checked.verdicts if not verdict.holds]
     if not against:
         return None
@@ -196,7 +200,7 @@ def worst_failure(formula: Formula, checks: Sequence[CheckedInstance]) -> Failur
 
 
 def summarise_judge(name: str, verdicts: Sequence[Verdict]) -> JudgeSummary:
-    """The verdicts of one judge together."""
+    """All verdicts of one judge in one record."""
     given = [verdict for verdict in verdicts if verdict.refusal is None]
     return JudgeSummary(
         name,

@@ -1,4 +1,4 @@
-"""One instance of a formula before its judges: each solver's certified interval, and the proven one."""
+"""One instance of a formula, compared with each solver's certified interval and with the proven one."""
 
 import sys
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ class CheckedInstance(NamedTuple):
 
 
 def check(formula: Formula, position: int, plan: Plan) -> CheckedInstance:
-    """Judge the instance at a position by everyone whose turn it is."""
+    """The verdict of every judge that the plan names for the instance at this position."""
     model, task = formula.instances[position]
     try:
         value = formula.value(model, task, DOUBLE_CHECK_DIGITS, False)
@@ -103,7 +103,7 @@ def check(formula: Formula, position: int, plan: Plan) -> CheckedInstance:
 def judge_by_solver(
     solver: str, model: BanditModel, task: Task, value: Value
 ) -> tuple[Verdict, CharacteristicTime | None]:
-    """The certified interval of a solver, which need not have one."""
+    """Compare with a solver's certified interval; a solver without one gives no verdict."""
     try:
         with np.errstate(divide="ignore", invalid="ignore"):  # a solver may come back with effort zero
             result = characteristic_time(model, task, solver=solver)
@@ -118,7 +118,7 @@ def judge_by_solver(
 
 
 def judge_by_cost(model: BanditModel, result: CharacteristicTime, shares: Array, value: Value) -> Verdict:
-    """What the formula's proportions cost, ``c . u / min_e f_e(u)``, against T*."""
+    """Compare what the formula's proportions cost, ``c . u / min_e f_e(u)``, with T*."""
     with np.errstate(divide="ignore", invalid="ignore"):
         cost = certify(model, result.pairs, shares, np.zeros(len(result.pairs))).value
     excess = max(0.0, -1.0 + cost / as_float(value.number)) if value.number else cost
@@ -126,7 +126,7 @@ def judge_by_cost(model: BanditModel, result: CharacteristicTime, shares: Array,
 
 
 def judge_by_proof(formula: Formula, model: BanditModel, task: Task, plan: Plan) -> list[Verdict]:
-    """The proven interval around T* of the numbers as they were given; none for a formula in double precision."""
+    """Compare with the proven interval of T*; no verdict on a formula in double precision."""
     from caet_opt.proving.prove import proven_time
 
     value = formula.value(model, task, plan.digits, True)

@@ -119,7 +119,7 @@ def callbacks(program: Any, failures: Failures) -> list[Any]:
 
 
 def guard(function: Callable[..., bool | None], failures: Failures) -> Callable[..., bool]:
-    """The function with its exception kept, since ctypes would only print it; after the first one Ipopt hears no."""
+    """The function as a callback: ctypes would only print its exception, so the first is kept and False ends Ipopt."""
 
     def call(*arguments: Any) -> bool:
         if failures:
@@ -135,7 +135,7 @@ def guard(function: Callable[..., bool | None], failures: Failures) -> Callable[
 
 @contextmanager
 def keep_interrupt(failures: Failures) -> Iterator[None]:
-    """Keep what Ctrl-C raises. Python raises it at the first instruction of a callback, before any ``try`` there."""
+    """Keep what Ctrl-C raises: Python raises it at the first instruction of a callback, before any ``try`` there."""
     previous = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(previous):
         yield

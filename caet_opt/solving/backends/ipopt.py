@@ -189,7 +189,7 @@ def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, st
 
 @contextmanager
 def silence_stdout() -> Iterator[None]:
-    """Without what a library written in C prints on standard output, as Ipopt does about an option that it refuses."""
+    """Drop what a C library prints on standard output, as Ipopt does about an option that it refuses."""
     if os.name != "posix":
         yield
         return

@@ -57,7 +57,7 @@ def solve_instance(
 
 
 class Workspace(NamedTuple):
-    """Where `solve_in_workspace` works: the instance, the nearest free arms' pairs, the iterate, and the rest."""
+    """Arrays that `solve_in_workspace` writes to: the instance, the nearest free arms' pairs, the iterate, the rest."""
 
     arms: Array
     nearest: Integers
@@ -67,7 +67,7 @@ class Workspace(NamedTuple):
 
 
 def make_workspace(layout: Layout, plan: Plan) -> Workspace:
-    """Room for instances of a layout."""
+    """A workspace for instances of a layout."""
     n, edges = layout.labels.size, layout.ends.shape[1]
     work = make_work(n, edges, plan.cores.size, plan.parts)
     return Workspace(np.zeros((4, n)), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(edges + n), work)
@@ -87,7 +87,7 @@ def solve_in_workspace(
 ) -> tuple[int, int, float, float]:
     """Solve without allocating; returns status, iterations, and the solver's own bounds.
 
-    The effort costs the upper one and the weights sum to it. What the answer is worth, the certificate tells.
+    The effort costs the upper one and the weights sum to it. These bounds are no certificate: `certify_pairs` gives it.
     """
     n, edges, means, rests = layout.labels.size, layout.ends.shape[1], given.means, given.rests
     for p in range(layout.pairs.shape[1]):
