@@ -49,21 +49,11 @@ KERNEL = list_functions(divergences, records, terms, factor, interior, bounds, i
 #: Parts of the iteration that are called once or twice in it. A call hands over every array of its records, which costs
 #: a small problem as much as the work itself.
 INLINED = frozenset(
-    f.__name__
-    for f in (
-        bounds.means_differ,
-        terms.evaluate,
-        terms.bound,
-        factor.factorise,
-        factor.back_solve,
-        interior.keep_best,
-        interior.is_resting,
-        interior.all_rest,
-        interior.assemble,
-        interior.direction,
-        interior.longest_steps,
-        interior.shorten_steps,
-        interior.move,
+    function.__name__
+    for function in (
+        *(bounds.means_differ, terms.evaluate, terms.bound, factor.factorise, factor.back_solve, interior.keep_best),
+        *(interior.is_resting, interior.all_rest, interior.assemble, interior.direction, interior.longest_steps),
+        *(interior.shorten_steps, interior.move),
     )
 )
 

@@ -8,45 +8,18 @@ from math import exp, inf, isfinite, log
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.native.factor import back_solve, factorise
-from caet_opt.solving.native.records import (
-    AHEAD,
-    AIM,
-    BASE,
-    BEND,
-    BEST_LOWER,
-    BEST_UPPER,
-    BEST_Y,
-    BEST_Z,
-    COST,
-    COUNT,
-    CURVE,
-    DEAREST,
-    DS,
-    DUAL,
-    DY,
-    DZ,
-    EFFORT,
-    IDLE,
-    LEAST,
-    LEVEL,
-    LOAD,
-    LOWER,
-    OTHER,
-    PRIMAL,
-    PRODUCT,
-    RHS,
-    SHARE,
-    STIFF,
-    UPPER,
-    WEIGHT,
-    Data,
-    Plan,
-    S,
-    Work,
-    Y,
-    Z,
-)
 from caet_opt.solving.native.terms import bound, evaluate
+
+# fmt: off
+# isort: off
+from caet_opt.solving.native.records import (
+    Data, Plan, Work,
+    Y, EFFORT, LOAD, BASE, DY, RHS, BEST_Y, COST,  # rows of arms ...
+    LEVEL, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND,  # of edges and anchors ...
+    LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD,  # and of components
+)
+# isort: on
+# fmt: on
 
 #: Runs from the best point so far: bold, then in short plain Newton steps, then with a margin to the boundary, then in
 #: plain steps once more.
