@@ -14,9 +14,9 @@ from caet_opt.solving.native.terms import bound, evaluate
 # isort: off
 from caet_opt.solving.native.records import (
     Data, Plan, Work,
-    Y, EFFORT, LOAD, BASE, DY, RHS, BEST_Y, COST,  # rows of arms ...
-    LEVEL, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND,  # of edges and anchors ...
-    LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD,  # and of components
+    Y, EFFORT, LOAD, BASE, DY, RHS, BEST_Y, COST,  # rows of arms
+    LEVEL, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND,  # of edges and anchors
+    LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD,  # of components
 )
 # isort: on
 # fmt: on

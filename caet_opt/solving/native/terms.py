@@ -14,9 +14,9 @@ from caet_opt.solving.native.divergences import mixture_divergence, variance
 # isort: off
 from caet_opt.solving.native.records import (
     Data, Plan, Work,
-    Y, EFFORT, LOAD, MEAN, COST, RATE, REST,  # rows of arms ...
-    LEVEL, Z, WEIGHT, SHARE, OTHER, CURVE,  # of edges and anchors ...
-    LEAST, DEAREST, LOWER, UPPER,  # and of components
+    Y, EFFORT, LOAD, MEAN, COST, RATE, REST,  # rows of arms
+    LEVEL, Z, WEIGHT, SHARE, OTHER, CURVE,  # of edges and anchors
+    LEAST, DEAREST, LOWER, UPPER,  # of components
 )
 # isort: on
 # fmt: on
