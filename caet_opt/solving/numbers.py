@@ -176,12 +176,9 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[
 def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """The same columns for a notebook; a remark runs over the columns that its row lacks."""
     head = "".join(f"<th>{escape(text)}</th>" for text in headers)
-    lines = [
-        "".join(f"<td>{escape(text)}</td>" for text in row)
-        if len(row) == len(headers)
-        else "".join(f"<td>{escape(text)}</td>" for text in row[:-1])
-        + f'<td colspan="{len(headers) - len(row) + 1}">{escape(row[-1])}</td>'
-        for row in rows
-    ]
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    body = ""
+    for *cells, last in rows:
+        span = len(headers) - len(cells)
+        tag = f'<td colspan="{span}">' if span > 1 else "<td>"
+        body += "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in cells) + f"{tag}{escape(last)}</td></tr>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

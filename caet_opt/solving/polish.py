@@ -79,13 +79,9 @@ def newton_step(problem: Problem, y: Array, z: Array, binding: Mask) -> tuple[Ar
     heads, tails = problem.heads, problem.tails
     curvature = z[:edges] * h
     spent = problem.costs * effort
-    hessian = diags_array(spent) + coo_array(
-        (
-            np.concatenate([curvature, curvature, -curvature, -curvature]),
-            (np.concatenate([heads, tails, heads, tails]), np.concatenate([heads, tails, tails, heads])),
-        ),
-        shape=(n, n),
-    )
+    places = (np.concatenate([heads, tails, heads, tails]), np.concatenate([heads, tails, tails, heads]))
+    entries = np.concatenate([curvature, curvature, -curvature, -curvature])
+    hessian = diags_array(spent) + coo_array((entries, places), shape=(n, n))
     rows = np.concatenate([np.arange(edges), np.arange(edges), edges + np.arange(len(problem.anchored))])
     columns = np.concatenate([heads, tails, problem.anchored])
     values = np.concatenate([share, 1.0 - share, np.ones(len(problem.anchored))])

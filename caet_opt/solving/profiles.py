@@ -10,6 +10,9 @@ from caet_opt.solving.backends import Profile
 
 __all__ = ["Profile", "find_profile", "read_profile"]
 
+#: The default profile of a backend.
+named_profile = cache(Profile)
+
 
 def read_profile(path: str | Path) -> Profile:
     """Read a profile from TOML; unknown keys are errors."""
@@ -33,9 +36,3 @@ def find_profile(solver: str | Path | Profile) -> Profile:
     if str(solver).endswith(".toml"):
         return read_profile(solver)
     return named_profile(str(solver))
-
-
-@cache
-def named_profile(backend: str) -> Profile:
-    """The default profile of a backend."""
-    return Profile(backend)

@@ -174,17 +174,10 @@ class ThreeArmGaps(ClosedForm):
     formula = branches(
         one_pair_binds, 2 * V / (sympy.sqrt(D_3) - sympy.sqrt(D_2)) ** 2, 2 * V * (D_3 - D_2) / (D_2 * (D_3 - 2 * D_2))
     )
+    one_pair = 2 * V * (sympy.sqrt(D_2) + sympy.sqrt(D_3)) / (D_3 - D_2) ** 2
     efforts = (
-        branches(
-            one_pair_binds,
-            2 * V * (sympy.sqrt(D_2) + sympy.sqrt(D_3)) / (sympy.sqrt(D_2) * (D_3 - D_2) ** 2),
-            2 * V / D_2**2,
-        ),
-        branches(
-            one_pair_binds,
-            2 * V * (sympy.sqrt(D_2) + sympy.sqrt(D_3)) / (sympy.sqrt(D_3) * (D_3 - D_2) ** 2),
-            2 * V / (D_3 * (D_3 - 2 * D_2)),
-        ),
+        branches(one_pair_binds, one_pair / sympy.sqrt(D_2), 2 * V / D_2**2),
+        branches(one_pair_binds, one_pair / sympy.sqrt(D_3), 2 * V / (D_3 * (D_3 - 2 * D_2))),
     )
 
     def match(self, compared: ComparedPairs) -> Match | None:

@@ -202,10 +202,8 @@ def worst_failure(formula: Formula, checks: Sequence[CheckedInstance]) -> Failur
 def summarise_judge(name: str, verdicts: Sequence[Verdict]) -> JudgeSummary:
     """All verdicts of one judge in one record."""
     given = [verdict for verdict in verdicts if verdict.refusal is None]
-    return JudgeSummary(
-        name,
-        len(verdicts),
-        len(verdicts) - len(given),
+    worst, failures = (
         max((verdict.error for verdict in given), default=None),
         sum(not verdict.holds for verdict in given),
     )
+    return JudgeSummary(name, len(verdicts), len(verdicts) - len(given), worst, failures)

@@ -149,15 +149,10 @@ class WatchedProgram:
 
 def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, start: Point | None) -> Answer:
     """Solve a program in scaled variables ``(x, t)`` whose last constraint is ``shares . x = 1``."""
-    arms, terms, watched = problem.shape.arms, len(problem.pairs), WatchedProgram(program)
+    size, terms, watched = problem.shape.arms + 1, len(problem.pairs), WatchedProgram(program)
+    least, most = np.append(np.zeros(terms), 1.0), np.append(np.full(terms, 1e20), 1.0)
     solver = ipopt_problem_class()(
-        n=arms + 1,
-        m=terms + 1,
-        problem_obj=watched,
-        lb=np.zeros(arms + 1),
-        ub=np.full(arms + 1, 1e20),
-        cl=np.append(np.zeros(terms), 1.0),
-        cu=np.append(np.full(terms, 1e20), 1.0),
+        n=size, m=terms + 1, problem_obj=watched, lb=np.zeros(size), ub=np.full(size, 1e20), cl=least, cu=most
     )
     options = {**OPTIONS, **(WARM_OPTIONS if start else {}), "max_iter": profile.max_iterations, **profile.options}
     if profile.time_limit is not None:

@@ -72,17 +72,8 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
     weights = np.zeros(len(pairs)) if start is None else start.weights.copy()
     if effort.shape != (len(model.means),) or weights.shape != (len(pairs),):
         raise ValueError(f"a start of {effort.shape} efforts and {weights.shape} weights is for another problem")
-    target = min(TARGET, profile.tolerance)
-    status, steps, *certificate = kernel["solve_instance"](
-        model_numbers(model),
-        *shape,
-        effort,
-        weights,
-        start is not None,
-        profile.tolerance,
-        target,
-        profile.max_iterations,
-    )
+    asked = (start is not None, profile.tolerance, min(TARGET, profile.tolerance), profile.max_iterations)
+    status, steps, *certificate = kernel["solve_instance"](model_numbers(model), *shape, effort, weights, *asked)
     return None if status == IRREGULAR else Answer(Point(effort, weights), steps, STATUS[status], tuple(certificate))
 
 

@@ -167,13 +167,8 @@ def exercise(functions: Kernel) -> None:
 def model_numbers(model: BanditModel) -> records.ModelNumbers:
     """A model as the kernel reads it."""
     family = type(model.family)
-    return records.ModelNumbers(
-        FAMILY_CODES.get(family, -1),
-        float(family.divergence_error),
-        float(family.mean_space.low),
-        float(family.mean_space.high),
-        *model.arrays,
-    )
+    ends = float(family.mean_space.low), float(family.mean_space.high)
+    return records.ModelNumbers(FAMILY_CODES.get(family, -1), float(family.divergence_error), *ends, *model.arrays)
 
 
 @cache

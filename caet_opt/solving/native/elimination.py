@@ -22,13 +22,8 @@ def lay_out(pattern: Pattern) -> tuple[Layout, Plan] | None:
     found = arrange(pairs, costly)
     if not found.labels:
         return None
-    layout = Layout(
-        integers(found.labels),
-        columns(found.edges, 2),
-        integers(found.edge_pairs),
-        columns(found.anchors, 3),
-        columns(pairs, 2),
-    )
+    edges, anchors = columns(found.edges, 2), columns(found.anchors, 3)
+    layout = Layout(integers(found.labels), edges, integers(found.edge_pairs), anchors, columns(pairs, 2))
     anchored = tuple(sorted({arm for arm, _, _ in found.anchors}))
     return layout, cached_program("native", Shape(family, len(found.labels), found.edges, anchored), build_plan)
 
