@@ -171,7 +171,7 @@ def check_job(shared: Shared, job: Job) -> Found:
 
 
 def prepare_plan(plan: Plan) -> None:
-    """Have the native solver compiled where it judges: interpreted, it ends some ulps away."""
+    """Compile the native solver where it judges: interpreted, its answers differ in the last bits."""
     prepare({name: find_profile(name) for name in plan.limits})
 
 

@@ -211,7 +211,7 @@ def load_module(path: Path) -> ModuleType:
 
 
 def find_function(module: ModuleType, name: str, usage: str | None = None) -> Any:
-    """A function of the file; the solver of the same name, imported with everything else, is none."""
+    """A function of the file; the library's own `characteristic_time`, which a file may import, does not count."""
     function = getattr(module, name, None)
     if not callable(function) or function is characteristic_time:
         raise InputError(f"the file must define {usage or f'the function {name}(model, task)'}")

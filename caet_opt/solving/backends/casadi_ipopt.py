@@ -160,7 +160,7 @@ def write_places(structure: tuple[Any, Any], size: int, rows: int, columns: int)
 
 
 def copy_array(size: int, values: Array | None) -> Array:
-    """A copy that Ipopt may write to, zeros for nothing; another size would let it write past the end."""
+    """A copy that Ipopt may write to, zeros without values; into another size it would write past the end."""
     array = np.zeros(size) if values is None else np.array(values, dtype=float)
     if array.shape != (size,):
         raise ValueError(f"Ipopt expects {size} numbers, got an array of shape {array.shape}")

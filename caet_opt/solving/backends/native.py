@@ -33,7 +33,7 @@ class Native(Backend):
             super().require()
 
     def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:
-        """By one call of compiled code where there is some; the general way is for the rest."""
+        """Solve by one call of compiled code where it is loaded, else as every backend does."""
         found = solve_compiled(question, profile, start)
         return super().answer(question, profile, start) if found is None else found
 
