@@ -1,17 +1,73 @@
-"""Solver profiles by name or from files: with what, and how exactly, a problem is to be solved."""
+"""Solver profiles: with what, and how exactly, a problem is to be solved."""
 
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
+from sys import float_info
+from typing import Any
 
 from caet_opt.bandits.files import read_toml
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.solving.backends import Profile
 
-__all__ = ["Profile", "find_profile", "read_profile"]
+#: Certified relative gap that every answer meets unless another tolerance is asked for.
+DEFAULT_TOLERANCE = 1e-9
 
-#: The default profile of a backend.
-named_profile = cache(Profile)
+#: Iterations are counted in 32 bits by some solvers, and none that converges needs nearly so many.
+MOST_ITERATIONS = 10**9
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A backend with its tolerance, limits and options.
+
+    Attributes
+    ----------
+    backend : name of the backend
+    tolerance : largest certified relative gap that is accepted
+    max_iterations : limit on the solver's iterations
+    time_limit : limit on the solver's time in seconds; none by default
+    fallback : backend to try when this one has no certified answer; none by default
+    options : the solver's own options, passed on as they are
+    """
+
+    backend: str
+    tolerance: float = DEFAULT_TOLERANCE
+    max_iterations: int = 500
+    time_limit: float | None = None
+    fallback: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        from caet_opt.solving.backends import BACKENDS
+
+        if not isinstance(self.backend, str) or self.backend not in BACKENDS:
+            raise InputError(unknown_name("solver", str(self.backend), BACKENDS))
+        if self.fallback is not None and (not isinstance(self.fallback, str) or self.fallback not in BACKENDS):
+            raise InputError(unknown_name("solver", str(self.fallback), BACKENDS))
+        check_positive(self.tolerance, "tolerance")
+        if self.tolerance >= 1:
+            raise InputError(f"tolerance is a relative gap below 1, got {self.tolerance:g}")
+        check_iterations(self.max_iterations)
+        if self.time_limit is not None:
+            check_positive(self.time_limit, "time_limit")
+        if not isinstance(self.options, dict):
+            raise InputError(f"options must be a table of the solver's own options, got {self.options!r}")
+        if self.options and not BACKENDS[self.backend].takes_options:
+            raise InputError(f"solver {self.backend!r} has no options of its own, got {next(iter(self.options))!r}")
+
+
+def check_positive(value: Any, what: str) -> None:
+    """Raise `InputError` unless the value is a positive finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= float_info.max:
+        raise InputError(f"{what} must be a positive number, got {value!r}")
+
+
+def check_iterations(value: Any) -> None:
+    """Raise `InputError` unless the value is a positive whole number that every solver can count to."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"max_iterations must be a positive whole number, got {value!r}")
+    if value > MOST_ITERATIONS:
+        raise InputError(f"max_iterations must be at most {MOST_ITERATIONS}, got {value}")
 
 
 def read_profile(path: str | Path) -> Profile:
@@ -29,10 +85,16 @@ def read_profile(path: str | Path) -> Profile:
         raise InputError(f"{path}: {error}") from error
 
 
-def find_profile(solver: str | Path | Profile) -> Profile:
+def find_profile(solver: "str | Path | Profile") -> Profile:
     """A profile from a backend's name, a path to a TOML profile, or a profile itself."""
     if isinstance(solver, Profile):
         return solver
     if str(solver).endswith(".toml"):
         return read_profile(solver)
     return named_profile(str(solver))
+
+
+@cache
+def named_profile(backend: str) -> Profile:
+    """The default profile of a backend."""
+    return Profile(backend)

@@ -1,11 +1,12 @@
 """Solver backends, in the order of preference; a solver's package is imported only when it is used."""
 
-from caet_opt.solving.backends.base import BACKENDS, Answer, Backend, Point, Profile
+from caet_opt.solving.backends.base import Answer, Backend, Point
 from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.backends.ipopt import Ipopt, Pyomo
 from caet_opt.solving.backends.native import Native
 
-BACKENDS.update((backend.name, backend) for backend in (Native, Clarabel, Ipopt, Pyomo))
+#: Backends by name, the default first.
+BACKENDS: dict[str, type[Backend]] = {backend.name: backend for backend in (Native, Clarabel, Ipopt, Pyomo)}
 
 DEFAULT_SOLVER = next(iter(BACKENDS))
 
@@ -15,4 +16,4 @@ def installed_backends() -> tuple[str, ...]:
     return tuple(name for name, backend in BACKENDS.items() if backend.is_installed())
 
 
-__all__ = ["BACKENDS", "DEFAULT_SOLVER", "Answer", "Backend", "Point", "Profile", "installed_backends"]
+__all__ = ["BACKENDS", "DEFAULT_SOLVER", "Answer", "Backend", "Point", "installed_backends"]

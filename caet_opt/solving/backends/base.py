@@ -1,72 +1,15 @@
-"""What a backend must supply: from a problem to an effort and pair weights, with no promise about either.
-
-And the profile with which it is asked: how exactly, and for how long.
-"""
+"""What a backend must supply: from a problem to an effort and pair weights, with no promise about either."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from importlib.util import find_spec
-from sys import float_info
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.errors import InputError, MissingExtraError, missing_extra, unknown_name
+from caet_opt.errors import MissingExtraError, missing_extra
 from caet_opt.solving.problem import Problem, Question
-
-#: Certified relative gap that every answer meets unless another tolerance is asked for.
-DEFAULT_TOLERANCE = 1e-9
-
-#: Iterations are counted in 32 bits by some solvers, and none that converges needs nearly so many.
-MOST_ITERATIONS = 10**9
-
-
-@dataclass(frozen=True)
-class Profile:
-    """A backend with its tolerance, limits and options.
-
-    Attributes
-    ----------
-    backend : name of the backend
-    tolerance : largest certified relative gap that is accepted
-    max_iterations : limit on the solver's iterations
-    time_limit : limit on the solver's time in seconds; none by default
-    fallback : backend to try when this one has no certified answer; none by default
-    options : the solver's own options, passed on as they are
-    """
-
-    backend: str
-    tolerance: float = DEFAULT_TOLERANCE
-    max_iterations: int = 500
-    time_limit: float | None = None
-    fallback: str | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name in (self.backend, *([] if self.fallback is None else [self.fallback])):
-            if not isinstance(name, str) or name not in BACKENDS:
-                raise InputError(unknown_name("solver", str(name), BACKENDS))
-        check_positive(self.tolerance, "tolerance")
-        if self.tolerance >= 1:
-            raise InputError(f"tolerance is a relative gap below 1, got {self.tolerance:g}")
-        limit: Any = self.max_iterations
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise InputError(f"max_iterations must be a positive whole number, got {limit!r}")
-        if limit > MOST_ITERATIONS:
-            raise InputError(f"max_iterations must be at most {MOST_ITERATIONS}, got {limit}")
-        if self.time_limit is not None:
-            check_positive(self.time_limit, "time_limit")
-        if not isinstance(self.options, dict):
-            raise InputError(f"options must be a table of the solver's own options, got {self.options!r}")
-        if self.options and not BACKENDS[self.backend].takes_options:
-            raise InputError(f"solver {self.backend!r} has no options of its own, got {next(iter(self.options))!r}")
-
-
-def check_positive(value: Any, what: str) -> None:
-    """Raise `InputError` unless the value is a positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= float_info.max:
-        raise InputError(f"{what} must be a positive number, got {value!r}")
+from caet_opt.solving.profiles import Profile
 
 
 class Point(NamedTuple):
@@ -161,7 +104,3 @@ class Backend(ABC):
     def provider(cls) -> str | None:
         """Who provides the solver, where there is more than one who can; None elsewhere."""
         return None
-
-
-#: Backends by name, the default first; `caet_opt.solving.backends` lists them.
-BACKENDS: dict[str, type[Backend]] = {}

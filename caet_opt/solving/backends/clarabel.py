@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from caet_opt.errors import InputError, SolverError, unknown_name
-from caet_opt.solving.backends.base import Answer, Backend, Point, Profile
+from caet_opt.solving.backends.base import Answer, Backend, Point
 from caet_opt.solving.problem import Problem
+from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
 
 #: Statuses of CVXPY that come with a point.

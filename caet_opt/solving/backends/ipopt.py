@@ -16,9 +16,10 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import CaetError, InputError, MissingExtraError, SolverError
 from caet_opt.solving.backends import casadi_ipopt
-from caet_opt.solving.backends.base import Answer, Backend, Point, Profile
+from caet_opt.solving.backends.base import Answer, Backend, Point
 from caet_opt.solving.ipopt_provider import ipopt_module, ipopt_provider
 from caet_opt.solving.problem import Problem, Shape
+from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.programs.nonlinear import NonlinearProgram
 from caet_opt.solving.programs.scaling import Units

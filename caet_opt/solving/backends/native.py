@@ -3,13 +3,14 @@
 import numpy as np
 
 from caet_opt.errors import SolverError
-from caet_opt.solving.backends.base import Answer, Backend, Point, Profile
+from caet_opt.solving.backends.base import Answer, Backend, Point
 from caet_opt.solving.native.compiled import FAMILY_CODES, kernel_for, loaded_kernel, model_numbers
 from caet_opt.solving.native.elimination import build_plan, integers, lay_out
 from caet_opt.solving.native.instance import IRREGULAR
 from caet_opt.solving.native.interior import CERTIFIED, LIMIT, STALLED
 from caet_opt.solving.native.records import Data
 from caet_opt.solving.problem import Problem, Question
+from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
 
 #: Statuses in words.
