@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from math import isfinite, log, sqrt
+from math import isfinite, log
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.simulating.loops import run_compiled
 from caet_opt.simulating.pool import check_count, check_workers, run_jobs
 from caet_opt.simulating.streams import ArmStreams
+from caet_opt.simulating.summary import half_width
 
 #: Rounds at which the regret is recorded, spread evenly in log t.
 CHECKPOINTS = 60
@@ -180,13 +181,3 @@ def explore_once(exploration: Exploration, seed: np.random.SeedSequence) -> Traj
             regret[index:] = caet.state.total_cost + model.costs[arm] * (np.array(times[index:]) - now)
             return Trajectory(regret, now, arm)
     return Trajectory(regret, 0, cast(int, caet.answer))
-
-
-def half_width(samples: Array) -> Array:
-    """Half the width of Student's 95 % interval for the mean of every column; NaN for a single run."""
-    from scipy.special import stdtrit
-
-    runs = len(samples)
-    if runs < 2:
-        return np.full(samples.shape[1:], np.nan)
-    return np.asarray(stdtrit(runs - 1, 0.975) * np.std(samples, axis=0, ddof=1) / sqrt(runs))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
@@ -210,21 +211,27 @@ def summarise(
         seed=seed,
         error_ci=error_interval(errors, errors + unfinished, runs),
         guaranteed=experiment.rule.guarantees(experiment.model.family),
-        consistent=at_least(errors, runs, experiment.parameters.delta) >= SIGNIFICANCE,
+        consistent=tail_probability(errors, runs, experiment.parameters.delta) >= SIGNIFICANCE,
         experiment=experiment,
         run_records=tuple(records),
     )
 
 
-def mean_interval(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[float, float] | None:
-    """``mean -+ t_(n-1) s / sqrt(n)``; None for a single value."""
+def half_width(samples: Array) -> Array:
+    """``t_(n-1) s / sqrt(n)``, half of Student's 95 % interval for the mean of every column; NaN for a single run."""
     from scipy.special import stdtrit
 
-    if len(values) < 2:
-        return None
-    quantile = float(stdtrit(len(values) - 1, 0.5 * (1.0 + CONFIDENCE)))
-    centre, half = float(values.mean()), quantile * float(values.std(ddof=1)) / sqrt(len(values))
-    return centre - half, centre + half
+    runs = len(samples)
+    if runs < 2:
+        return np.full(samples.shape[1:], np.nan)
+    quantile = stdtrit(runs - 1, 0.5 * (1.0 + CONFIDENCE))
+    return np.asarray(quantile * np.std(samples, axis=0, ddof=1) / sqrt(runs))
+
+
+def mean_interval(values: Array) -> tuple[float, float] | None:
+    """Student's 95 % interval for the mean; None for a single value."""
+    centre, half = float(values.mean()), float(half_width(values))
+    return None if len(values) < 2 else (centre - half, centre + half)
 
 
 def error_interval(fewest: int, most: int, runs: int) -> tuple[float, float]:
@@ -238,7 +245,7 @@ def error_interval(fewest: int, most: int, runs: int) -> tuple[float, float]:
     return lower, upper
 
 
-def at_least(errors: int, runs: int, delta: float) -> float:
+def tail_probability(errors: int, runs: int, delta: float) -> float:
     """P(X >= errors) for X binomial(runs, delta)."""
     from scipy.special import bdtrc
 
