@@ -71,7 +71,7 @@ def write(folder: Path, runs: int) -> float:
     """A store of so many runs; seconds of the writer."""
     study, cells = big_study(runs)
     store, rng, seconds = Store(folder), np.random.default_rng(1), 0.0
-    with store.locked():
+    with store.lock():
         store.begin(study, cells)
         for cell in cells:
             for block in missing_blocks(cell, (), study.block):

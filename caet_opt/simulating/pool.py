@@ -107,7 +107,7 @@ def run_jobs(
 
 
 class Worker:
-    """A process with one job at a time, so that its death has one job to answer for; started when it gets one."""
+    """A process with one job at a time, so that a death loses one known job; started with its first job."""
 
     def __init__(self, do: Callable[[Any, Any], Any], shared: Any) -> None:
         self.do, self.shared = do, shared
@@ -135,7 +135,7 @@ class Worker:
             result, error = self.pipe.recv()
         except (EOFError, OSError):
             self.process.join()
-            result, error = None, WorkerDiedError(death(self.process.exitcode))
+            result, error = None, WorkerDiedError(describe_exit(self.process.exitcode))
             self.end()
         return result, error
 
@@ -145,7 +145,7 @@ class Worker:
         try:
             self.pipe, there = context.Pipe()
             self.process = context.Process(target=work, args=(there, os.getpid(), self.do, self.shared), daemon=True)
-            with quiet_start():
+            with block_interrupts():
                 self.process.start()
         except OSError as error:
             if error.errno not in (EAGAIN, ENOMEM, EMFILE):
@@ -165,12 +165,9 @@ class Worker:
 
 
 @contextmanager
-def quiet_start() -> Iterator[None]:
-    """Processes that start here never see Ctrl-C, which is for their parent, not even before their first line.
-
-    Nor is there a warning that a process with threads forks: those of the linear algebra are idle, and it looks after
-    them.
-    """
+def block_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C, which is for the parent, from processes that start here, even before their first line; and have no
+    warning that a process with threads forks: those of the linear algebra are idle, and it looks after them."""
     masks = hasattr(signal, "pthread_sigmask")
     if masks and START != "fork":
         resource_tracker.ensure_running()  # started with the first process, it would unblock the signal
@@ -187,7 +184,8 @@ def quiet_start() -> Iterator[None]:
 def work(pipe: Connection, parent: int, do: Callable[[Any, Any], Any], shared: Any) -> None:
     """What a worker process does until its parent is gone: one job after the other."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    die_with_parent()
+    if sys.platform == "linux":
+        CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     while os.getppid() == parent:
         try:
             job = pipe.recv()
@@ -198,12 +196,6 @@ def work(pipe: Connection, parent: int, do: Callable[[Any, Any], Any], shared: A
         except Exception as error:  # noqa: BLE001  # raised again by the parent
             error.add_note(traceback.format_exc())
             pipe.send((None, error if is_portable(error) else RuntimeError(f"{type(error).__name__}: {error}")))
-
-
-def die_with_parent() -> None:
-    """Have the system end this process as soon as its parent ends, where it can."""
-    if sys.platform == "linux":
-        CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def can_start(do: Callable[[Any, Any], Any], shared: Any) -> bool:
@@ -220,7 +212,7 @@ def is_portable(thing: Any) -> bool:
     return True
 
 
-def death(code: int | None) -> str:
+def describe_exit(code: int | None) -> str:
     """How a worker process ended."""
     if code is not None and code < 0:
         return f"worker process was ended by {signal.Signals(-code).name}"

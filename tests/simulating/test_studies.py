@@ -17,11 +17,10 @@ from caet_opt import InputError, __version__, load_results, run_many, summarise,
 from caet_opt.cli import main
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.studies import parquet
-from caet_opt.simulating.studies.blocks import Block, Outcome, gaps_between, is_stored, missing_blocks
+from caet_opt.simulating.studies.blocks import Block, Outcome, gaps_between, is_stored, missing_blocks, run_locally
 from caet_opt.simulating.studies.cells import make_cells
 from caet_opt.simulating.studies.estimate import expected_rounds, seconds_per_run
-from caet_opt.simulating.studies.local import run_locally
-from caet_opt.simulating.studies.manifest import sealed
+from caet_opt.simulating.studies.manifest import seal
 from caet_opt.simulating.studies.store import Store
 from caet_opt.simulating.studies.study import read_study
 from caet_opt.simulating.studies.sweep import Progress, sweep
@@ -326,7 +325,7 @@ def test_a_manifest_of_wrong_content_is_one_line(folder, capsys):
     path, whole = folder / "manifest.json", Store(folder).read_manifest()
     commands = (["table", str(folder)], ["report", str(folder), "-o", str(folder / "page.html")])
     for number, wrong in enumerate(manifests_of_wrong_content(whole)):
-        path.write_bytes(sealed(wrong))
+        path.write_bytes(seal(wrong))
         with pytest.raises(InputError) as caught:
             load_results(folder)
         message = str(caught.value)

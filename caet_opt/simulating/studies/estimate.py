@@ -8,7 +8,7 @@ import numpy as np
 from caet_opt.bandits.model import BanditModel
 from caet_opt.exploring import rules
 from caet_opt.simulating.runs import Experiment, prepare, run_number
-from caet_opt.simulating.studies.cells import Cell
+from caet_opt.simulating.studies.cells import OPTIONS, Cell
 from caet_opt.solving.certificate import pair_terms
 
 #: Rounds of the trial run of a model.
@@ -66,7 +66,7 @@ def time_trial(experiment: Experiment) -> tuple[float, float]:
     """Seconds of a run besides its rounds, and seconds per round."""
     prepare(experiment)
     level = max(experiment.parameters.log_inv_delta, float(TRIAL_ROUNDS))  # so that the trial does not stop early
-    endless = experiment.change(delta=None, log_inv_delta=level, threshold="customary", theta=None, constant=None)
+    endless = experiment.change(delta=None, log_inv_delta=level, threshold="customary", **dict.fromkeys(OPTIONS))
     _, setup, whole = (time_run(endless.change(max_rounds=rounds)) for rounds in (1, 1, TRIAL_ROUNDS))
     return setup, max(0.0, whole - setup) / TRIAL_ROUNDS
 

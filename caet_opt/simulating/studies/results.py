@@ -12,7 +12,7 @@ from caet_opt.exploring.settings import RECORDED
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.parquet import DamagedError, StoredBlock, require_pyarrow, schema
 from caet_opt.simulating.studies.store import Store
-from caet_opt.simulating.summary import SIGNIFICANCE, at_least, error_interval, mean_interval
+from caet_opt.simulating.summary import SIGNIFICANCE, error_interval, mean_interval, tail_probability
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,11 +77,11 @@ def run_columns(tables: "Sequence[pa.Table]", counts: bool) -> dict[str, Any]:
 
     runs = pa.concat_tables(tables) if tables else schema().empty_table()
     columns = {name: runs[name].to_numpy() for name in ("run", "stopped", "rounds", "cost")}
-    correct = runs["correct"].to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
-    answer = runs["answer"].dictionary_encode().to_pandas()
-    named = {"run": columns["run"], "stopped": columns["stopped"], "correct": correct, "answer": answer}
-    named |= {"rounds": columns["rounds"], "cost": columns["cost"]}
-    return named | ({"counts": runs["counts"].to_pandas()} if counts else {})
+    columns["correct"] = runs["correct"].to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+    columns["answer"] = runs["answer"].dictionary_encode().to_pandas()
+    if counts:
+        columns["counts"] = runs["counts"].to_pandas()
+    return {name: columns[name] for name in schema().names if name in columns}
 
 
 def repeat_by_run(values: Sequence[Any], lengths: Sequence[int]) -> "pd.Categorical[Any]":
@@ -109,7 +109,7 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     return pd.DataFrame([summary_row(record, table) for record, table in zip(records, tables, strict=True)])
 
 
-def varied(summary: "pd.DataFrame") -> list[str]:
+def find_varying(summary: "pd.DataFrame") -> list[str]:
     """The attributes in which cells of one model differ, besides delta."""
     return [name for name in SETTING if summary.groupby("model")[name].nunique().max() > 1]
 
@@ -118,8 +118,8 @@ def summary_row(record: Record, table: "pa.Table") -> dict[str, Any]:
     """What the runs of one cell say."""
     row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, *NUMBERS, "version")}}
     row |= {"arms": record["arms"], "asked": record["runs"], "runs": table.num_rows}
-    truth = {name: record[name] for name in TRUTH}
-    return {**row, **(run_summary(record, table) if table.num_rows else {}), **truth}
+    row |= run_summary(record, table) if table.num_rows else {}
+    return row | {name: record[name] for name in TRUTH}
 
 
 def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
@@ -144,7 +144,7 @@ def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
         "error_rate": errors / runs,
         "error_low": error_low,
         "error_high": error_high,
-        "consistent": at_least(errors, runs, record["delta"]) >= SIGNIFICANCE,
+        "consistent": tail_probability(errors, runs, record["delta"]) >= SIGNIFICANCE,
         "proportions": costly_shares(record, table),
         **{f"rounds_{per_cent}": float(np.percentile(rounds, per_cent)) for per_cent in QUANTILES},
     }

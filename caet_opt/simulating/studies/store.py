@@ -18,7 +18,7 @@ from caet_opt.errors import InputError, missing_extra
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.studies.blocks import Block
 from caet_opt.simulating.studies.cells import Cell
-from caet_opt.simulating.studies.manifest import FORMAT, Record, sealed, unsealed
+from caet_opt.simulating.studies.manifest import FORMAT, Record, seal, unseal
 from caet_opt.simulating.studies.parquet import SUFFIX, DamagedError, StoredBlock, block_bytes, file_name, read_block
 from caet_opt.simulating.studies.study import Study
 from caet_opt.version import __version__
@@ -59,7 +59,7 @@ class Store:
         """The manifest; `InputError` where there is none, or none that this version reads."""
         path = self.folder / MANIFEST
         try:
-            return unsealed(path.read_bytes())
+            return unseal(path.read_bytes())
         except FileNotFoundError:
             raise InputError(
                 f"{self.folder}: no results here ({MANIFEST} is missing); make them with caet-opt sweep"
@@ -88,7 +88,7 @@ class Store:
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest."""
-        self.write(self.folder / MANIFEST, sealed(manifest))
+        self.write(self.folder / MANIFEST, seal(manifest))
 
     def write_block(self, block: Block, records: Sequence[RunRecord]) -> None:
         """Keep a block."""
@@ -127,7 +127,7 @@ class Store:
         return stock
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """The folder, made if need be, for this process alone, without what a killed sweep left unfinished.
 
         The system takes the lock back when the process ends, however it ends.

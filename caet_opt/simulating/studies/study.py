@@ -159,11 +159,11 @@ def read_levels(table: Mapping[str, Any]) -> tuple[float, ...]:
             "give either deltas = [0.1, 0.01], or log_inv_deltas = [2, 5] or {from = 2, to = 50, points = 5}"
         )
     if "deltas" in table:
-        levels = [-log(checked_delta(value)) for value in read_values("deltas", table["deltas"])]
+        levels = [read_delta(value) for value in read_values("deltas", table["deltas"])]
     elif isinstance(table["log_inv_deltas"], dict):
         levels = read_range(table["log_inv_deltas"])
     else:
-        levels = [checked_level(value) for value in read_values("log_inv_deltas", table["log_inv_deltas"])]
+        levels = [read_level(value) for value in read_values("log_inv_deltas", table["log_inv_deltas"])]
     if len(set(levels)) < len(levels):
         raise InputError("a delta is listed twice")
     return tuple(levels)
@@ -178,7 +178,7 @@ def read_range(table: Mapping[str, Any]) -> list[float]:
         if key not in table:
             raise InputError(f"log_inv_deltas needs {key!r}: write {{from = 2, to = 50, points = 5}}")
     check_count(table["points"], "points of log_inv_deltas", MOST_CELLS)
-    low, high = checked_level(table["from"]), checked_level(table["to"])
+    low, high = read_level(table["from"]), read_level(table["to"])
     if low > high or (low == high) != (table["points"] == 1):
         raise InputError(f"log_inv_deltas cannot go from {low:g} to {high:g} in {table['points']} points")
     spacing = table.get("spacing", SPACINGS[0])
@@ -209,14 +209,14 @@ def check_number(key: str, value: Any) -> None:
         raise InputError(f"{key} must be numbers, got {value!r}")
 
 
-def checked_delta(value: float) -> float:
-    """A delta, strictly between 0 and 1."""
+def read_delta(value: float) -> float:
+    """log(1/delta) of a delta strictly between 0 and 1."""
     if not 0 < value < 1:
         raise InputError(f"deltas must lie strictly between 0 and 1, got {value:g}")
-    return value
+    return -log(value)
 
 
-def checked_level(value: Any) -> float:
+def read_level(value: Any) -> float:
     """A log(1/delta), positive and finite."""
     check_number("log_inv_deltas", value)
     if value <= 0:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.errors import SolverError
-from caet_opt.simulating.studies.blocks import Block, Job, Outcome, is_stored, missing_blocks
+from caet_opt.simulating.studies.blocks import Block, Job, Outcome, is_stored, missing_blocks, run_locally
 from caet_opt.simulating.studies.cells import Cell, make_cells
 from caet_opt.simulating.studies.estimate import expected_rounds
-from caet_opt.simulating.studies.local import run_locally
 from caet_opt.simulating.studies.parquet import require_pyarrow
 from caet_opt.simulating.studies.store import Store, remove
 from caet_opt.simulating.studies.study import Study, read_study
@@ -24,7 +23,7 @@ Failure = dict[str, Any]
 
 @dataclass
 class Progress:
-    """How far a sweep is, and whom to tell.
+    """How far a sweep is.
 
     Attributes
     ----------
@@ -50,7 +49,7 @@ class Progress:
 
 def sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine, progress: Progress) -> None:
     """Compute and keep what is missing; the progress says what became of it, whatever ends the sweep."""
-    with store.locked():
+    with store.lock():
         manifest = store.begin(study, cells)
         stock = store.take_stock()
         stored = stock.whole
@@ -117,10 +116,6 @@ def failures_left(
     manifest: Mapping[str, Any], progress: Progress, stored: Mapping[str, Sequence[Block]]
 ) -> list[Failure]:
     """The failures of this sweep and of earlier ones whose runs are not stored yet, the last of each block."""
-    found = {as_block(failure): failure for failure in [*manifest["failures"], *progress.failures]}
+    failures = [*manifest["failures"], *progress.failures]
+    found = {Block(*(failure[name] for name in Block._fields)): failure for failure in failures}
     return [failure for block, failure in found.items() if not is_stored(block, stored.get(block.cell, ()))]
-
-
-def as_block(failure: Failure) -> Block:
-    """The block that failed."""
-    return Block(*(failure[name] for name in Block._fields))
