@@ -1,31 +1,17 @@
 """What the page's script works with: models, series and cells as JSON, and the rows of the files to download."""
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from caet_opt.presenting.report.results import MISSING, Results
+from caet_opt.presenting.tables.formats import csv_lines
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES
 
 #: Columns of the file of models.
 MODEL_COLUMNS = (
-    "model",
-    "title",
-    "task",
-    "family",
-    "arms",
-    "means",
-    "arm_costs",
-    "characteristic_time",
-    "lower",
-    "upper",
-    "gap",
-    "cost_proportions",
-    "sampling_proportions",
-    "binding_pairs",
+    *("model", "title", "task", "family", "arms", "means", "arm_costs", "characteristic_time", "lower", "upper", "gap"),
+    *("cost_proportions", "sampling_proportions", "binding_pairs"),
 )
 
 
@@ -48,7 +34,7 @@ def collect_data(results: Results) -> Record:
         ],
         "parameters": [{"name": name, "values": values} for name, values in results.parameters.items()],
         "missing": MISSING,
-        "files": {"cells": write_line(columns), "models": write_line(MODEL_COLUMNS)},
+        "files": {"cells": csv_lines([columns]), "models": csv_lines([MODEL_COLUMNS])},
     }
 
 
@@ -62,7 +48,7 @@ def collect_model(record: Record, label: str) -> Record:
         "costly": [cost > 0 for cost in record["arm_costs"]],
         "time": record["characteristic_time"],
         "sampling": record["sampling_proportions"],
-        "csv": write_line(record[name] for name in MODEL_COLUMNS),
+        "csv": csv_lines([[record[name] for name in MODEL_COLUMNS]]),
     }
 
 
@@ -99,19 +85,5 @@ def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
         "samples": row.get("mean_samples"),
         "proportions": row.get("proportions"),
         "rounds": None if rounds[0] is None else rounds,
-        "csv": write_line(row.get(name) for name in columns),
+        "csv": csv_lines([[row.get(name) for name in columns]]),
     }
-
-
-def write_line(values: Iterable[Any]) -> str:
-    """A line of a CSV file: numbers in full, lists as JSON, nothing for a missing value."""
-    sink = io.StringIO()
-    csv.writer(sink, lineterminator="\n").writerow([write_field(value) for value in values])
-    return sink.getvalue()
-
-
-def write_field(value: Any) -> Any:
-    """A value as a CSV file has it."""
-    if value is None:
-        return ""
-    return json.dumps(value) if isinstance(value, list | tuple | Mapping) else value

@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import isnan
 from pathlib import Path
 from typing import Any
 
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RECORDED
+from caet_opt.presenting.tables.results import plain_rows
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import summarise_results
 from caet_opt.simulating.studies.store import Store
@@ -19,9 +19,6 @@ SETTINGS = {setting.name: setting.symbol for setting in RECORDED} | {"seed": "se
 
 #: What stands for a value that is not there.
 MISSING = "-"
-
-#: Columns of the summary that count, which a frame with missing values holds as doubles.
-COUNTS = ("unfinished", "errors")
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ def read_results(folder: str | Path) -> Results:
     """Read a folder; `InputError` where it is no folder of results, is damaged, or has no run yet."""
     summary = summarise_results(folder)
     manifest = Store(folder).read_manifest()
-    rows = [clean_row(row) for row in summary.to_dict("records")]  # type: ignore[arg-type]
+    rows = plain_rows(summary)
     if not any(row["runs"] for row in rows):
         raise InputError(f"{folder}: no run is stored yet; let caet-opt sweep finish a block first")
     models = {identify_model(record): record for record in reversed(manifest["cells"])}
@@ -109,12 +106,6 @@ def read_results(folder: str | Path) -> Results:
     shown = [models[name] for name in numbers]
     names = number_repeats([record["model"] for record in shown])
     return Results(manifest, rows, shown, label_models(shown), names, series, series_of)
-
-
-def clean_row(row: Mapping[str, Any]) -> Record:
-    """A row of the summary with None for missing values and whole numbers where something is counted."""
-    plain = {name: None if isinstance(value, float) and isnan(value) else value for name, value in row.items()}
-    return {name: int(value) if name in COUNTS and value is not None else value for name, value in plain.items()}
 
 
 def identify_model(record: Record) -> str:

@@ -1,25 +1,14 @@
 """The columns of tables of characteristic times, and the conventions that are stated with them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector
 from caet_opt.solving.numbers import MOST_DIGITS, certified_parts, digits_rooted, pair_names, proportion, significant
 
 #: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
 DECIMALS, BLIND_DIGITS, RATIO_DIGITS = 4, 6, 5
-
-
-def words(name: str, row: Row) -> Cell:
-    """A raw value as words."""
-    value = row.get(name)
-    return None if value is None else str(value)
-
-
-def formatted(name: str, form: str, row: Row) -> Cell:
-    """A raw number in a format."""
-    value = row.get(name)
-    return None if value is None else Number(format(value, form) if value else "0")
 
 
 def time_cell(row: Row, most: int = MOST_DIGITS) -> Cell:
@@ -58,28 +47,16 @@ def interval(row: Row) -> tuple[float, float, float, float]:
 
 def shares(name: str, row: Row) -> Cell:
     """Proportions by arm, to as many decimals as the root of the gap supports."""
-    values = row.get(name)
-    if values is None:
+    return vector(name, lambda share: proportion(share, digits_rooted(row["gap"], DECIMALS)), row)
+
+
+def vector(name: str, write: Callable[[float], str], row: Row) -> Cell:
+    """Numbers by arm, with the names of the arms where they are more than their numbers."""
+    if row.get(name) is None:
         return None
-    decimals = digits_rooted(row["gap"], DECIMALS)
-    return Vector(tuple(Number(proportion(value, decimals)) for value in values), labels(row))
-
-
-def given(name: str, row: Row) -> Cell:
-    """Means or costs by arm."""
-    values = row.get(name)
-    return None if values is None else Vector(tuple(Number(f"{value:.10g}") for value in values), labels(row))
-
-
-def labels(row: Row) -> tuple[str, ...] | None:
-    """Names of the arms, where they are more than their numbers."""
     names = tuple(row["names"])
-    return None if names == tuple(map(str, range(len(names)))) else names
-
-
-def names_cell(row: Row) -> Cell:
-    """The names of the arms."""
-    return None if row.get("names") is None else ", ".join(row["names"])
+    labels = None if names == tuple(map(str, range(len(names)))) else names
+    return Vector(tuple(Number(write(value)) for value in row[name]), labels)
 
 
 def blind_cell(name: str, most: int, row: Row) -> Cell:
@@ -95,23 +72,50 @@ def pairs_cell(row: Row) -> Cell:
     return ", ".join(pair_names(row["binding_pairs"], row["names"])) or "none"
 
 
-def milliseconds(row: Row) -> Cell:
-    """The time in milliseconds."""
-    return None if row.get("seconds") is None else Number(significant(1e3 * row["seconds"], 3))
+def value_column(
+    name: str,
+    heading: str,
+    explanation: str,
+    write: Callable[[Any], Cell],
+    latex: str | None = None,
+    numeric: bool = False,
+) -> Column:
+    """A column of raw values, each written by itself; nothing for a missing one."""
+
+    def cell(row: Row) -> Cell:
+        return None if row.get(name) is None else write(row[name])
+
+    return Column(name, heading, explanation, cell, latex, numeric)
 
 
 def text_column(name: str, heading: str, explanation: str) -> Column:
     """A column of words."""
-    return Column(name, heading, explanation, partial(words, name))
+    return value_column(name, heading, explanation, str)
 
 
 def number_column(name: str, heading: str, explanation: str, form: str, latex: str | None = None) -> Column:
     """A column of numbers in one format."""
-    return Column(name, heading, explanation, partial(formatted, name, form), latex, numeric=True)
+
+    def write(value: float) -> Cell:
+        return Number(format(value, form) if value else "0")
+
+    return value_column(name, heading, explanation, write, latex, numeric=True)
 
 
 def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
     """Every column of a table of characteristic times; T* and what follows from it to at most so many digits."""
+    time, bound = partial(time_cell, most=most), partial(bound_cell, most=most)
+    lower, upper = partial(end_cell, 0, most=most), partial(end_cell, 1, most=most)
+    blind_time = partial(blind_cell, "cost_blind_time", BLIND_DIGITS)
+    blind_ratio = partial(blind_cell, "cost_blind_ratio", RATIO_DIGITS)
+    kl = r"$T^\star \mathrm{kl}(\delta, 1 - \delta)$"
+
+    def by_arm(name: str, heading: str, explanation: str, latex: str, cell: Callable[[str, Row], Cell]) -> Column:
+        return Column(name, heading, explanation, partial(cell, name), latex)
+
+    def given(name: str, row: Row) -> Cell:
+        return vector(name, "{:.10g}".format, row)
+
     return (
         text_column("model", "model", "file name without .toml"),
         text_column("title", "title", "title in the model file"),
@@ -119,72 +123,33 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
         text_column("family", "family", "reward family"),
         text_column("task", "task", "task, in the grammar"),
         number_column("arms", "K", "number of arms", "d", "$K$"),
-        Column("names", "names", "names of the arms", names_cell),
-        Column("means", "means", "mean of each arm", partial(given, "means"), r"$\mu$"),
-        Column("costs", "costs", "cost of each arm", partial(given, "costs"), "$c$"),
-        Column(
-            "characteristic_time",
-            "T*",
-            "characteristic time",
-            partial(time_cell, most=most),
-            r"$T^\star$",
-            True,
-        ),
-        Column("lower", "lower", "certified lower bound on T*", partial(end_cell, 0, most=most), numeric=True),
-        Column("upper", "upper", "certified upper bound on T*", partial(end_cell, 1, most=most), numeric=True),
+        value_column("names", "names", "names of the arms", ", ".join),
+        by_arm("means", "means", "mean of each arm", r"$\mu$", given),
+        by_arm("costs", "costs", "cost of each arm", "$c$", given),
+        Column("characteristic_time", "T*", "characteristic time", time, r"$T^\star$", True),
+        Column("lower", "lower", "certified lower bound on T*", lower, numeric=True),
+        Column("upper", "upper", "certified upper bound on T*", upper, numeric=True),
         number_column("gap", "gap", "relative width of the certified interval", ".0e"),
-        Column(
-            "cost_proportions",
-            "omega*",
-            "share of the cost of each arm",
-            partial(shares, "cost_proportions"),
-            r"$\omega^\star$",
-        ),
-        Column(
-            "sampling_proportions",
-            "u*",
-            "share of the pulls of each costly arm",
-            partial(shares, "sampling_proportions"),
-            r"$u^\star$",
-        ),
+        by_arm("cost_proportions", "omega*", "share of the cost of each arm", r"$\omega^\star$", shares),
+        by_arm("sampling_proportions", "u*", "share of the pulls of each costly arm", r"$u^\star$", shares),
         Column("binding_pairs", "binding pairs", "the pairs that decide T*", pairs_cell),
         number_column("delta", "delta", "error probability, as asked for", "g", r"$\delta$"),
-        Column(
-            "lower_bound",
-            "bound",
-            "T* kl(delta, 1 - delta), for every --delta",
-            partial(bound_cell, most=most),
-            r"$T^\star \mathrm{kl}(\delta, 1 - \delta)$",
-            True,
-        ),
+        Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", bound, kl, True),
         Column(
             "cost_blind_time",
             "blind T",
             "T of the cost-blind proportions under the costs",
-            partial(blind_cell, "cost_blind_time", BLIND_DIGITS),
+            blind_time,
             r"blind $T$",
             True,
         ),
-        Column(
-            "cost_blind_ratio",
-            "blind/T*",
-            "its ratio to T*",
-            partial(blind_cell, "cost_blind_ratio", RATIO_DIGITS),
-            r"blind $T / T^\star$",
-            True,
-        ),
-        Column(
-            "cost_blind_proportions",
-            "u blind",
-            "u* for unit costs",
-            partial(shares, "cost_blind_proportions"),
-            r"$u^{\mathrm{blind}}$",
-        ),
+        Column("cost_blind_ratio", "blind/T*", "its ratio to T*", blind_ratio, r"blind $T / T^\star$", True),
+        by_arm("cost_blind_proportions", "u blind", "u* for unit costs", r"$u^{\mathrm{blind}}$", shares),
         number_column("expected", "expected", "T* in the model file", ".12g"),
         number_column("deviation", "deviation", "relative deviation from it", ".0e"),
         text_column("solver", "solver", "solver, and who answered when it fell back"),
         number_column("iterations", "iterations", "of the solver", "d"),
-        Column("seconds", "ms", "time to solve", milliseconds, numeric=True),
+        value_column("seconds", "ms", "time to solve", lambda time: Number(significant(1e3 * time, 3)), numeric=True),
         text_column("proven", "proven T*", "T* to --digits decimals, proven"),
         text_column("proven_lower", "proven lower", "proven lower bound"),
         text_column("proven_upper", "proven upper", "proven upper bound"),

@@ -33,12 +33,11 @@ def latex_document(table: Table) -> str:
         paper = "a4paper"
     else:
         paper = f"paperwidth={max(width, LANDSCAPE):.0f}mm, paperheight={PORTRAIT:.0f}mm"
-    packages = ["booktabs", "siunitx", *(["longtable"] if is_long(table) else [])]
     return "\n".join(
         [
             r"\documentclass{article}",
             rf"\usepackage[{paper}, margin={MARGIN:.0f}mm]{{geometry}}",
-            *(rf"\usepackage{{{package}}}" for package in packages),
+            *(rf"\usepackage{{{package}}}" for package in packages(table)),
             r"\begin{document}",
             body(table),
             r"\end{document}",
@@ -49,8 +48,12 @@ def latex_document(table: Table) -> str:
 
 def latex_fragment(table: Table) -> str:
     r"""The table alone, for ``\input`` in a document that loads the packages named in its first line."""
-    packages = r"\usepackage{booktabs,siunitx}" if not is_long(table) else r"\usepackage{booktabs,siunitx,longtable}"
-    return f"% needs {packages}\n{body(table)}\n"
+    return f"% needs \\usepackage{{{','.join(packages(table))}}}\n{body(table)}\n"
+
+
+def packages(table: Table) -> list[str]:
+    """What the table needs of LaTeX."""
+    return ["booktabs", "siunitx", *(["longtable"] if is_long(table) else [])]
 
 
 def is_long(table: Table) -> bool:
@@ -64,10 +67,10 @@ def body(table: Table) -> str:
     preamble = "".join(shape.letter for shape in forms)
     head = " & ".join(heading(column) for column in table.columns) + r" \\"
     rows = [latex_row(table, row, forms) for row in table.rows]
-    return (long_table if is_long(table) else floating)(table, preamble, head, rows)
+    return (long_table if is_long(table) else float_table)(table, preamble, head, rows)
 
 
-def floating(table: Table, preamble: str, head: str, rows: Sequence[str]) -> str:
+def float_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> str:
     """A table that floats."""
     return "\n".join(
         [
@@ -214,6 +217,3 @@ def split_number(number: Number) -> tuple[str, str, str]:
     mantissa, _, exponent = siunitx(number).partition("e")
     whole, _, decimals = mantissa.partition(".")
     return whole, decimals, exponent
-
-
-__all__ = ["latex_document", "latex_fragment"]

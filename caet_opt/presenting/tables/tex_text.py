@@ -4,14 +4,8 @@ import unicodedata
 
 #: Characters that LaTeX reads as something else, and a few that ASCII lacks.
 SPECIAL = {
+    **{character: f"\\{character}" for character in "{}$&#_%"},
     "\\": r"$\backslash$",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "_": r"\_",
-    "%": r"\%",
     "~": r"$\sim$",
     "^": r"\^{}",
     "<": "$<$",
@@ -84,10 +78,10 @@ def tex_character(character: str) -> str:
         return SPECIAL[character]
     if character.isascii() and character.isprintable():
         return character
-    return accented(character) or greek(character) or f"[U+{ord(character):04X}]"
+    return accent(character) or greek(character) or f"[U+{ord(character):04X}]"
 
 
-def accented(character: str) -> str | None:
+def accent(character: str) -> str | None:
     """A letter with an accent, by the accent's command."""
     parts = unicodedata.normalize("NFD", character)
     if len(parts) != 2 or not (parts[0].isascii() and parts[0].isalpha()) or parts[1] not in ACCENTS:
