@@ -254,9 +254,17 @@ class Tracer(NamedTuple):
                 yield bisect(low, high, lambda value, pairs=at_low.pairs: self.pairs(value) == pairs)  # type: ignore[misc]
 
     def switches(self, points: Sequence[Point]) -> Iterator[Switch]:
-        """Where pairs start or cease to bind between two points of the grid."""
+        """Where pairs start or cease to bind between two points with the same needed pairs and free arms."""
         for low, high, at_low, at_high in neighbours(points):
-            yield from find_switches(low, high, at_low, at_high, self.solve)
+            if at_low.pairs == at_high.pairs and free_arms(at_low) == free_arms(at_high):
+                before, after = set(at_low.binding_pairs), set(at_high.binding_pairs)
+                for pair in sorted(before ^ after):
+                    yield Switch(self.locate(low, high, pair, at_low), pair, pair in after)
+
+    def locate(self, low: float, high: float, pair: Pair, at_low: CharacteristicTime) -> float:
+        """Where a pair's side of the switch is no longer that of ``low``."""
+        side = is_slack(at_low, pair)
+        return bisect(low, high, lambda value: is_slack(self.solve(value), pair) == side)
 
 
 def neighbours(points: Sequence[Point]) -> Iterator[tuple[float, float, CharacteristicTime, CharacteristicTime]]:
@@ -275,25 +283,6 @@ def bisect(low: float, high: float, holds: Callable[[float], bool]) -> float:
             break
         low, high = (middle, high) if holds(middle) else (low, middle)
     return high
-
-
-def find_switches(
-    low: float,
-    high: float,
-    at_low: CharacteristicTime,
-    at_high: CharacteristicTime,
-    solve: Callable[[float], CharacteristicTime],
-) -> list[Switch]:
-    """The switches between two values with the same needed pairs and the same free arms."""
-    if at_low.pairs != at_high.pairs or free_arms(at_low) != free_arms(at_high):
-        return []
-    before, after = set(at_low.binding_pairs), set(at_high.binding_pairs)
-
-    def locate(pair: Pair) -> float:
-        side = is_slack(at_low, pair)
-        return bisect(low, high, lambda value: is_slack(solve(value), pair) == side)
-
-    return [Switch(locate(pair), pair, pair in after) for pair in sorted(before ^ after)]
 
 
 def is_slack(result: CharacteristicTime, pair: Pair) -> bool:

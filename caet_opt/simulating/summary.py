@@ -191,30 +191,37 @@ def summarise(
     """Means, intervals and bounds of the runs; ``seconds`` is the time that they took together."""
     if not records:
         raise InputError("there is no run to summarise")
-    runs, unfinished = len(records), sum(not record.stopped for record in records)
+    costs, rounds = np.array([record.cost for record in records]), np.array([record.rounds for record in records])
+    unfinished = sum(not record.stopped for record in records)
     errors = sum(record.correct is False for record in records)
-    costs = np.array([record.cost for record in records])
-    rounds = sum(record.rounds for record in records)
     return Summary(
-        runs=runs,
-        mean_cost=float(costs.mean()),
-        cost_ci=mean_interval(costs),
-        mean_samples=rounds / runs,
-        error_rate=errors / runs,
-        unfinished=unfinished,
+        **measure_runs(costs, rounds, unfinished, errors, experiment.parameters.delta),
         characteristic_time=experiment.optimum.value,
         lower_bound=experiment.lower_bound,
         upper_bound=experiment.upper_bound,
-        rounds_per_second=rounds / seconds if seconds else None,
+        rounds_per_second=int(rounds.sum()) / seconds if seconds else None,
         policy=experiment.parameters.policy,
         threshold=experiment.parameters.threshold,
         seed=seed,
-        error_ci=error_interval(errors, errors + unfinished, runs),
         guaranteed=experiment.rule.guarantees(experiment.model.family),
-        consistent=tail_probability(errors, runs, experiment.parameters.delta) >= SIGNIFICANCE,
         experiment=experiment,
         run_records=tuple(records),
     )
+
+
+def measure_runs(costs: Array, rounds: Array, unfinished: int, errors: int, delta: float) -> dict[str, Any]:
+    """What `Summary` and a row of results say of runs with these costs and rounds, by the names of `Summary`."""
+    runs = len(costs)
+    return {
+        "runs": runs,
+        "unfinished": unfinished,
+        "mean_cost": float(costs.mean()),
+        "cost_ci": mean_interval(costs),
+        "mean_samples": float(rounds.mean()),
+        "error_rate": errors / runs,
+        "error_ci": error_interval(errors, errors + unfinished, runs),
+        "consistent": tail_probability(errors, runs, delta) >= SIGNIFICANCE,
+    }
 
 
 def half_width(samples: Array) -> Array:

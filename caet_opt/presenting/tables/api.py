@@ -100,7 +100,12 @@ def sources(models: Model | Iterable[Model] | Mapping[str, Model]) -> list[Sourc
     found = list(dict.fromkeys(found)) if all(isinstance(one, Path) for one in found) else found
     if not found:
         raise InputError("there is no model to make a table of")
-    return [Source(name, one) for name, one in zip(model_names(found), found, strict=True)]
+    paths = [one for one in found if isinstance(one, Path)]
+    names = iter(shortest_names([str(path) for path in paths], [path.stem for path in paths]))
+    return [
+        Source(next(names) if isinstance(one, Path) else one.title or f"model {number}", one)
+        for number, one in enumerate(found, start=1)
+    ]
 
 
 def is_pair(model: object) -> TypeGuard[tuple[BanditModel, Task | str]]:
@@ -114,13 +119,3 @@ def make_entry(model: Model) -> ModelFile | None:
         bandit, task = model
         return ModelFile(bandit, parse_task(task) if isinstance(task, str) else task)
     return model if isinstance(model, ModelFile) else None
-
-
-def model_names(models: Sequence[Path | ModelFile]) -> list[str]:
-    """The names of models in the table."""
-    paths = [one for one in models if isinstance(one, Path)]
-    names = iter(shortest_names([str(path) for path in paths], [path.stem for path in paths]))
-    return [
-        next(names) if isinstance(one, Path) else one.title or f"model {number}"
-        for number, one in enumerate(models, start=1)
-    ]

@@ -10,24 +10,21 @@ from caet_opt.solving.numbers import MOST_DIGITS, certified_parts, digits_rooted
 #: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
 DECIMALS, BLIND_DIGITS, RATIO_DIGITS = 4, 6, 5
 
-
-def time_cell(row: Row, most: int = MOST_DIGITS) -> Cell:
-    """T* as its proven decimals, or else as the digits that its certified interval supports."""
-    if row.get("proven") is not None:
-        return Number(row["proven"])
-    if row.get("characteristic_time") is None:
-        return None
-    return Number(certified_parts(*interval(row), most)[0])
+#: Columns that only tables with proven digits have.
+PROVEN = ("proven", "proven_lower", "proven_upper")
 
 
-def end_cell(which: int, row: Row, most: int = MOST_DIGITS) -> Cell:
-    """The lower (0) or the upper (1) end of the interval, rounded away from the other one."""
-    proven = row.get(("proven_lower", "proven_upper")[which])
+def time_cell(which: int, row: Row, most: int = MOST_DIGITS) -> Cell:
+    """T* (0), or the lower (1) or upper (2) end of its interval, rounded away from the other one.
+
+    Proven decimals where there are any, or else the digits that the certified interval supports.
+    """
+    proven = row.get(PROVEN[which])
     if proven is not None:
         return Number(proven)
     if row.get("characteristic_time") is None:
         return None
-    return Number(certified_parts(*interval(row), most)[1 + which])
+    return Number(certified_parts(*interval(row), most)[which])
 
 
 def bound_cell(row: Row, most: int = MOST_DIGITS) -> Cell:
@@ -104,8 +101,8 @@ def number_column(name: str, heading: str, explanation: str, form: str, latex: s
 
 def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
     """Every column of a table of characteristic times; T* and what follows from it to at most so many digits."""
-    time, bound = partial(time_cell, most=most), partial(bound_cell, most=most)
-    lower, upper = partial(end_cell, 0, most=most), partial(end_cell, 1, most=most)
+    time, lower, upper = (partial(time_cell, which, most=most) for which in range(3))
+    bound = partial(bound_cell, most=most)
     blind_time = partial(blind_cell, "cost_blind_time", BLIND_DIGITS)
     blind_ratio = partial(blind_cell, "cost_blind_ratio", RATIO_DIGITS)
     kl = r"$T^\star \mathrm{kl}(\delta, 1 - \delta)$"
@@ -164,9 +161,6 @@ USUAL_PROVEN = ("model", "task", "characteristic_time")
 #: Columns that need the model solved for unit costs.
 BLIND = frozenset({"cost_blind_time", "cost_blind_ratio", "cost_blind_proportions"})
 
-#: Columns that only tables with proven digits have.
-PROVEN = ("proven", "proven_lower", "proven_upper")
-
 
 def usual_names(deltas: int, solvers: int, proven: bool) -> tuple[str, ...]:
     """The usual columns of a table with so many deltas and solvers."""
@@ -178,50 +172,30 @@ def usual_names(deltas: int, solvers: int, proven: bool) -> tuple[str, ...]:
 #: What a reader of any table must know.
 CONVENTIONS = {
     "characteristic_time": Statement(
-        "T*, not 1/T*: T* = min c.w subject to f_e(w) >= 1 for every needed pair e; the least expected cost grows "
-        "like T* log(1/delta).",
         r"$T^\star$, not $1/T^\star$: $T^\star = \min c \cdot w$ subject to $f_e(w) \ge 1$ for every needed pair $e$; "
-        r"the least expected cost grows like $T^\star \log(1/\delta)$.",
+        r"the least expected cost grows like $T^\star \log(1/\delta)$."
     ),
     "divergence": Statement(
-        "d is the family's Kullback-Leibler divergence; Gaussian: d(x, y) = (x - y)^2 / (2 s^2) with s^2 the variance, "
-        "1 unless the family says otherwise.",
         r"$d$ is the family's Kullback--Leibler divergence; Gaussian: $d(x, y) = (x - y)^2 / (2 \sigma^2)$ with "
-        r"$\sigma^2$ the variance, 1 unless the family says otherwise.",
+        r"$\sigma^2$ the variance, 1 unless the family says otherwise."
     ),
     "confidence": Statement(
-        "Lower bound at delta: T* kl(delta, 1 - delta), where kl(delta, 1 - delta) = (1 - 2 delta) "
-        "log((1 - delta) / delta) is at least log(1/(2.4 delta)) and, for small delta, close to log(1/delta); zero "
-        "from delta = 1/2 on.",
         r"Lower bound at $\delta$: $T^\star \mathrm{kl}(\delta, 1 - \delta)$, where $\mathrm{kl}(\delta, 1 - \delta) = "
         r"(1 - 2 \delta) \log((1 - \delta) / \delta)$ is at least $\log(1/(2.4 \delta))$ and, for small $\delta$, "
-        r"close to $\log(1/\delta)$; zero from $\delta = 1/2$ on.",
+        r"close to $\log(1/\delta)$; zero from $\delta = 1/2$ on."
     ),
-    "digits": Statement(
-        "Digits of T* are those to which its whole certified interval rounds.",
-        r"Digits of $T^\star$ are those to which its whole certified interval rounds.",
-    ),
+    "digits": Statement(r"Digits of $T^\star$ are those to which its whole certified interval rounds."),
 }
 
 #: What a reader must know of some columns.
 COLUMN_CONVENTIONS = {
-    "cost_proportions": Statement(
-        "omega*: share of the cost that goes to each arm.", r"$\omega^\star$: share of the cost that goes to each arm."
-    ),
-    "sampling_proportions": Statement(
-        "u*: share of the pulls of costly arms; a free arm has none.",
-        r"$u^\star$: share of the pulls of costly arms; a free arm has none.",
-    ),
+    "cost_proportions": Statement(r"$\omega^\star$: share of the cost that goes to each arm."),
+    "sampling_proportions": Statement(r"$u^\star$: share of the pulls of costly arms; a free arm has none."),
     "cost_blind": Statement(
-        "Blind: u is optimal for the same model with every cost 1, and T = c.u / min_e f_e(u) is what tracking it "
-        "pays; u samples free arms too, so f_e has the finite weights of both arms.",
         r"Blind: $u$ is optimal for the same model with every cost 1, and $T = c \cdot u / \min_e f_e(u)$ is what "
-        r"tracking it pays; $u$ samples free arms too, so $f_e$ has the finite weights of both arms.",
+        r"tracking it pays; $u$ samples free arms too, so $f_e$ has the finite weights of both arms."
     ),
-    "proven": Statement(
-        "T*, lower and upper are proven for the inputs as exact decimals.",
-        r"$T^\star$, lower and upper are proven for the inputs as exact decimals.",
-    ),
+    "proven": Statement(r"$T^\star$, lower and upper are proven for the inputs as exact decimals."),
 }
 
 

@@ -114,8 +114,7 @@ def long_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> s
 
 def remarks(table: Table) -> str:
     """The conventions and the notes as sentences."""
-    statements = [statement.latex or tex(statement.text) for statement in table.conventions.values()]
-    return "\n".join([*statements, *map(tex, table.notes)])
+    return "\n".join([*table.conventions.values(), *map(tex, table.notes)])
 
 
 def heading(column: Column) -> str:

@@ -37,18 +37,12 @@ USUAL = ("runs", "unfinished", "mean_cost", "cost_interval", "lower_bound", "rat
 #: What a reader of such a table must know, besides the conventions of T* and of the lower bound.
 RESULT_CONVENTIONS = {
     "cost_interval": Statement(
-        "Cost: mean over all runs with its 95 % t-interval; with unfinished runs a lower estimate.",
-        r"Cost: mean over all runs with its 95\,\% $t$-interval; with unfinished runs a lower estimate.",
+        r"Cost: mean over all runs with its 95\,\% $t$-interval; with unfinished runs a lower estimate."
     ),
-    "ratio": Statement(
-        "Ratio: mean cost over the lower bound T* kl(delta, 1 - delta).",
-        r"Ratio: mean cost over the lower bound $T^\star \mathrm{kl}(\delta, 1 - \delta)$.",
-    ),
+    "ratio": Statement(r"Ratio: mean cost over the lower bound $T^\star \mathrm{kl}(\delta, 1 - \delta)$."),
     "error_interval": Statement(
-        "Errors: runs that stopped with a wrong answer over all runs, with a 95 % Clopper-Pearson interval whose upper "
-        "end counts every unfinished run as an error.",
         r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval whose "
-        r"upper end counts every unfinished run as an error.",
+        r"upper end counts every unfinished run as an error."
     ),
 }
 

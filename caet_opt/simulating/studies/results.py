@@ -10,9 +10,8 @@ import numpy as np
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RECORDED
 from caet_opt.simulating.studies.manifest import Record
-from caet_opt.simulating.studies.parquet import DamagedError, StoredBlock, require_pyarrow, schema
-from caet_opt.simulating.studies.store import Store
-from caet_opt.simulating.summary import SIGNIFICANCE, error_interval, mean_interval, tail_probability
+from caet_opt.simulating.studies.store import DamagedError, Store, StoredBlock, require_pyarrow, schema
+from caet_opt.simulating.summary import measure_runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,27 +123,24 @@ def summary_row(record: Record, table: "pa.Table") -> dict[str, Any]:
 
 def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
     """Means, intervals and quantiles over the runs of one cell."""
-    runs = table.num_rows
     stopped, cost, rounds = (table[name].to_numpy() for name in ("stopped", "cost", "rounds"))
-    unfinished = int(runs - stopped.sum())
     errors = int(np.sum(stopped & ~table["correct"].fill_null(True).to_numpy()))
-    low, high = mean_interval(cost) or (nan, nan)
-    mean, bound = float(cost.mean()), record["lower_bound"] or nan
-    error_low, error_high = error_interval(errors, errors + unfinished, runs)
+    found = measure_runs(cost, rounds, int(np.sum(~stopped)), errors, record["delta"])
+    low, high = found["cost_ci"] or (nan, nan)
+    bound = record["lower_bound"] or nan
     return {
-        "unfinished": unfinished,
-        "mean_cost": mean,
+        "unfinished": found["unfinished"],
+        "mean_cost": found["mean_cost"],
         "cost_low": low,
         "cost_high": high,
-        "ratio": mean / bound,
+        "ratio": found["mean_cost"] / bound,
         "ratio_low": low / bound,
         "ratio_high": high / bound,
-        "mean_samples": float(rounds.mean()),
+        "mean_samples": found["mean_samples"],
         "errors": errors,
-        "error_rate": errors / runs,
-        "error_low": error_low,
-        "error_high": error_high,
-        "consistent": tail_probability(errors, runs, record["delta"]) >= SIGNIFICANCE,
+        "error_rate": found["error_rate"],
+        **dict(zip(("error_low", "error_high"), found["error_ci"], strict=True)),
+        "consistent": found["consistent"],
         "proportions": costly_shares(record, table),
         **{f"rounds_{per_cent}": float(np.percentile(rounds, per_cent)) for per_cent in QUANTILES},
     }
