@@ -39,6 +39,12 @@ def check_count(value: int, what: str, most: int | None = None) -> None:
         raise InputError(f"{what} must be at most {most}, got {value if value < 10**30 else 'a number beyond 10^30'}")
 
 
+def check_seed(seed: int) -> None:
+    """Raise `InputError` unless the seed is a whole number, zero or more."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed must be a whole number, zero or more, got {seed!r}")
+
+
 def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

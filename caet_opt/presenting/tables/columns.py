@@ -110,7 +110,7 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
     def by_arm(name: str, heading: str, explanation: str, latex: str, cell: Callable[[str, Row], Cell]) -> Column:
         return Column(name, heading, explanation, partial(cell, name), latex)
 
-    def given(name: str, row: Row) -> Cell:
+    def numbers(name: str, row: Row) -> Cell:
         return vector(name, "{:.10g}".format, row)
 
     return (
@@ -121,8 +121,8 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
         text_column("task", "task", "task, in the grammar"),
         number_column("arms", "K", "number of arms", "d", "$K$"),
         value_column("names", "names", "names of the arms", ", ".join),
-        by_arm("means", "means", "mean of each arm", r"$\mu$", given),
-        by_arm("costs", "costs", "cost of each arm", "$c$", given),
+        by_arm("means", "means", "mean of each arm", r"$\mu$", numbers),
+        by_arm("costs", "costs", "cost of each arm", "$c$", numbers),
         Column("characteristic_time", "T*", "characteristic time", time, r"$T^\star$", True),
         Column("lower", "lower", "certified lower bound on T*", lower, numeric=True),
         Column("upper", "upper", "certified upper bound on T*", upper, numeric=True),

@@ -137,22 +137,17 @@ def latex_row(table: Table, row: Row, forms: Sequence[Shape]) -> str:
 
 
 def latex_cell(cell: Cell, column: Column) -> str:
-    """A cell; words in a column of numbers are shielded from siunitx."""
+    """A cell; words in a column of numbers are shielded from siunitx, and arms are not parted from their numbers."""
     if cell is None:
         return "{---}" if column.numeric else "---"
     if isinstance(cell, Vector):
-        return latex_vector(cell)
+        numbers = [latex_number(number) for number in cell.numbers]
+        if cell.labels is None:
+            return f"({', '.join(numbers)})"
+        return ", ".join(f"{tex(name)}~{number}" for name, number in zip(cell.labels, numbers, strict=True))
     if isinstance(cell, Number):
         return siunitx(cell) if column.numeric else latex_number(cell)
     return f"{{{tex(cell)}}}" if column.numeric else tex(cell)
-
-
-def latex_vector(vector: Vector) -> str:
-    """Numbers in the order of the arms, or each after its arm's name, from which it is not parted."""
-    numbers = [latex_number(number) for number in vector.numbers]
-    if vector.labels is None:
-        return f"({', '.join(numbers)})"
-    return ", ".join(f"{tex(name)}~{number}" for name, number in zip(vector.labels, numbers, strict=True))
 
 
 def latex_number(number: Number) -> str:

@@ -1,6 +1,6 @@
 """Tables of a study's results: a row per cell, from `caet_opt.summarise_results`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -129,7 +129,13 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
 
 def rows(summary: "pd.DataFrame") -> list[dict[str, Any]]:
     """A row per cell, missing values as None and intervals as pairs."""
-    return [with_intervals(row) for row in plain_rows(summary)]
+    found = plain_rows(summary)
+    for row in found:
+        for name in ("cost", "ratio", "error"):
+            ends = [row.pop(f"{name}_{end}", None) for end in ("low", "high")]
+            row[f"{name}_interval"] = None if None in ends else ends
+        row["names"] = row["arms"]
+    return found
 
 
 def plain_rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:
@@ -142,15 +148,6 @@ def plain(name: str, value: Any) -> Any:
     if value is None or (isinstance(value, float) and value != value):
         return None
     return int(value) if name in COUNTS else value.item() if hasattr(value, "item") else value
-
-
-def with_intervals(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the summary as a table has it."""
-    found = dict(row)
-    for name in ("cost", "ratio", "error"):
-        ends = [found.pop(f"{name}_{end}", None) for end in ("low", "high")]
-        found[f"{name}_interval"] = None if None in ends else ends
-    return found | {"names": found["arms"]}
 
 
 def usual_names(summary: "pd.DataFrame") -> list[str]:

@@ -85,18 +85,14 @@ def is_stored(block: Block, blocks: Iterable[Block]) -> bool:
 _one_at_a_time = Lock()
 
 
-def run_block(job: Job) -> list[RunRecord]:
-    """The runs of a block in their order, each as ``caet-opt simulate`` has it for this seed."""
-    block, experiment = job
-    with _one_at_a_time:
-        prepare(experiment)
-        return [run_number(experiment, block.seed, index) for index in range(block.first, block.first + block.runs)]
-
-
 def try_block(job: Job) -> Answer:
-    """The records of a block, or its error as text: whatever a block raises is its own affair."""
+    """The runs of a block in their order, each as ``caet-opt simulate`` has it for this seed; or its error as text,
+    so that an error costs no other block."""
+    block, experiment = job
     try:
-        return run_block(job)
+        with _one_at_a_time:
+            prepare(experiment)
+            return [run_number(experiment, block.seed, index) for index in range(block.first, block.first + block.runs)]
     except Exception as error:  # noqa: BLE001  # reported with its block, never swallowed
         return f"{type(error).__name__}: {error}"
 

@@ -40,11 +40,6 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number, zero or more, of any size."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
 def is_amount(value: Any) -> bool:
     """Whether a value is a finite number, zero or more."""
     return is_finite(value) and value >= 0
@@ -54,7 +49,8 @@ TEXT, TEXTS = Kind("a text", is_text), list_of("a list of texts", is_text)
 NUMBER, NUMBERS = Kind("a finite number", is_finite), list_of("a list of finite numbers", is_finite)
 AMOUNT = Kind("a finite number, zero or more", is_amount)
 AMOUNTS = list_of("a list of finite numbers, zero or more", is_amount)
-COUNT, SEED = Kind("a whole number, zero or more", is_count), Kind("a whole number, zero or more", is_whole)
+COUNT = Kind("a whole number, zero or more", is_count)
+SEED = Kind(COUNT.words, lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0)
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 TABLE = Kind("a table", lambda value: isinstance(value, dict))
 VERSIONS = Kind("a table of texts", lambda value: isinstance(value, dict) and all(map(is_text, value.values())))

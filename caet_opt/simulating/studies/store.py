@@ -32,7 +32,6 @@ MANIFEST, BLOCKS, LOCK, HOLDER = "manifest.json", "blocks", "sweep.lock", "sweep
 #: Seconds to wait for a lock: the workers of a sweep that was killed may live for a moment longer, and hold it.
 PATIENCE = 1.0
 
-
 #: The key of the file's metadata that says what the block is.
 METADATA = b"caet_opt"
 

@@ -14,7 +14,7 @@ from caet_opt.bandits.modelfile import model_paths
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.settings import RUNS, SEED, SETTINGS
 from caet_opt.exploring.state import is_finite
-from caet_opt.simulating.pool import check_count
+from caet_opt.simulating.pool import check_count, check_seed
 
 #: Settings whose value may be a list; the grid is the product of these, of the models and of the deltas.
 GRID = {setting.name: setting for setting in SETTINGS if setting.grid}
@@ -124,8 +124,7 @@ def read_count(table: Mapping[str, Any], name: str, usual: int | None) -> Any:
     """A whole number, positive unless it is the seed."""
     value = table.get(name, usual)
     if name == "seed":
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise InputError(f"seed must be a whole number, zero or more, got {value!r}")
+        check_seed(value)
     elif value is not None:
         check_count(value, name, MOST[name])
     return value

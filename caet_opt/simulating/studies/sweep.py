@@ -184,12 +184,10 @@ def time_trial(experiment: Experiment) -> tuple[float, float]:
     prepare(experiment)
     level = max(experiment.parameters.log_inv_delta, float(TRIAL_ROUNDS))  # so that the trial does not stop early
     endless = experiment.change(delta=None, log_inv_delta=level, threshold="customary", **dict.fromkeys(OPTIONS))
-    _, setup, whole = (time_run(endless.change(max_rounds=rounds)) for rounds in (1, 1, TRIAL_ROUNDS))
+    trials = [endless.change(max_rounds=rounds) for rounds in (1, 1, TRIAL_ROUNDS)]  # the first one warms up
+    times = [perf_counter()]
+    for trial in trials:
+        run_number(trial, 0, 0)
+        times.append(perf_counter())
+    setup, whole = times[2] - times[1], times[3] - times[2]
     return setup, max(0.0, whole - setup) / TRIAL_ROUNDS
-
-
-def time_run(experiment: Experiment) -> float:
-    """Seconds of one run."""
-    start = perf_counter()
-    run_number(experiment, 0, 0)
-    return perf_counter() - start
