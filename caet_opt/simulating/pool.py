@@ -13,6 +13,7 @@ from errno import EAGAIN, EMFILE, ENOMEM
 from itertools import islice
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
+from threading import current_thread, main_thread
 from typing import Any, TypeVar
 
 from caet_opt.errors import InputError, SolverError
@@ -173,11 +174,16 @@ class Worker:
 @contextmanager
 def block_interrupts() -> Iterator[None]:
     """Keep Ctrl-C, which is for the parent, from processes that start here, even before their first line; and have no
-    warning that a process with threads forks: those of the linear algebra are idle, and it looks after them."""
-    masks = hasattr(signal, "pthread_sigmask")
+    warning that a process with threads forks: those of the linear algebra are idle, and it looks after them.
+
+    Blocked here, the signal may still reach another thread, so it is noted, and raised again when all is started.
+    """
+    noted: list[int] = []
+    masks, main = hasattr(signal, "pthread_sigmask"), current_thread() is main_thread()
     if masks and START != "fork":
         resource_tracker.ensure_running()  # started with the first process, it would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
+    handler = signal.signal(signal.SIGINT, lambda number, _: noted.append(number)) if main else None
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -185,6 +191,10 @@ def block_interrupts() -> Iterator[None]:
     finally:
         if masks:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if main:
+            signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
+        if noted:
+            signal.raise_signal(signal.SIGINT)
 
 
 def work(pipe: Connection, parent: int, do: Callable[[Any, Any], Any], shared: Any) -> None:
