@@ -19,9 +19,9 @@ import numpy as np
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.studies.blocks import Block, missing_blocks
 from caet_opt.simulating.studies.cells import Cell, make_cells
-from caet_opt.simulating.studies.estimate import expected_rounds
 from caet_opt.simulating.studies.store import Store
 from caet_opt.simulating.studies.study import BLOCKS, LARGEST_BLOCK, Study, read_study
+from caet_opt.simulating.studies.sweep import expected_rounds
 from caet_opt.solving.numbers import table
 
 STUDY = Path(__file__).parent / "studies" / "paper.toml"
@@ -71,7 +71,7 @@ def write(folder: Path, runs: int) -> float:
     """A store of so many runs; seconds of the writer."""
     study, cells = big_study(runs)
     store, rng, seconds = Store(folder), np.random.default_rng(1), 0.0
-    with store.locked():
+    with store.lock():
         store.begin(study, cells)
         for cell in cells:
             for block in missing_blocks(cell, (), study.block):

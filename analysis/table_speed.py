@@ -18,7 +18,7 @@ from instances import FAMILIES, TASKS, ordinary_instance
 
 from caet_opt.bandits.modelfile import ModelFile, write_model
 from caet_opt.presenting.tables.api import column_names, make_request, sources
-from caet_opt.presenting.tables.work import compute
+from caet_opt.presenting.tables.rows import compute
 from caet_opt.solving.numbers import table
 
 #: Entries of a row that are a time.

@@ -16,16 +16,13 @@ from caet_opt.presenting.figures.study import draw
 from caet_opt.presenting.figures.style import require_matplotlib, save
 from caet_opt.presenting.progress import Bar, clock
 from caet_opt.simulating.pool import cores
-from caet_opt.simulating.studies.blocks import Block
+from caet_opt.simulating.studies.blocks import Block, run_locally
 from caet_opt.simulating.studies.cells import Cell, make_cells
 from caet_opt.simulating.studies.cluster import ClusterError, connect, run_on_cluster
-from caet_opt.simulating.studies.estimate import expected_rounds, seconds_per_run
-from caet_opt.simulating.studies.local import run_locally
-from caet_opt.simulating.studies.parquet import require_pyarrow
 from caet_opt.simulating.studies.results import summarise_results
-from caet_opt.simulating.studies.store import Store, StoreError
+from caet_opt.simulating.studies.store import Store, StoreError, require_pyarrow
 from caet_opt.simulating.studies.study import Study, read_study
-from caet_opt.simulating.studies.sweep import Engine, Progress, plan, sweep
+from caet_opt.simulating.studies.sweep import Engine, Progress, expected_rounds, plan, seconds_per_run, sweep
 from caet_opt.solving.numbers import duration, table
 
 DESCRIPTION = """\

@@ -16,8 +16,7 @@ from caet_opt.presenting.tables.api import make_request, sources
 from caet_opt.presenting.tables.columns import PROVEN, columns, conventions, usual_names
 from caet_opt.presenting.tables.formats import FOR_PEOPLE, FORMATS
 from caet_opt.presenting.tables.layout import ERROR, Column, Table, choose_columns
-from caet_opt.presenting.tables.rows import KIND, SOLVER_FAILED, Request, Source
-from caet_opt.presenting.tables.work import Interrupted, compute
+from caet_opt.presenting.tables.rows import KIND, SOLVER_FAILED, Interrupted, Request, Source, compute
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.studies.results import summarise_results
 from caet_opt.solving.numbers import MOST_DIGITS

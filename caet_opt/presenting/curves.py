@@ -18,6 +18,7 @@ from caet_opt.bandits.exact import exact
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
 from caet_opt.errors import CaetError, InputError, TieError, unknown_name
+from caet_opt.proving.closed_forms import applicable
 from caet_opt.simulating.pool import check_count
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER
 from caet_opt.solving.certificate import pair_terms
@@ -110,7 +111,25 @@ class Curve:
 
     def rows(self) -> list[dict[str, Any]]:
         """The points as flat rows, with a column per arm for omega* and for u*; what is missing is None."""
-        return [flat_row(self, point) for point in self.points]
+        return [self.row(point) for point in self.points]
+
+    def row(self, point: Point) -> dict[str, Any]:
+        """A point as a flat row."""
+        arms = self.model.arms
+        answer = {} if point.result is None else point.result.to_record()
+        nothing: list[Any] = [None] * len(arms)
+        pairs = answer.get("binding_pairs")
+        return {
+            self.sweep.kind: point.value,
+            **{name: answer.get(name) for name in ("characteristic_time", "lower", "upper")},
+            "closed_form": point.closed_form,
+            "closed_form_time": point.closed_form_time,
+            **{f"omega[{arm}]": x for arm, x in zip(arms, answer.get("cost_proportions", nothing), strict=True)},
+            **{f"u[{arm}]": x for arm, x in zip(arms, answer.get("sampling_proportions", nothing), strict=True)},
+            "binding_pairs": None if pairs is None else ", ".join(pair_names(pairs, arms)),
+            "kind": point.kind,
+            "error": None if point.error is None else str(point.error),
+        }
 
     def to_frame(self) -> "pd.DataFrame":
         """The rows as a frame."""
@@ -215,8 +234,6 @@ class Tracer(NamedTuple):
         self, value: float, previous: CharacteristicTime | None = None, kind: Literal["grid", "switch"] = "grid"
     ) -> Point:
         """The point at a value, with the closed form that applies; an error is a point too."""
-        from caet_opt.proving.closed_forms import applicable
-
         try:
             result = self.solve(value, previous)
         except CaetError as error:
@@ -237,9 +254,17 @@ class Tracer(NamedTuple):
                 yield bisect(low, high, lambda value, pairs=at_low.pairs: self.pairs(value) == pairs)  # type: ignore[misc]
 
     def switches(self, points: Sequence[Point]) -> Iterator[Switch]:
-        """Where pairs start or cease to bind between two points of the grid."""
+        """Where pairs start or cease to bind between two points with the same needed pairs and free arms."""
         for low, high, at_low, at_high in neighbours(points):
-            yield from find_switches(low, high, at_low, at_high, self.solve)
+            if at_low.pairs == at_high.pairs and free_arms(at_low) == free_arms(at_high):
+                before, after = set(at_low.binding_pairs), set(at_high.binding_pairs)
+                for pair in sorted(before ^ after):
+                    yield Switch(self.locate(low, high, pair, at_low), pair, pair in after)
+
+    def locate(self, low: float, high: float, pair: Pair, at_low: CharacteristicTime) -> float:
+        """Where a pair's side of the switch is no longer that of ``low``."""
+        side = is_slack(at_low, pair)
+        return bisect(low, high, lambda value: is_slack(self.solve(value), pair) == side)
 
 
 def neighbours(points: Sequence[Point]) -> Iterator[tuple[float, float, CharacteristicTime, CharacteristicTime]]:
@@ -260,28 +285,6 @@ def bisect(low: float, high: float, holds: Callable[[float], bool]) -> float:
     return high
 
 
-def find_switches(
-    low: float,
-    high: float,
-    at_low: CharacteristicTime,
-    at_high: CharacteristicTime,
-    solve: Callable[[float], CharacteristicTime],
-) -> list[Switch]:
-    """The switches between two values with the same needed pairs and the same free arms."""
-    if at_low.pairs != at_high.pairs or free_arms(at_low) != free_arms(at_high):
-        return []
-    before, after = set(at_low.binding_pairs), set(at_high.binding_pairs)
-    return [Switch(locate(low, high, pair, at_low, solve), pair, pair in after) for pair in sorted(before ^ after)]
-
-
-def locate(
-    low: float, high: float, pair: Pair, at_low: CharacteristicTime, solve: Callable[[float], CharacteristicTime]
-) -> float:
-    """Where a pair's side of the switch is no longer that of ``low``."""
-    side = is_slack(at_low, pair)
-    return bisect(low, high, lambda value: is_slack(solve(value), pair) == side)
-
-
 def is_slack(result: CharacteristicTime, pair: Pair) -> bool:
     """Whether a pair's slack ``f_e(w*) - 1`` exceeds its share ``q_e / T*``."""
     term = pair_terms(result.model, [pair], result.effort)[0]
@@ -292,25 +295,6 @@ def is_slack(result: CharacteristicTime, pair: Pair) -> bool:
 def free_arms(result: CharacteristicTime) -> tuple[bool, ...]:
     """Which arms cost nothing."""
     return tuple(cost == 0 for cost in result.model.costs)
-
-
-def flat_row(curve: Curve, point: Point) -> dict[str, Any]:
-    """A point as a flat row."""
-    arms = curve.model.arms
-    answer = {} if point.result is None else point.result.to_record()
-    nothing: list[Any] = [None] * len(arms)
-    pairs = answer.get("binding_pairs")
-    return {
-        curve.sweep.kind: point.value,
-        **{name: answer.get(name) for name in ("characteristic_time", "lower", "upper")},
-        "closed_form": point.closed_form,
-        "closed_form_time": point.closed_form_time,
-        **{f"omega[{arm}]": x for arm, x in zip(arms, answer.get("cost_proportions", nothing), strict=True)},
-        **{f"u[{arm}]": x for arm, x in zip(arms, answer.get("sampling_proportions", nothing), strict=True)},
-        "binding_pairs": None if pairs is None else ", ".join(pair_names(pairs, arms)),
-        "kind": point.kind,
-        "error": None if point.error is None else str(point.error),
-    }
 
 
 def largest_deviation(curve: Curve) -> float | None:

@@ -17,7 +17,7 @@ from caet_opt.exploring.policies.caet import Caet
 from caet_opt.exploring.settings import CostSource, Parameters
 from caet_opt.exploring.stopping import Deviational, Threshold, threshold_of
 from caet_opt.simulating.loops import run_compiled, run_reference
-from caet_opt.simulating.pool import check_count, check_workers, run_jobs
+from caet_opt.simulating.pool import check_count, check_seed, check_workers, run_jobs
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
 from caet_opt.solving.backends import BACKENDS
 from caet_opt.solving.characteristic import characteristic_time
@@ -192,8 +192,7 @@ def run_many(
     """
     check_count(runs, "runs", MOST_RUNS)
     check_workers(workers)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed must be a whole number, zero or more, got {seed!r}")
+    check_seed(seed)
     records: list[RunRecord] = []
     try:
         prepare(experiment)

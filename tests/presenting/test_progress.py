@@ -3,13 +3,14 @@
 import doctest
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from caet_opt.cli import main
 from caet_opt.presenting import progress
-from caet_opt.presenting.figures import FIGURES, Effort, figure_1, proportions, regret
+from caet_opt.presenting.figures import FIGURES, Effort
 from caet_opt.presenting.progress import Bar
 
 ROOT = Path(__file__).parents[2]
@@ -26,9 +27,8 @@ def pretend_terminal(monkeypatch, columns):
 @pytest.fixture
 def short(monkeypatch):
     """Figures of two points each."""
-    for module in (figure_1, proportions):
-        monkeypatch.setattr(module, "QUICK", (2.0, 3.0))
-    monkeypatch.setattr(regret, "HORIZONS", (1000,))
+    for name, levels in (("figure-1", (2.0, 3.0)), ("proportions", (2.0, 3.0)), ("regret", (1000,))):
+        monkeypatch.setitem(FIGURES, name, replace(FIGURES[name], quick=levels))
 
 
 def test_the_time_left_goes_by_the_work():

@@ -16,9 +16,8 @@ from report_pages import EVIL, make_results
 from caet_opt import summarise_results
 from caet_opt.cli import main
 from caet_opt.presenting.report import page
-from caet_opt.presenting.report.payload import collect_data
-from caet_opt.presenting.report.results import label_models, number_repeats, read_results
-from caet_opt.simulating.studies import parquet
+from caet_opt.presenting.report.results import collect_data, label_models, number_repeats, read_results
+from caet_opt.simulating.studies import store as store_module
 from caet_opt.version import __version__
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
@@ -242,7 +241,7 @@ def test_other_bad_usage(folder, capsys):
 
 @pytest.mark.parametrize(
     ("module", "package", "extra"),
-    [(page, "plotly", "report"), (page, "jinja2", "report"), (parquet, "pyarrow", "studies")],
+    [(page, "plotly", "report"), (page, "jinja2", "report"), (store_module, "pyarrow", "studies")],
 )
 def test_a_missing_extra_is_named(folder, tmp_path, capsys, monkeypatch, module, package, extra):
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == package else find_spec(name))

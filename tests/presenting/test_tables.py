@@ -28,7 +28,7 @@ from caet_opt import (
 )
 from caet_opt.cli import main
 from caet_opt.cli import table as command
-from caet_opt.presenting.tables import formats, latex, rows, tex_text, work
+from caet_opt.presenting.tables import formats, latex, layout, rows, tex_text
 from caet_opt.presenting.tables.columns import columns, conventions, usual_names
 from caet_opt.presenting.tables.layout import Number, Table, choose_columns
 from caet_opt.presenting.tables.tex_text import tex
@@ -147,7 +147,7 @@ def test_the_cost_blind_model_is_solved_only_where_a_column_needs_it(monkeypatch
     def refuse(*arguments):
         raise AssertionError(arguments)
 
-    monkeypatch.setattr(rows, "blind", refuse)
+    monkeypatch.setattr(rows, "compare_blind", refuse)
     assert len(characteristic_table(PAPER, columns=["model", "T*"])) == 1
 
 
@@ -379,7 +379,7 @@ def golden_table(folder):
     request = rows.Request({"native": caet_opt.Profile("native")}, (0.05,))
     paths = [folder / f"{name}.toml" for name in ("broken", "good", "named", "tied")]
     paths += [ROOT / "models" / f"{name}.toml" for name in ("clinical-trial", "free-of-charge", "regret-poisson")]
-    found = work.compute([rows.Source(path.stem, path) for path in paths], request)
+    found = rows.compute([rows.Source(path.stem, path) for path in paths], request)
     return Table(
         chosen, found, conventions([column.name for column in chosen], False), "Characteristic times.", ("A note.",)
     )
@@ -447,7 +447,7 @@ def test_a_wide_latex_table_has_wide_paper(capsys):
 
 
 def test_control_characters_are_written_out():
-    assert formats.printable("a\x1b[31mb\nc\td") == r"a\x1b[31mb c\td"
+    assert formats.escape_controls("a\x1b[31mb\nc\td") == r"a\x1b[31mb c\td"
     assert formats.markdown_text("a|b_c*d`e<f") == r"a\|b\_c\*d\`e\<f"
 
 
@@ -464,7 +464,7 @@ def test_a_remark_does_not_widen_its_column():
 
 
 def test_workers_change_no_row(folder, monkeypatch):
-    monkeypatch.setattr(work, "QUICK_SOLVES", 0)
+    monkeypatch.setattr(rows, "QUICK_SOLVES", 0)
     models = [folder, ROOT / "models"]
     names = [column.name for column in columns() if column.name != "seconds"]
     alone, shared = (characteristic_table(models, columns=names, workers=workers) for workers in (1, 2))
@@ -479,13 +479,13 @@ def test_a_short_table_starts_no_process(monkeypatch):
 
     monkeypatch.setattr(pool.Worker, "start", refuse)
     assert len(characteristic_table(ROOT / "models", workers=2)) == 25
-    monkeypatch.setattr(work, "QUICK_SOLVES", 10)
+    monkeypatch.setattr(rows, "QUICK_SOLVES", 10)
     with pytest.raises(AssertionError):
         characteristic_table(ROOT / "models", workers=2)
 
 
 def interrupted_after(monkeypatch, models):
-    compute, seen = work.rows_of, []
+    compute, seen = rows.rows_of, []
 
     def interrupting(source, request):
         seen.append(source)
@@ -493,7 +493,7 @@ def interrupted_after(monkeypatch, models):
             raise KeyboardInterrupt
         return compute(source, request)
 
-    monkeypatch.setattr(work, "rows_of", interrupting)
+    monkeypatch.setattr(rows, "rows_of", interrupting)
 
 
 def test_ctrl_c_prints_what_is_finished(capsys, monkeypatch):
@@ -592,6 +592,6 @@ def test_bad_arguments_are_refused(arguments, message):
         characteristic_table(**arguments)
 
 
-@pytest.mark.parametrize("module", [tex_text, latex])
+@pytest.mark.parametrize("module", [tex_text, latex, layout])
 def test_the_examples_in_the_docstrings(module):
     assert doctest.testmod(module).failed == 0

@@ -7,7 +7,7 @@ from textwrap import fill
 from typing import Any
 
 from caet_opt.presenting.curves import Curve, Point
-from caet_opt.presenting.figures.style import CURVES, LOWER, UPPER, panels, shared_legend
+from caet_opt.presenting.figures.style import CURVES, LOWER, UPPER, draw_legend, make_panels
 from caet_opt.solving.numbers import pair_names
 from caet_opt.solving.result import CharacteristicTime
 
@@ -23,7 +23,7 @@ WIDTH, TITLE = 0.0115, 70
 
 def draw(curve: Curve, title: str, logarithmic: bool = False) -> Any:
     """Three panels over the swept value: T*, the cost proportions, and the sampling proportions."""
-    canvas, axes = panels(3, 1, (6.6, 8.2))
+    canvas, axes = make_panels(3, 1, (6.6, 8.2))
     times, costs, pulls = axes[:, 0]
     draw_times(times, curve)
     draw_shares(costs, curve, lambda result: result.cost_proportions.tolist())
@@ -39,7 +39,7 @@ def draw(curve: Curve, title: str, logarithmic: bool = False) -> Any:
     pulls.set_ylabel("sampling proportions u*")
     pulls.set_xlabel(f"{curve.sweep.kind} of arm {curve.model.arms[curve.sweep.arm]}")
     canvas.align_ylabels()
-    shared_legend(canvas, [times, costs, pulls], 3, "")
+    draw_legend(canvas, [times, costs, pulls], 3, "")
     return canvas
 
 

@@ -12,8 +12,16 @@ from typing import Any
 
 from caet_opt.bandits.files import write_whole
 from caet_opt.errors import missing_extra
-from caet_opt.presenting.report.payload import collect_data, describe_model, list_search_words
-from caet_opt.presenting.report.results import MISSING, SETTINGS, Results, read_results, write_setting
+from caet_opt.presenting.report.results import (
+    MISSING,
+    SETTINGS,
+    Results,
+    collect_data,
+    describe_model,
+    list_search_words,
+    read_results,
+    write_setting,
+)
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES
 from caet_opt.solving.numbers import format_certified, proportion
