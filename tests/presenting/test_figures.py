@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from caet_opt import MissingExtraError
-from caet_opt.cli import main, reproduce
+from caet_opt.cli import main
 from caet_opt.presenting.figures import FIGURES, figure_1, proportions, regret, style
 from caet_opt.presenting.figures.style import Effort
 
@@ -49,10 +49,6 @@ def test_a_figure_is_written_as_png_pdf_csv_and_table(capsys, tmp_path, name, li
     assert "seed 1" in title
     assert len(table.splitlines()) == 1 + lines
     assert all(str(file) in written for file in files.values())
-
-
-def test_every_name_of_the_command_has_a_figure():
-    assert tuple(FIGURES) == reproduce.NAMES
 
 
 def test_rows_of_figure_1_carry_the_bounds_of_the_theory():

@@ -14,7 +14,7 @@ import sympy
 
 from caet_opt import BanditModel, Custom, Gaussian, InputError, Ranking, SolverError, verify_formula
 from caet_opt.cli import main
-from caet_opt.cli.verify import command
+from caet_opt.cli.verify import write_command
 from caet_opt.proving.closed_forms import CLOSED_FORMS
 from caet_opt.proving.closed_forms.three_arms import D_2, D_3, GOLDEN, ThreeArmGaps, ThreeArmRanking, g
 from caet_opt.proving.verification import checks, make_plan, of_closed_form, study, verify
@@ -387,6 +387,6 @@ def test_the_list_of_forms(capsys):
 
 
 def test_an_instance_of_a_custom_task_is_shown_as_a_model_file():
-    text = command(PAPER, Custom([[(0, 1)], [(1, 0)]]))
+    text = write_command(PAPER, Custom([[(0, 1)], [(1, 0)]]))
     assert 'family = "gaussian"' in text
     assert "answers = " in text

@@ -388,7 +388,7 @@ def test_options_reach_the_algorithm(capsys):
     ],
 )
 def test_bad_input(capsys, monkeypatch, arguments, words):
-    monkeypatch.setattr(sim, "run_many", lambda *_, **__: pytest.fail("nothing must be run"))
+    monkeypatch.setattr("caet_opt.cli.simulate.run_many", lambda *_, **__: pytest.fail("nothing must be run"))
     assert main(["simulate", *EASY, *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
