@@ -1,5 +1,6 @@
 """Small studies for the tests: files, sweeps in forked processes, and what two folders of results have in common."""
 
+import json
 import os
 import signal
 import sys
@@ -23,6 +24,13 @@ def write_study(folder, **changes):
     path = folder / "study.toml"
     path.write_text(tomli_w.dumps({key: value for key, value in (STUDY | changes).items() if value is not None}))
     return str(path)
+
+
+def run_sweep(capsys, study, folder, *options, status=0):
+    """The JSON object that the command prints, and what it says on stderr."""
+    assert main(["sweep", study, "--out", str(folder), "--json", *options]) == status
+    out, err = capsys.readouterr()
+    return json.loads(out) if out else None, err
 
 
 def contents(folder):

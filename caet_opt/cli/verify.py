@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from caet_opt.bandits.model import BanditModel
     from caet_opt.bandits.tasks import Task
     from caet_opt.proving.closed_forms import ClosedForm
-    from caet_opt.proving.verification import Formula, Judged, Plan, Verification
+    from caet_opt.proving.verification import Failure, Formula, Judged, Plan, Verification
 
 DESCRIPTION = """\
 Verify closed forms of T* on random instances from their whole domain: both branches,
@@ -201,19 +201,19 @@ def as_object(verifications: "Sequence[Verification]", plan: "Plan", seed: int) 
     def drop_infinity(record: dict[str, Any]) -> dict[str, Any]:
         return {key: None if value == float("inf") else value for key, value in record.items()}
 
-    formulas = []
-    for one in verifications:
-        failure = (
-            None if one.failure is None else {**vars(one.failure), "instance": write_command(*one.failure.instance)}
-        )
-        formulas.append(
-            {
-                "name": one.name,
-                "holds": one.holds,
-                "instances": one.instances,
-                "judges": [drop_infinity(asdict(judged)) for judged in one.judged],
-                "proportions_deviation": one.deviation,
-                "failure": failure and drop_infinity(failure),
-            }
-        )
+    def write_failure(failure: "Failure") -> dict[str, Any]:
+        record = {"judge": failure.judge, "error": failure.error, "finding": failure.finding}
+        return record | {"instance": write_command(*failure.instance), "vindicated": failure.vindicated}
+
+    formulas = [
+        {
+            "name": one.name,
+            "holds": one.holds,
+            "instances": one.instances,
+            "judges": [drop_infinity(asdict(judged)) for judged in one.judged],
+            "proportions_deviation": one.deviation,
+            "failure": one.failure and drop_infinity(write_failure(one.failure)),
+        }
+        for one in verifications
+    ]
     return {"digits": plan.digits if plan.proven else None, "seed": seed, "formulas": formulas}

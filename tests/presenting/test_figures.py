@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from commands import expect_refusal, run_command
 
 from caet_opt import MissingExtraError
 from caet_opt.cli import main
@@ -25,10 +26,7 @@ def tiny(monkeypatch):
 
 def reproduced(capsys, *argv):
     """Standard output of a command that succeeds and says nothing on stderr."""
-    assert main(["reproduce", *map(str, argv), "--workers", "1"]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
+    return run_command(capsys, "reproduce", *argv, "--workers", "1")
 
 
 def read(path):
@@ -155,8 +153,4 @@ def test_importing_the_figures_does_not_import_matplotlib():
     ],
 )
 def test_bad_input_is_one_line(capsys, argv, message):
-    assert main(["reproduce", *argv]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert message in err
+    expect_refusal(capsys, "reproduce", *argv, words=message)

@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
+from commands import expect_refusal
 
 from caet_opt import BanditModel, Custom, Gaussian, InputError, Ranking, SolverError, verify_formula
 from caet_opt.cli import main
@@ -367,10 +368,7 @@ def test_mistakes_in_a_users_file(user, capsys, text, message):
     ],
 )
 def test_wrong_arguments(capsys, argv, message):
-    status, out, err = run(capsys, *argv)
-    assert (status, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
+    expect_refusal(capsys, "verify", *argv, words=message)
 
 
 def test_wrong_numbers_in_python():
