@@ -38,7 +38,7 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in (Path(folder) / "blocks").iterdir()}
 
 
-def forked(argv, log):
+def start_command(argv, log):
     """The command in a process of its own, with the compiled code of this one; its stderr goes to a file."""
 
     def run():
@@ -77,7 +77,7 @@ def wait_until(condition, seconds=20):
         time.sleep(0.005)
 
 
-def doomed(job, expected):
+def run_doomed(job, expected):
     """A block on a worker of a cluster; one block raises, and one kills the worker."""
     from caet_opt.simulating.studies.cluster import run_there
 

@@ -3,12 +3,11 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from math import isfinite
 from time import perf_counter
 from typing import Any
 
 from caet_opt.bandits.modelfile import ModelFile
-from caet_opt.cli.arguments import INTERRUPTED, check_delta, explain, number, seed, whole, worker_count
+from caet_opt.cli.arguments import INTERRUPTED, check_delta, count, explain, number, seed, whole, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, list_entries, output_file, show
 from caet_opt.errors import InputError
@@ -55,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs = parser.add_argument_group("the runs")
     runs.add_argument("--delta", type=number, metavar="D", help="error probability that is allowed")
     runs.add_argument("--log-inv-delta", type=number, metavar="L", help="or log(1/delta), for a very small one")
-    runs.add_argument("--runs", type=whole, default=RUNS, metavar="N", help=f"number of runs ({RUNS})")
+    runs.add_argument("--runs", type=count, default=RUNS, metavar="N", help=f"number of runs ({RUNS})")
     runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")
     runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     how = parser.add_argument_group("the algorithm")
@@ -94,7 +93,10 @@ READERS: dict[str, Callable[[str], Any]] = {
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything, run, print, and return the exit status."""
-    check_numbers(arguments)
+    if (arguments.delta is None) == (arguments.log_inv_delta is None):
+        raise InputError("give either --delta, as 0.05, or --log-inv-delta, as 3")
+    if arguments.delta is not None:
+        check_delta(arguments.delta)
     entry = find_model(arguments)
     experiment = make_experiment(entry, arguments)
     write = output_file(arguments.csv, "--csv")
@@ -106,19 +108,6 @@ def run(arguments: argparse.Namespace) -> int:
         summary = summarise(experiment, records, seconds, seed=arguments.seed)
         show(arguments.json, summary.to_record, lambda: "\n".join([*heading(entry), str(summary)]))
     return INTERRUPTED if interrupted else 0
-
-
-def check_numbers(arguments: argparse.Namespace) -> None:
-    """Raise `InputError` for what can be told wrong without the model."""
-    if (arguments.delta is None) == (arguments.log_inv_delta is None):
-        raise InputError("give either --delta, as 0.05, or --log-inv-delta, as 3")
-    if arguments.delta is not None:
-        check_delta(arguments.delta)
-    level = arguments.log_inv_delta
-    if level is not None and not (isfinite(level) and level > 0):
-        raise InputError(f"--log-inv-delta must be positive and finite, got {level:g}")
-    if arguments.runs < 1:
-        raise InputError(f"--runs must be a positive whole number, got {arguments.runs}")
 
 
 def make_experiment(entry: ModelFile, arguments: argparse.Namespace) -> Experiment:

@@ -121,30 +121,24 @@ def run_sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine,
         stored = f"{sum(job.block.name in files for job in progress.jobs)} of {progress.blocks} blocks are stored"
         print(f"caet-opt: {ended}; {stored}, and the same command goes on", file=sys.stderr)
         return status
-    seconds, figures = perf_counter() - start, []
-    if arguments.figures:
-        figures = [str(file) for file in save(draw(summarise_results(store.folder)), store.folder / "cost")]
     record: dict[str, Any] = {"study": study.name, "folder": str(store.folder), "cells": len(cells)}
-    record |= {name: getattr(progress, name) for name in REPORTED}
-    record |= {"seconds": seconds, "figures": figures}
+    record |= {name: getattr(progress, name) for name in REPORTED} | {"seconds": perf_counter() - start}
+    canvas = draw(summarise_results(store.folder)) if arguments.figures else None
+    record["figures"] = [] if canvas is None else [str(file) for file in save(canvas, store.folder / "cost")]
     show(arguments.json, lambda: record, lambda: describe(record))
     return 1 if progress.failures else 0
 
 
 def describe(done: Mapping[str, Any]) -> str:
     """What is stored, and what this sweep did for it."""
-    work = f"{done['blocks_stored']} blocks computed in {duration(done['seconds'])}"
-    work = work if done["blocks"] else "nothing was missing"
+    folder, work = done["folder"], "nothing was missing"
+    if done["blocks"]:
+        work = f"{done['blocks_stored']} blocks computed in {duration(done['seconds'])}"
     work += f", {done['damaged']} damaged files among them" if done["damaged"] else ""
     work += f", {done['outdated']} files of another version among them" if done["outdated"] else ""
-    lines = [
-        f"{done['folder']}: {done['runs_stored']} of {done['runs']} runs of {done['cells']} cells are stored",
-        work,
-    ]
+    lines = [f"{folder}: {done['runs_stored']} of {done['runs']} runs of {done['cells']} cells are stored", work]
     lines += [f"written: {file}" for file in done["figures"]]
-    return "\n".join(
-        [*lines, f"next: caet-opt table {done['folder']}, caet-opt report {done['folder']} -o report.html"]
-    )
+    return "\n".join([*lines, f"next: caet-opt table {folder}, caet-opt report {folder} -o report.html"])
 
 
 def name_cells(cells: Sequence[Cell]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from study_files import contents, doomed, run_sweep, wait_until, write_study
+from study_files import contents, run_doomed, run_sweep, wait_until, write_study
 
 from caet_opt.simulating.studies import cluster
 
@@ -18,7 +18,7 @@ pytest.importorskip("distributed", reason="dask is not installed (extra: cluster
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 
-#: The scheduler gives up a block that two workers have died with, not four, which takes longer; both know `doomed`.
+#: The scheduler gives up a block that two workers have died with, not four, which takes longer; both know `run_doomed`.
 SETTINGS = os.environ | {
     "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1",
     "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
@@ -144,7 +144,7 @@ def test_blocks_that_fail_are_reported_and_the_rest_goes_on(capsys, tmp_path, sc
     monkeypatch.setattr(cluster, "PATIENCE", 20)
     study, folder = write_study(tmp_path), tmp_path / "cluster"
     with monkeypatch.context() as patch:
-        patch.setattr(cluster, "run_there", doomed)
+        patch.setattr(cluster, "run_there", run_doomed)
         found, err = run_sweep(capsys, study, folder, "--scheduler", scheduler, status=1)
     assert found is not None, err
     assert found["blocks_stored"] == 18, err

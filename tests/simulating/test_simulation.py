@@ -353,7 +353,7 @@ def test_options_reach_the_algorithm(capsys):
         (["--delta", "small"], "must be a number"),
         (["--log-inv-delta", "3"], "either --delta"),
         (["--runs", "0"], "positive whole number"),
-        (["--runs", "2.5"], "must be a whole number"),
+        (["--runs", "2.5"], "must be a positive whole number"),
         (["--seed", "-1"], "--seed"),
         (["--workers", "0"], "positive whole number"),
         (["--max-rounds", "0"], "positive whole number"),

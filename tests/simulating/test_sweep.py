@@ -13,7 +13,7 @@ from shutil import copytree
 import pytest
 from commands import expect_refusal
 from pandas.testing import assert_frame_equal
-from study_files import children, contents, forked, is_running, run_sweep, wait_until, write_study
+from study_files import children, contents, is_running, run_sweep, start_command, wait_until, write_study
 
 from caet_opt import load_results
 from caet_opt.cli import main
@@ -150,7 +150,7 @@ def test_killed_twenty_times_and_resumed(tmp_path, capsys):
 
     for number in range(20):
         goal = stored() + generator.randrange(6)
-        process = forked(["sweep", study, "--out", str(folder), "--workers", "2"], tmp_path / "log")
+        process = start_command(["sweep", study, "--out", str(folder), "--workers", "2"], tmp_path / "log")
         wait_until(lambda goal=goal: stored() >= goal)
         time.sleep(generator.uniform(0, 0.03))
         workers = children(process.pid)
@@ -260,7 +260,7 @@ def test_a_full_disk_stops_it_cleanly(tmp_path, study, undisturbed, capsys, monk
 @linux
 def test_ctrl_c_keeps_what_is_finished(tmp_path, study, undisturbed, capsys):
     folder, log = tmp_path / "interrupted", tmp_path / "log"
-    process = forked(["sweep", write_study(tmp_path, runs=5000), "--out", str(folder), "--workers", "2"], log)
+    process = start_command(["sweep", write_study(tmp_path, runs=5000), "--out", str(folder), "--workers", "2"], log)
     wait_until(lambda: len(list(folder.glob("blocks/*.parquet"))) > 3)
     workers = children(process.pid)
     os.kill(process.pid, signal.SIGINT)
@@ -277,7 +277,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path, study, undisturbed, capsys):
 @linux
 def test_a_second_sweep_is_refused(tmp_path, capsys):
     folder, log = tmp_path / "held", tmp_path / "log"
-    process = forked(["sweep", write_study(tmp_path, runs=5000), "--out", str(folder)], log)
+    process = start_command(["sweep", write_study(tmp_path, runs=5000), "--out", str(folder)], log)
     wait_until(lambda: list(folder.glob("blocks/*.parquet")))
     study = write_study(tmp_path)
     _, err = run_sweep(capsys, study, folder, status=2)
