@@ -6,9 +6,10 @@ import sys
 from dataclasses import replace
 
 import pytest
+from commands import expect_refusal, run_command
 
 from caet_opt import MissingExtraError
-from caet_opt.cli import main, reproduce
+from caet_opt.cli import main
 from caet_opt.presenting.figures import FIGURES, figure_1, proportions, style
 from caet_opt.presenting.figures.style import Effort
 
@@ -26,10 +27,7 @@ def tiny(monkeypatch):
 
 def reproduced(capsys, *argv):
     """Standard output of a command that succeeds and says nothing on stderr."""
-    assert main(["reproduce", *map(str, argv), "--workers", "1"]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
+    return run_command(capsys, "reproduce", *argv, "--workers", "1")
 
 
 def read(path):
@@ -50,10 +48,6 @@ def test_a_figure_is_written_as_png_pdf_csv_and_table(capsys, tmp_path, name, li
     assert "seed 1" in title
     assert len(table.splitlines()) == 1 + lines
     assert all(str(file) in written for file in files.values())
-
-
-def test_every_name_of_the_command_has_a_figure():
-    assert tuple(FIGURES) == reproduce.NAMES
 
 
 def test_rows_of_figure_1_carry_the_bounds_of_the_theory():
@@ -161,8 +155,4 @@ def test_importing_the_figures_does_not_import_matplotlib():
     ],
 )
 def test_bad_input_is_one_line(capsys, argv, message):
-    assert main(["reproduce", *argv]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert message in err
+    expect_refusal(capsys, "reproduce", *argv, words=message)

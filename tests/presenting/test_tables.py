@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import expect_refusal, read_json, run_command
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,19 +65,12 @@ def folder(tmp_path):
 
 def tabled(capsys, *argv, status=0):
     """Standard output of the command, which says nothing on stderr."""
-    assert main(["table", *map(str, argv)]) == status
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
+    return run_command(capsys, "table", *argv, status=status)
 
 
 def records(capsys, *argv, status=0):
     """The rows of the JSON format."""
-
-    def refuse(constant):
-        raise AssertionError(constant)
-
-    return json.loads(tabled(capsys, *argv, "--format", "json", status=status), parse_constant=refuse)["rows"]
+    return read_json(tabled(capsys, *argv, "--format", "json", status=status))["rows"]
 
 
 # rows
@@ -569,11 +563,7 @@ def test_the_table_goes_to_a_file(capsys, tmp_path):
     ],
 )
 def test_bad_input_is_one_line(capsys, argv, message):
-    assert main(["table", *argv]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert message in err
+    expect_refusal(capsys, "table", *argv, words=message)
 
 
 @pytest.mark.parametrize(

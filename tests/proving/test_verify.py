@@ -11,10 +11,11 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
+from commands import expect_refusal
 
 from caet_opt import BanditModel, Custom, Gaussian, InputError, Ranking, SolverError, verify_formula
 from caet_opt.cli import main
-from caet_opt.cli.verify import command
+from caet_opt.cli.verify import write_command
 from caet_opt.proving import verification
 from caet_opt.proving.closed_forms import CLOSED_FORMS
 from caet_opt.proving.closed_forms.gaussian_pairs import D_2, D_3, GOLDEN, ThreeArmGaps, ThreeArmRanking, g
@@ -368,10 +369,7 @@ def test_mistakes_in_a_users_file(user, capsys, text, message):
     ],
 )
 def test_wrong_arguments(capsys, argv, message):
-    status, out, err = run(capsys, *argv)
-    assert (status, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
+    expect_refusal(capsys, "verify", *argv, words=message)
 
 
 def test_wrong_numbers_in_python():
@@ -388,6 +386,6 @@ def test_the_list_of_forms(capsys):
 
 
 def test_an_instance_of_a_custom_task_is_shown_as_a_model_file():
-    text = command(PAPER, Custom([[(0, 1)], [(1, 0)]]))
+    text = write_command(PAPER, Custom([[(0, 1)], [(1, 0)]]))
     assert 'family = "gaussian"' in text
     assert "answers = " in text
