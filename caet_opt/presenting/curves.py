@@ -59,7 +59,7 @@ class Switch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """One model of the path.
 
     Attributes
@@ -92,13 +92,13 @@ class Curve:
     model: BanditModel
     task: Task
     sweep: Sweep
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
     switches: tuple[Switch, ...]
     ties: tuple[float, ...]
 
-    def stretches(self) -> list[list[Point]]:
+    def stretches(self) -> list[list[CurvePoint]]:
         """Points that a line may connect: no tie and no model without an answer lies between them."""
-        found: list[list[Point]] = [[]]
+        found: list[list[CurvePoint]] = [[]]
         for point in self.points:
             stretch = found[-1]
             tied = bool(stretch) and any(stretch[-1].value < tie <= point.value for tie in self.ties)
@@ -155,7 +155,7 @@ def trace_curve(
     BACKENDS[profile.backend].require()
     tracer = Tracer(model, task, parse_sweep(sweep, model), profile)
     grid = make_grid(start, stop, points, logarithmic)
-    found: list[Point] = []
+    found: list[CurvePoint] = []
     for value in grid:
         found.append(tracer.point(value, found[-1].result if found else None))
         progress()
@@ -213,36 +213,36 @@ class Tracer(NamedTuple):
 
     def point(
         self, value: float, previous: CharacteristicTime | None = None, kind: Literal["grid", "switch"] = "grid"
-    ) -> Point:
+    ) -> CurvePoint:
         """The point at a value, with the closed form that applies; an error is a point too."""
         from caet_opt.proving.closed_forms import applicable
 
         try:
             result = self.solve(value, previous)
         except CaetError as error:
-            return Point(value, error=error, kind=kind)
+            return CurvePoint(value, error=error, kind=kind)
         form = next(iter(applicable(result.model, self.task)), None)
         if form is None:
-            return Point(value, result, kind=kind)
-        return Point(value, result, form.name, form.characteristic_time(result.model, self.task), kind=kind)
+            return CurvePoint(value, result, kind=kind)
+        return CurvePoint(value, result, form.name, form.characteristic_time(result.model, self.task), kind=kind)
 
     def pairs(self, value: float) -> tuple[Pair, ...]:
         """The pairs that the task needs at a value."""
         return self.task.pairs(self.sweep.at(self.model, value).means)
 
-    def ties(self, points: Sequence[Point]) -> Iterator[float]:
+    def ties(self, points: Sequence[CurvePoint]) -> Iterator[float]:
         """Where the needed pairs change between two points of the grid that have an answer."""
         for low, high, at_low, at_high in neighbours(points):
             if at_low.pairs != at_high.pairs:
                 yield bisect(low, high, lambda value, pairs=at_low.pairs: self.pairs(value) == pairs)  # type: ignore[misc]
 
-    def switches(self, points: Sequence[Point]) -> Iterator[Switch]:
+    def switches(self, points: Sequence[CurvePoint]) -> Iterator[Switch]:
         """Where pairs start or cease to bind between two points of the grid."""
         for low, high, at_low, at_high in neighbours(points):
             yield from find_switches(low, high, at_low, at_high, self.solve)
 
 
-def neighbours(points: Sequence[Point]) -> Iterator[tuple[float, float, CharacteristicTime, CharacteristicTime]]:
+def neighbours(points: Sequence[CurvePoint]) -> Iterator[tuple[float, float, CharacteristicTime, CharacteristicTime]]:
     """Values and answers of points that follow each other and have answers."""
     for one, other in pairwise(points):
         if one.result is not None and other.result is not None:
@@ -294,7 +294,7 @@ def free_arms(result: CharacteristicTime) -> tuple[bool, ...]:
     return tuple(cost == 0 for cost in result.model.costs)
 
 
-def flat_row(curve: Curve, point: Point) -> dict[str, Any]:
+def flat_row(curve: Curve, point: CurvePoint) -> dict[str, Any]:
     """A point as a flat row."""
     arms = curve.model.arms
     answer = {} if point.result is None else point.result.to_record()

@@ -71,7 +71,7 @@ class PlainTask(Task):
     """A task without parameters."""
 
     @classmethod
-    def parse(cls, argument: str | None) -> "PlainTask":
+    def parse(cls, argument: str | None) -> Task:
         if argument is not None:
             raise InputError(f"task {cls.name!r} takes no parameter, got {argument!r}")
         return cls()

@@ -6,7 +6,8 @@ The derivations are in the modules' docstrings.
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.proving.closed_forms.base import ClosedForm
+from caet_opt.proving.closed_forms.base import ClosedForm, Match
+from caet_opt.proving.closed_forms.compared import Compared, Nearest
 from caet_opt.proving.closed_forms.decoupled import Decoupled
 from caet_opt.proving.closed_forms.enclosed_pair import EnclosedPair
 from caet_opt.proving.closed_forms.free_comparisons import AlternatingRanking, CostlyBestArm, FreeBestArm
@@ -41,4 +42,4 @@ def closed_form(name: str) -> ClosedForm:
     return CLOSED_FORMS[name]
 
 
-__all__ = ["CLOSED_FORMS", "ClosedForm", "applicable", "closed_form"]
+__all__ = ["CLOSED_FORMS", "ClosedForm", "Compared", "Match", "Nearest", "applicable", "closed_form"]
