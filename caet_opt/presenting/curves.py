@@ -37,7 +37,11 @@ LOCATED = 1e-12
 
 
 class Sweep(NamedTuple):
-    """What is swept: the mean or the cost of one arm."""
+    """What is swept: the mean or the cost of one arm.
+
+    >>> Sweep("mean", 2).at(BanditModel("gaussian", [3, 4, 2], costs="gaps"), 1.5).costs
+    (1.0, 0.0, 2.5)
+    """
 
     kind: str
     arm: int
@@ -51,7 +55,13 @@ class Sweep(NamedTuple):
 
 
 class Switch(NamedTuple):
-    """Where a pair starts or ceases to bind as the value grows."""
+    """Where a pair starts or ceases to bind as the value grows.
+
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> [(round(switch.value, 6), switch.pair, switch.starts) for switch in curve.switches]
+    [(1.381966, (1, 0), False)]
+    """
 
     value: float
     pair: Pair
@@ -68,6 +78,14 @@ class CurvePoint:
     result : the certified answer; None where there is none, for the reason in `error`
     closed_form, closed_form_time : the most special closed form that applies, and its T*
     kind : ``grid``, or ``switch`` for a point that was added where the binding pairs change
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> point = curve.points[0]
+    >>> point.value, f"{point.result.value:.6f}", point.closed_form
+    (0.0, '3.000000', 'three-arm-ranking-gaps')
     """
 
     value: float
@@ -87,6 +105,15 @@ class Curve:
     points : in the order of their values, those at switches included
     switches : where pairs start or cease to bind
     ties : where the answer of the task changes, so that T* is infinite
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> curve.to_frame()[["mean", "characteristic_time", "binding_pairs"]].round(4).head(2)
+       mean  characteristic_time binding_pairs
+    0  0.00               3.0000  1 > 0, 0 > 2
+    1  0.25               3.1429  1 > 0, 0 > 2
     """
 
     model: BanditModel
@@ -148,6 +175,13 @@ def trace_curve(
 
     Models without an answer, as at a tie, are points with an error. Where the binding pairs change between two points
     of the grid, the switch is located by bisection and joins the points.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> len(curve.points), curve.points[-1].value, f"{curve.points[-1].result.value:.6f}"
+    (12, 2.5, '39.595918')
     """
     task = parse_task(task) if isinstance(task, str) else task
     task.check(len(model.means))

@@ -37,6 +37,11 @@ def check_certificate(path: str | Path) -> str:
     """The theorem that the certificate in a file proves, in words.
 
     `InputError` when the file cannot be read or holds no certificate, `SolverError` when it is rejected.
+
+    After ``caet-opt solve models/paper-instance-1.toml --digits 20 --certificate cert.json``:
+
+    >>> "T* is at least 11.65685424949238019520" in check_certificate("cert.json")
+    True
     """
     require_flint()
     from caet_opt.proving.certificates import read_certificate  # the checker imports flint

@@ -55,6 +55,12 @@ def proven_time(
         The model or the task is not valid, or too close to a tie for double precision, where the search starts.
     SolverError
         The digits could not be proven; it carries the gap that was reached.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> print(proven_time(model, "ranking", digits=30).value)
+    11.6568542494923801952067548968
     """
     started = perf_counter()
     check_digits(digits)

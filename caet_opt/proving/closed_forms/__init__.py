@@ -1,6 +1,11 @@
 """Closed forms of T*: each one object with its domain, its formula, and random instances to verify it on.
 
 The derivations are in the modules' docstrings.
+
+>>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+>>> form = closed_forms.applicable(model, "ranking")[0]
+>>> print(form.name, form.decimal_time(model, "ranking", digits=30))
+three-arm-ranking-gaps 11.6568542494923801952067548968
 """
 
 from caet_opt.bandits.model import BanditModel
