@@ -3,7 +3,10 @@
 import inspect
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cached_property
+from importlib import import_module
+from pkgutil import walk_packages
 from time import perf_counter
 from typing import get_args, get_type_hints
 
@@ -11,6 +14,7 @@ import pandas as pd
 import pytest
 
 import caet_opt
+from caet_opt import CaetError
 
 #: Modules that only extras bring.
 EXTRAS = [
@@ -104,3 +108,17 @@ def test_the_walk_finds_types_wherever_they_are():
     assert handed_out(caet_opt.compare_solvers) >= {caet_opt.BanditModel, caet_opt.Task, caet_opt.Profile}
     assert caet_opt.Parameters in handed_out(caet_opt.Experiment)  # a field
     assert caet_opt.CharacteristicTime in handed_out(caet_opt.Experiment)  # a cached property
+
+
+def test_what_the_library_raises_on_purpose_has_one_base():
+    """Two kinds never leave the library: damage is told as `InputError`, and the checker stands alone."""
+    for module in walk_packages(caet_opt.__path__, "caet_opt."):
+        with suppress(ImportError):  # an extra that is not installed
+            import_module(module.name)
+    classes, foreign = [Exception], set()
+    while classes:
+        below = classes.pop().__subclasses__()
+        classes += below
+        own = [one for one in below if one.__module__.startswith("caet_opt.")]
+        foreign |= {one.__name__ for one in own if not issubclass(one, CaetError)}
+    assert foreign <= {"DamagedError", "Rejected"}
