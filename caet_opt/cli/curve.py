@@ -13,7 +13,7 @@ from caet_opt.cli.arguments import count, number
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, make_folder, output_file
 from caet_opt.errors import InputError, SolverError
-from caet_opt.presenting.curves import Curve, Point, largest_deviation, trace_curve
+from caet_opt.presenting.curves import Curve, CurvePoint, largest_deviation, trace_curve
 from caet_opt.presenting.figures.curve import draw
 from caet_opt.presenting.figures.style import require_matplotlib, save
 from caet_opt.presenting.progress import Bar
@@ -129,7 +129,7 @@ def tabulate(curve: Curve) -> str:
     return table([curve.sweep.kind, "T*", "omega*", "u*", "binding"], rows, left=(2, 3, 4))
 
 
-def write_cells(point: Point, arms: tuple[str, ...]) -> list[str]:
+def write_cells(point: CurvePoint, arms: tuple[str, ...]) -> list[str]:
     """One line of the table; a model without an answer has its error there."""
     value = f"{point.value:.7g}"
     if point.result is None:

@@ -38,7 +38,11 @@ LOCATED = 1e-12
 
 
 class Sweep(NamedTuple):
-    """What is swept: the mean or the cost of one arm."""
+    """What is swept: the mean or the cost of one arm.
+
+    >>> Sweep("mean", 2).at(BanditModel("gaussian", [3, 4, 2], costs="gaps"), 1.5).costs
+    (1.0, 0.0, 2.5)
+    """
 
     kind: str
     arm: int
@@ -52,7 +56,13 @@ class Sweep(NamedTuple):
 
 
 class Switch(NamedTuple):
-    """Where a pair starts or ceases to bind as the value grows."""
+    """Where a pair starts or ceases to bind as the value grows.
+
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> [(round(switch.value, 6), switch.pair, switch.starts) for switch in curve.switches]
+    [(1.381966, (1, 0), False)]
+    """
 
     value: float
     pair: Pair
@@ -60,7 +70,7 @@ class Switch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """One model of the path.
 
     Attributes
@@ -69,6 +79,14 @@ class Point:
     result : the certified answer; None where there is none, for the reason in `error`
     closed_form, closed_form_time : the most special closed form that applies, and its T*
     kind : ``grid``, or ``switch`` for a point that was added where the binding pairs change
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> point = curve.points[0]
+    >>> point.value, f"{point.result.value:.6f}", point.closed_form
+    (0.0, '3.000000', 'three-arm-ranking-gaps')
     """
 
     value: float
@@ -88,18 +106,27 @@ class Curve:
     points : in the order of their values, those at switches included
     switches : where pairs start or cease to bind
     ties : where the answer of the task changes, so that T* is infinite
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> curve.to_frame()[["mean", "characteristic_time", "binding_pairs"]].round(4).head(2)
+       mean  characteristic_time binding_pairs
+    0  0.00               3.0000  1 > 0, 0 > 2
+    1  0.25               3.1429  1 > 0, 0 > 2
     """
 
     model: BanditModel
     task: Task
     sweep: Sweep
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
     switches: tuple[Switch, ...]
     ties: tuple[float, ...]
 
-    def stretches(self) -> list[list[Point]]:
+    def stretches(self) -> list[list[CurvePoint]]:
         """Points that a line may connect: no tie and no model without an answer lies between them."""
-        found: list[list[Point]] = [[]]
+        found: list[list[CurvePoint]] = [[]]
         for point in self.points:
             stretch = found[-1]
             tied = bool(stretch) and any(stretch[-1].value < tie <= point.value for tie in self.ties)
@@ -113,7 +140,7 @@ class Curve:
         """The points as flat rows, with a column per arm for omega* and for u*; what is missing is None."""
         return [self.row(point) for point in self.points]
 
-    def row(self, point: Point) -> dict[str, Any]:
+    def row(self, point: CurvePoint) -> dict[str, Any]:
         """A point as a flat row."""
         arms = self.model.arms
         answer = {} if point.result is None else point.result.to_record()
@@ -167,6 +194,13 @@ def trace_curve(
 
     Models without an answer, as at a tie, are points with an error. Where the binding pairs change between two points
     of the grid, the switch is located by bisection and joins the points.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> len(curve.points), curve.points[-1].value, f"{curve.points[-1].result.value:.6f}"
+    (12, 2.5, '39.595918')
     """
     task = parse_task(task) if isinstance(task, str) else task
     task.check(len(model.means))
@@ -174,7 +208,7 @@ def trace_curve(
     BACKENDS[profile.backend].require()
     tracer = Tracer(model, task, parse_sweep(sweep, model), profile)
     grid = make_grid(start, stop, points, logarithmic)
-    found: list[Point] = []
+    found: list[CurvePoint] = []
     for value in grid:
         found.append(tracer.point(value, found[-1].result if found else None))
         progress()
@@ -232,28 +266,28 @@ class Tracer(NamedTuple):
 
     def point(
         self, value: float, previous: CharacteristicTime | None = None, kind: Literal["grid", "switch"] = "grid"
-    ) -> Point:
+    ) -> CurvePoint:
         """The point at a value, with the closed form that applies; an error is a point too."""
         try:
             result = self.solve(value, previous)
         except CaetError as error:
-            return Point(value, error=error, kind=kind)
+            return CurvePoint(value, error=error, kind=kind)
         form = next(iter(applicable(result.model, self.task)), None)
         if form is None:
-            return Point(value, result, kind=kind)
-        return Point(value, result, form.name, form.characteristic_time(result.model, self.task), kind=kind)
+            return CurvePoint(value, result, kind=kind)
+        return CurvePoint(value, result, form.name, form.characteristic_time(result.model, self.task), kind=kind)
 
     def pairs(self, value: float) -> tuple[Pair, ...]:
         """The pairs that the task needs at a value."""
         return self.task.pairs(self.sweep.at(self.model, value).means)
 
-    def ties(self, points: Sequence[Point]) -> Iterator[float]:
+    def ties(self, points: Sequence[CurvePoint]) -> Iterator[float]:
         """Where the needed pairs change between two points of the grid that have an answer."""
         for low, high, at_low, at_high in neighbours(points):
             if at_low.pairs != at_high.pairs:
                 yield bisect(low, high, lambda value, pairs=at_low.pairs: self.pairs(value) == pairs)  # type: ignore[misc]
 
-    def switches(self, points: Sequence[Point]) -> Iterator[Switch]:
+    def switches(self, points: Sequence[CurvePoint]) -> Iterator[Switch]:
         """Where pairs start or cease to bind between two points with the same needed pairs and free arms."""
         for low, high, at_low, at_high in neighbours(points):
             if at_low.pairs == at_high.pairs and free_arms(at_low) == free_arms(at_high):
@@ -267,7 +301,7 @@ class Tracer(NamedTuple):
         return bisect(low, high, lambda value: is_slack(self.solve(value), pair) == side)
 
 
-def neighbours(points: Sequence[Point]) -> Iterator[tuple[float, float, CharacteristicTime, CharacteristicTime]]:
+def neighbours(points: Sequence[CurvePoint]) -> Iterator[tuple[float, float, CharacteristicTime, CharacteristicTime]]:
     """Values and answers of points that follow each other and have answers."""
     for one, other in pairwise(points):
         if one.result is not None and other.result is not None:

@@ -6,12 +6,13 @@ from typing import Any
 
 from caet_opt.bandits.families import Family
 from caet_opt.errors import InputError
-from caet_opt.proving import missing_flint
 
 try:
-    from flint import arb, ctx, fmpq
-except ModuleNotFoundError as error:
-    raise missing_flint() from error
+    from flint import arb as arb
+    from flint import arb_mat as arb_mat
+    from flint import ctx, fmpq
+except ModuleNotFoundError:  # `check_digits` says so before there is any ball
+    arb = arb_mat = ctx = fmpq = None
 
 #: A ball: flint.arb has no type stubs.
 Ball = Any

@@ -26,17 +26,6 @@ from caet_opt.proving.check import (
 from caet_opt.proving.result import ProvenTime
 
 
-def check_certificate(path: str | Path) -> str:
-    """The theorem that the certificate in a file proves, in words.
-
-    `InputError` when the file cannot be read or holds no certificate, `SolverError` when it is rejected.
-    """
-    try:
-        return check(read_certificate(path))
-    except Rejected as reason:
-        raise SolverError(f"{path}: rejected: {' '.join(str(reason).split())}") from reason
-
-
 def read_certificate(path: str | Path) -> dict[str, Any]:
     """The certificate in a file; `InputError` when it cannot be read or holds none."""
     try:

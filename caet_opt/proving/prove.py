@@ -7,6 +7,7 @@ from time import perf_counter
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError, SolverError
+from caet_opt.proving import require_flint
 from caet_opt.proving.balls import Ball, ball, divergence, midpoint_fraction, working_precision
 from caet_opt.proving.problem import ExactProblem, pose_exactly
 from caet_opt.proving.refine import Refinement, refine
@@ -55,6 +56,12 @@ def proven_time(
         The model or the task is not valid, or too close to a tie for double precision, where the search starts.
     SolverError
         The digits could not be proven; it carries the gap that was reached.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> print(proven_time(model, "ranking", digits=30).value)
+    11.6568542494923801952067548968
     """
     started = perf_counter()
     check_digits(digits)
@@ -70,7 +77,8 @@ def proven_time(
 
 
 def check_digits(digits: int) -> None:
-    """Raise `InputError` for a number of digits that is not offered."""
+    """Raise `InputError` for a number of digits that is not offered, `MissingExtraError` without ball arithmetic."""
+    require_flint()
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MOST_DIGITS:
         raise InputError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {digits!r}")
 

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from flint import arb, arb_mat
-
 from caet_opt.errors import SolverError
-from caet_opt.proving.balls import Ball, ball, divergence, midpoint_fraction, variance
+from caet_opt.proving.balls import Ball, arb, arb_mat, ball, divergence, midpoint_fraction, variance
 from caet_opt.proving.problem import ExactProblem
 
 #: Iterations that the method may take, and how many more for each digit: it halves the digits to go unless a

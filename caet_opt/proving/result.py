@@ -20,6 +20,13 @@ class ProvenTime:
     pairs, weights, midpoints : the needed pairs and, by pair, q and m (None when both arms are free), with
         ``sum over e at a of q_e d(mu_a, m_e) <= c_a`` for every costly arm a
     seconds : time of the double's answer, its refinement and the proof
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> proven = proven_time(model, "ranking", digits=20)
+    >>> proven.bounds
+    ('11.656854249492380195206', '11.656854249492380195207')
     """
 
     model: BanditModel

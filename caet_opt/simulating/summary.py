@@ -51,6 +51,13 @@ def simulate(
         Processes, on which nothing depends but the time; what is told of every run as it finishes.
     settings
         By their names in `caet_opt.exploring.settings.Parameters`: policy, threshold, tracking and so on.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> summary = simulate(model, "ranking", delta=0.05, runs=20, seed=1)
+    >>> summary.error_rate, round(summary.mean_cost, 2), round(summary.lower_bound, 2)
+    (0.0, 209.4, 30.89)
     """
     confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
     experiment = Experiment(model, task, Parameters.read(confidence, settings))  # type: ignore[arg-type]
@@ -77,6 +84,15 @@ class Summary:
     policy, threshold, seed : of the runs; no seed where it was not told
     guaranteed : whether the threshold is proven for this family
     consistent : whether so many errors are not significantly (1 %, one-sided, exact) more than delta allows
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [2, 0], costs=[1, 1])
+    >>> summary = simulate(model, "best-arm", delta=0.05, runs=20, seed=1)
+    >>> summary.records[["run", "correct", "rounds"]].head(2)
+       run  correct  rounds
+    0    0     True      14
+    1    1     True      32
     """
 
     runs: int
@@ -188,7 +204,12 @@ class Summary:
 def summarise(
     experiment: Experiment, records: Sequence[RunRecord], seconds: float | None = None, *, seed: int | None = None
 ) -> Summary:
-    """Means, intervals and bounds of the runs; ``seconds`` is the time that they took together."""
+    """Means, intervals and bounds of the runs; ``seconds`` is the time that they took together.
+
+    >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
+    >>> summarise(experiment, run_many(experiment, runs=20, seed=1)).mean_samples
+    22.8
+    """
     if not records:
         raise InputError("there is no run to summarise")
     costs, rounds = np.array([record.cost for record in records]), np.array([record.rounds for record in records])

@@ -23,6 +23,12 @@ class Certificate(NamedTuple):
     """``lower <= T* <= upper``; ``value`` is the upper bound before the allowance for rounding.
 
     All three are zero when nothing constrains an arm that costs something, so that T* is zero.
+
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> result = characteristic_time(model, "ranking")
+    >>> certificate = certify(model, result.pairs, result.effort, result.multipliers)
+    >>> certificate.lower <= 2 * (3 + 2 * 2**0.5) <= certificate.upper
+    True
     """
 
     value: float
@@ -52,6 +58,11 @@ def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: A
     widened by what rounding can change; see `caet_opt.solving.native.bounds.certify_pairs` for the proof. The interval
     is for the numbers that the model was given: decimals and fractions as they are, floats as the doubles that they
     are.
+
+    >>> model = BanditModel("gaussian", [1, 0], costs=[1, 1])
+    >>> value, lower, upper = certify(model, pairs=[(0, 1)], effort=[2, 3], weights=[1])
+    >>> round(lower, 6), round(upper, 6)
+    (5.555556, 8.333333)
     """
     arms, effort, weights = len(model.means), np.asarray(effort, dtype=float), np.asarray(weights, dtype=float)
     if effort.shape != (arms,) or weights.shape != (len(pairs),):

@@ -53,6 +53,13 @@ def characteristic_time(
         The model or the task is not valid, or two arms of a needed pair are tied.
     SolverError
         The certified gap exceeds the tolerance.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> result = characteristic_time(model, "ranking")
+    >>> f"{result.value:.9f}", result.sampling_proportions.round(6)
+    ('11.656854249', array([0.585786, 0.      , 0.414214]))
     """
     started = perf_counter()
     task = read_task(task)

@@ -35,6 +35,15 @@ class CharacteristicTime:
     pairs, multipliers : every needed pair and its share of T*; the multipliers sum to `value`
     solver, iterations, seconds : who computed it
     solver_gap : the gap of the solver's own point, before it was polished
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> result = characteristic_time(model, "ranking")
+    >>> f"{result.value:.6f}", result.binding_pairs, f"{result.lower_bound(delta=0.01):.6f}"
+    ('11.656854', ((0, 2),), '52.493350')
+    >>> result.mean_sensitivities.round(4)
+    array([-28.1421,   8.2426,  19.8995])
     """
 
     model: BanditModel

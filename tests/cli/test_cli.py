@@ -1,7 +1,6 @@
 """The command line on good input, and when a solver, a pipe or the user stops it."""
 
 import argparse
-import doctest
 import re
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 from commands import read_json, run_command
 
-import caet_opt.solving.numbers
+import caet_opt
 from caet_opt import (
     FAMILIES,
     SETTINGS,
@@ -272,12 +271,6 @@ def test_relative_deviation_from_zero():
 
 def test_table_is_aligned():
     assert table(["a", "bb"], [["xxx", "1"], ["y", "22"]]) == "a    bb\nxxx   1\ny    22"
-
-
-def test_the_examples_of_the_formatting_functions_hold():
-    done = doctest.testmod(caet_opt.solving.numbers)
-    assert done.attempted >= 5
-    assert done.failed == 0
 
 
 # --cross-check

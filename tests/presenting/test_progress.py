@@ -1,6 +1,5 @@
 """The progress bar: what it says, that a pipe gets nothing, and that every command has it with total and time left."""
 
-import doctest
 import re
 import sys
 from dataclasses import replace
@@ -87,7 +86,3 @@ def test_every_command_shows_total_and_time_left(short, capsys, monkeypatch, tmp
     assert last in lines[-1]
     assert re.match(r"\[#{30}\] (\d+)/\1 \w+, 0\.0 s left", lines[-1])
     assert end == ""
-
-
-def test_the_examples_in_the_docstrings():
-    assert doctest.testmod(progress) == (0, 1)

@@ -1,7 +1,6 @@
 """Tables: rows, columns, digits, formats, failed rows, workers, and the shape of LaTeX and Markdown."""
 
 import csv
-import doctest
 import json
 import os
 import re
@@ -29,7 +28,7 @@ from caet_opt import (
 )
 from caet_opt.cli import main
 from caet_opt.cli import table as command
-from caet_opt.presenting.tables import formats, latex, layout, rows, tex_text
+from caet_opt.presenting.tables import formats, latex, rows
 from caet_opt.presenting.tables.columns import columns, conventions, usual_names
 from caet_opt.presenting.tables.layout import Number, Table, choose_columns
 from caet_opt.presenting.tables.tex_text import tex
@@ -580,8 +579,3 @@ def test_bad_input_is_one_line(capsys, argv, message):
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(InputError, match=re.escape(message)):
         characteristic_table(**arguments)
-
-
-@pytest.mark.parametrize("module", [tex_text, latex, layout])
-def test_the_examples_in_the_docstrings(module):
-    assert doctest.testmod(module).failed == 0

@@ -44,6 +44,14 @@ class Diagnostics:
     evidence, thresholds : of each of these pairs
     costs : the costs that the target was computed for, negligible ones at zero
     target, projected : u_alpha, and its projection that forces exploration
+
+    Examples
+    --------
+    >>> caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2])
+    >>> caet.observe(0, 1.5)
+    >>> caet.observe(1, 0.5)
+    >>> caet.diagnostics.pairs, caet.diagnostics.evidence, caet.diagnostics.settled
+    (((0, 1),), array([0.25]), False)
     """
 
     answer: Hashable
@@ -81,6 +89,13 @@ class Caet:
 
     Begin with `Caet.start`, which is told everything by name, or go on with `Caet.resume`. The threshold is made from
     the family, the number of arms and the confidence given, so that it cannot be another experiment's.
+
+    >>> caet = Caet.start("best-arm", "bernoulli", arms=2, delta=0.05, costs=[1, 2])
+    >>> while not caet.stopped:
+    ...     arm = caet.next_arm()
+    ...     caet.observe(arm, [1, 0][arm])  # what the experiment said
+    >>> caet.answer, caet.state.counts
+    (0, (26, 17))
     """
 
     def __init__(

@@ -1,6 +1,7 @@
 """Stopping thresholds: how much evidence every pair of an answer needs before the answer is declared."""
 
 from caet_opt.bandits.families import Family, parse_family
+from caet_opt.bandits.registry import Registry
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.settings import SETTINGS, Parameters, checked_level
 from caet_opt.exploring.stopping.base import Threshold
@@ -9,10 +10,16 @@ from caet_opt.exploring.stopping.deviational import Deviational
 from caet_opt.exploring.stopping.informational import Informational
 from caet_opt.exploring.stopping.mixture import Mixture
 
-#: Thresholds by name, in order of preference.
-THRESHOLDS: dict[str, type[Threshold]] = {
-    threshold.name: threshold for threshold in (Mixture, Informational, Deviational, Customary)
-}
+THRESHOLDS: Registry[type[Threshold]] = Registry(
+    """Stopping thresholds by name, in order of preference; `make_threshold` makes one.
+
+    >>> list(THRESHOLDS)
+    ['mixture', 'informational', 'deviational', 'customary']
+    >>> isinstance(make_threshold("mixture", "gaussian", arms=3, delta=0.05), THRESHOLDS["mixture"])
+    True
+    """,
+    *(Mixture, Informational, Deviational, Customary),
+)
 
 
 def make_threshold(
@@ -29,6 +36,9 @@ def make_threshold(
 
     ``theta`` (above 1; 1.2 unless given) and ``constant`` (a positive number, or ``"certified"``; 1 unless given)
     belong to the deviational threshold and are refused by the others.
+
+    >>> print(make_threshold("deviational", "gaussian", arms=3, delta=0.05, theta=1.2).describe())
+    log(C t^theta / delta), C = 1, theta = 1.2, log(1/delta) = 2.99573
     """
     if not isinstance(name, str) or name not in THRESHOLDS:
         raise InputError(unknown_name("threshold", str(name), THRESHOLDS))

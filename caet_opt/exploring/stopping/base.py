@@ -18,6 +18,10 @@ class Threshold(ABC):
     A declared answer is wrong only if one of its pairs is wrongly ordered, mu_a <= mu_b, so it is enough that with
     probability 1 - delta no wrongly ordered pair ever exceeds beta. Everything is written in
     ``log_inv_delta = log(1/delta)``, because delta itself may be as small as exp(-500).
+
+    >>> threshold = make_threshold("customary", "gaussian", arms=3, delta=0.05)
+    >>> round(threshold.value(100, 40, 30), 6), threshold.guarantees(Gaussian())
+    (4.719422, False)
     """
 
     name: ClassVar[str]

@@ -42,7 +42,10 @@ def require_extra() -> None:
 
 
 def write_report(folder: str | Path, path: str | Path, title: str | None = None) -> None:
-    """Write a folder of results as one HTML page; the file is whole or not there."""
+    """Write a folder of results as one HTML page; the file is whole or not there.
+
+    >>> write_report("results/study", "page.html")  # the folder of `run_study`
+    """
     require_extra()
     write_whole(path, report_page(folder, title))
 

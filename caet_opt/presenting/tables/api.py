@@ -54,6 +54,14 @@ def characteristic_table(
     A frame of raw values, vectors as lists in the order of ``names``: ``frame.explode(["names",
     "sampling_proportions"])`` has one row per arm. A model that cannot be solved keeps its row, with the reason in the
     column ``error``, which is always there.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> frame = characteristic_table({"mine": (model, "ranking")}, deltas=[0.01], columns=["model", "T*", "bound"])
+    >>> frame.round(4)
+      model  characteristic_time  lower_bound error
+    0  mine              11.6569      52.4933  None
     """
     import pandas as pd
 

@@ -33,7 +33,14 @@ Runner = Callable[[Do, Shared, Sequence[Job]], Generator[Found, None, None]]
 @dataclass(frozen=True)
 class JudgeSummary:
     """What one judge found: on how many instances it was asked, how many of them it could not solve, its worst relative
-    error, and how many of its verdicts are against the formula."""
+    error, and how many of its verdicts are against the formula.
+
+    >>> pair = (BanditModel("gaussian", [1, 0], costs=[1, 4]), BestArm())
+    >>> verification = verify_formula(lambda model, task: 17.0, [pair], solvers=["native"], proven=0)
+    >>> (judged,) = verification.judged
+    >>> judged.judge, judged.failures, round(judged.worst_error, 6)
+    ('native', 1, 0.055556)
+    """
 
     judge: str
     instances: int
@@ -47,6 +54,11 @@ class Failure:
     """The verdict against a formula with the largest error, and its instance.
 
     ``proven_right``: proven digits agree with the formula on this instance. Then the judge is wrong, not the formula.
+
+    >>> pair = (BanditModel("gaussian", [1, 0], costs=[1, 4]), BestArm())
+    >>> verification = verify_formula(lambda model, task: 17.0, [pair], solvers=["native"], proven=0)
+    >>> verification.failure.judge, round(verification.failure.error, 6)
+    ('native', 0.055556)
     """
 
     judge: str
@@ -67,6 +79,13 @@ class Verification:
     deviation : largest distance of the formula's proportions from the first solver's, which are themselves off where
         T* is flat
     failure : the worst verdict against the formula, where there is one
+
+    Examples
+    --------
+    >>> pair = (BanditModel("gaussian", [1, 0], costs=[1, 4]), BestArm())
+    >>> verification = verify_formula(lambda model, task: 17.0, [pair], solvers=["native"], proven=0)
+    >>> verification.holds, verification.instances
+    (False, 1)
     """
 
     name: str
@@ -133,6 +152,15 @@ def verify_formula(
         By default every installed one; the others than the native one judge ``slow`` instances.
     digits, proven
         How many proven digits, and on how many of the instances if not on all of them; none without python-flint.
+
+    Examples
+    --------
+    >>> def formula(model, task):  # of two unit-variance arms
+    ...     a, b = model.costs
+    ...     return 2 * (a**0.5 + b**0.5) ** 2 / (model.means[0] - model.means[1]) ** 2
+    >>> pair = (BanditModel("gaussian", [1, 0], costs=[1, 4]), BestArm())
+    >>> verify_formula(formula, [pair], solvers=["native"], proven=0).holds
+    True
     """
     formula = wrap_function(name, function, instances, sampling_proportions)
     (verification,) = verify([formula], make_plan(solvers, slow, digits, proven))

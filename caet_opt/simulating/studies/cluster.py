@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from socket import getaddrinfo
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.errors import InputError, missing_extra
+from caet_opt.errors import CaetError, InputError, missing_extra
 from caet_opt.simulating.studies.blocks import Answer, Block, Job, Outcome, Queue, try_block
 from caet_opt.simulating.studies.store import versions
 
@@ -28,7 +28,7 @@ AHEAD = 2
 DECISIVE = ("caet_opt", "numpy", "numba")
 
 
-class ClusterError(Exception):
+class ClusterError(CaetError):
     """The cluster went away during the work."""
 
 

@@ -53,6 +53,14 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     as categoricals, then ``run``, ``stopped``, ``correct`` (missing when the run did not stop), ``answer``, ``rounds``
     and ``cost``. ``version`` is that of caet-opt which computed the runs. A damaged file is an `InputError`, and
     so is a cell with runs of several versions.
+
+    Examples
+    --------
+    >>> runs = load_results("results/study")  # the folder of `run_study`
+    >>> runs[["run", "correct", "rounds"]].head(2)
+       run  correct  rounds
+    0    0     True     246
+    1    1     True     198
     """
     import pandas as pd
 
@@ -101,6 +109,12 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     counts every unfinished run as an error; ``consistent``, whether so many errors are not significantly more than
     delta allows; ``proportions``, the mean share of the pulls of costly arms, beside ``sampling_proportions``, u*;
     ``rounds_5`` to ``rounds_95``, quantiles of the stopping time. A cell without a run has missing values.
+
+    >>> cells = summarise_results("results/study")  # the folder of `run_study`
+    >>> cells[["log_inv_delta", "runs", "errors", "mean_samples"]]
+       log_inv_delta  runs  errors  mean_samples
+    0       2.302585    10       0         239.3
+    1       2.995732    10       0         237.5
     """
     import pandas as pd
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caet_opt.bandits.files import UNFINISHED, write_whole
-from caet_opt.errors import InputError, missing_extra
+from caet_opt.errors import CaetError, InputError, missing_extra
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.studies.blocks import Block
 from caet_opt.simulating.studies.cells import Cell
@@ -66,7 +66,7 @@ class Stock(NamedTuple):
     damaged: list[Path]
 
 
-class StoreError(Exception):
+class StoreError(CaetError):
     """The results cannot be written any more, as on a full disk; what was written is whole."""
 
 

@@ -88,6 +88,12 @@ def run_study(study: str | Path, folder: str | Path | None = None, *, workers: i
 
     ``study`` is the path of a TOML file; the results go to ``results/NAME`` beside the current folder unless a folder
     is given. Interrupted, it goes on where it was when it is called again. `SolverError` when a block was given up.
+
+    >>> from pathlib import Path
+    >>> text = 'models = ["models/paper-instance-1.toml"]\\ndeltas = [0.1, 0.05]\\nruns = 10\\nseed = 1'
+    >>> _ = Path("study.toml").write_text(text)
+    >>> print(run_study("study.toml", "results/study"))
+    results/study
     """
     require_pyarrow()
     asked = read_study(study)
