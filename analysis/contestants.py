@@ -83,7 +83,7 @@ def from_gaps(family: str, task: str, start: float, gaps: Array, costs: Array) -
     return Instance(model, parsed, pose(model, parsed))
 
 
-def perturbed(instance: Instance, seed: int = 7) -> Instance:
+def perturb(instance: Instance, seed: int = 7) -> Instance:
     """Every cost and every gap between neighbouring means changed by about one part in a thousand, up or down."""
     rng = np.random.default_rng(seed)
     means, costs = np.array(instance.model.means), np.array(instance.model.costs)
@@ -150,7 +150,7 @@ def native_warm(instance: Instance) -> Entry:
     """From the answer before the perturbation."""
     before = native_entry(instance, None, ACCURACY, solves=1)
     effort, weights = before.point(before.call())
-    return native_entry(perturbed(instance), (np.log(effort), np.append(weights, np.zeros(len(effort)))), ACCURACY)
+    return native_entry(perturb(instance), (np.log(effort), np.append(weights, np.zeros(len(effort)))), ACCURACY)
 
 
 def native_public(instance: Instance) -> Entry:
@@ -257,7 +257,7 @@ def ipopt_cold(instance: Instance) -> Entry:
 def ipopt_warm(instance: Instance) -> Entry:
     """From Ipopt's answer before the perturbation."""
     before = ipopt_entry(instance, "ipopt")
-    return ipopt_entry(perturbed(instance), "ipopt", before.point(before.call()))
+    return ipopt_entry(perturb(instance), "ipopt", before.point(before.call()))
 
 
 def pyomo_bridge(instance: Instance) -> Entry:

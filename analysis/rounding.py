@@ -27,7 +27,7 @@ from caet_opt.proving.balls import divergence
 from caet_opt.solving.native import bounds
 from caet_opt.solving.native.compiled import FAMILY_CODES, compiled_kernel
 from caet_opt.solving.native.elimination import columns
-from caet_opt.solving.native.records import Given
+from caet_opt.solving.native.records import ModelNumbers
 
 FAMILIES = ("gaussian", "bernoulli", "poisson", "exponential", "geometric")
 CERTIFICATES = (*FAMILIES, "gaussian:1,2", "gamma:2.5")
@@ -101,14 +101,14 @@ def draw_share() -> float:
     return 10.0 ** random.uniform(-12, log10(0.5)) if random.random() < 0.7 else random.uniform(0.0, 0.5)
 
 
-def admissible(family: Family, means: tuple[float, float], rests: tuple[float, float]) -> bool:
+def is_admissible(family: Family, means: tuple[float, float], rests: tuple[float, float]) -> bool:
     """Whether two means are inside the mean space, also with their rests, and can be told apart."""
     space = family.mean_space
     inside = all(space.low < mean - ulp(mean) and mean + ulp(mean) < space.high for mean in means)
-    return inside and max(map(abs, rests)) <= 0.5 and bounds.separated(*means, *scaled(means, rests))
+    return inside and max(map(abs, rests)) <= 0.5 and bounds.means_differ(*means, *scale(means, rests))
 
 
-def scaled(means: tuple[float, float], rests: tuple[float, float]) -> tuple[float, float]:
+def scale(means: tuple[float, float], rests: tuple[float, float]) -> tuple[float, float]:
     """Rests in units in the last place of their means, as numbers."""
     return rests[0] * ulp(means[0]), rests[1] * ulp(means[1])
 
@@ -122,9 +122,9 @@ def judge_divergence(family: Family, compute: Callable[..., float], point: Point
     """The branch of a divergence, and its error over the family's bound."""
     x, other, rest, other_rest, small = point
     means, rests = (x, other), (rest, other_rest)
-    if not 0.0 < abs(small) <= 0.5 or not admissible(family, means, rests):
+    if not 0.0 < abs(small) <= 0.5 or not is_admissible(family, means, rests):
         return "", 0.0
-    rest, other_rest = scaled(means, rests)
+    rest, other_rest = scale(means, rests)
     large = 1.0 - abs(small)
     shares = (-small, large) if small < 0 else (large, small)
     value = compute(FAMILY_CODES[type(family)], x, other, *shares, rest, other_rest)
@@ -161,13 +161,13 @@ def draw_certificate(family: str) -> Point:
 def judge_certificate(family: Family, certify: Callable[..., Any], side: int, point: Point) -> tuple[str, float]:
     """One bound of a certificate, and its error over the allowance by which it was widened."""
     means, rests, effort, costs, lost = point[:2], point[2:4], point[4:6], point[6:8], point[8:]
-    if not (admissible(family, means, rests) and min(*effort, *costs) > 1e-9 and max(map(abs, lost)) <= 1.0):  # type: ignore[arg-type]
+    if not (is_admissible(family, means, rests) and min(*effort, *costs) > 1e-9 and max(map(abs, lost)) <= 1.0):  # type: ignore[arg-type]
         return "", 0.0
-    rests = scaled(means, rests)  # type: ignore[arg-type]
+    rests = scale(means, rests)  # type: ignore[arg-type]
     phi = family.dispersions(2)
     space = family.mean_space
     numbers = (np.array(means), np.array(rests), np.array(costs), phi)
-    given = Given(FAMILY_CODES[type(family)], family.divergence_error, space.low, space.high, *numbers)
+    given = ModelNumbers(FAMILY_CODES[type(family)], family.divergence_error, space.low, space.high, *numbers)
     pairs = columns([(0, 1)], 2)
     value, lower, upper = certify(given, pairs, np.array(effort), np.ones(1), np.zeros((2, 2)))
     if not (lower > 0.0 and upper < inf):  # near the ends of double precision, where nothing is proven
@@ -183,17 +183,17 @@ def judge_certificate(family: Family, certify: Callable[..., Any], side: int, po
         exact = sum(c * w for c, w in zip(true_costs, effort, strict=True)) / sum(
             d * w for d, w in zip(rates, effort, strict=True)
         )
-        return "upper bound", used(exact - arb(value), upper - value)
+        return "upper bound", used_fraction(exact - arb(value), upper - value)
     raw = float(lower) / (1.0 - (family.divergence_error + 8.0 + 2.0 * dispersed) * UNIT)
     small = min(effort[0] / phi[0], effort[1] / phi[1]) / (effort[0] / phi[0] + effort[1] / phi[1])
     share = arb(float(small)) if effort[1] / phi[1] <= effort[0] / phi[0] else 1 - arb(float(small))
     m = true_means[0] + share * (true_means[1] - true_means[0])
     rates = [divergence(family, mean, m) / p for mean, p in zip(true_means, true_phi, strict=True)]
     exact = 1 / max(rate / cost for rate, cost in zip(rates, true_costs, strict=True))
-    return "lower bound", used(arb(raw) - exact, raw - lower)
+    return "lower bound", used_fraction(arb(raw) - exact, raw - lower)
 
 
-def used(error: Any, allowance: float) -> float:
+def used_fraction(error: Any, allowance: float) -> float:
     """The fraction of the allowance that an error takes."""
     return float(error.upper()) / allowance
 

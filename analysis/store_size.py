@@ -19,9 +19,9 @@ import numpy as np
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.studies.blocks import Block, missing_blocks
 from caet_opt.simulating.studies.cells import Cell, make_cells
-from caet_opt.simulating.studies.estimate import expected_rounds
 from caet_opt.simulating.studies.store import Store
 from caet_opt.simulating.studies.study import BLOCKS, LARGEST_BLOCK, Study, read_study
+from caet_opt.simulating.studies.sweep import expected_rounds
 from caet_opt.solving.numbers import table
 
 STUDY = Path(__file__).parent / "studies" / "paper.toml"
@@ -54,7 +54,7 @@ def big_study(runs: int) -> tuple[Study, list[Cell]]:
     return study, make_cells(study)
 
 
-def drawn(cell: Cell, block: Block, rng: np.random.Generator) -> Iterator[RunRecord]:
+def draw_records(cell: Cell, block: Block, rng: np.random.Generator) -> Iterator[RunRecord]:
     """Runs as they might have been: about the expected rounds, split among the arms at random."""
     costs = np.array(cell.entry.model.costs)
     shares = cell.experiment.optimum.sampling_proportions + 0.1
@@ -71,18 +71,18 @@ def write(folder: Path, runs: int) -> float:
     """A store of so many runs; seconds of the writer."""
     study, cells = big_study(runs)
     store, rng, seconds = Store(folder), np.random.default_rng(1), 0.0
-    with store.locked():
+    with store.lock():
         store.begin(study, cells)
         for cell in cells:
             for block in missing_blocks(cell, (), study.block):
-                records = list(drawn(cell, block, rng))
+                records = list(draw_records(cell, block, rng))
                 start = perf_counter()
                 store.write_block(block, records)
                 seconds += perf_counter() - start
     return seconds
 
 
-def timed(step: str, folder: Path) -> list[str]:
+def time_step(step: str, folder: Path) -> list[str]:
     """Seconds of a step, and megabytes of what it gives."""
     script = SETUP.format(step=step)
     done = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=True)
@@ -105,7 +105,7 @@ def main() -> int:
             f"{arguments.runs} runs: {len(files)} files, {size / 1e6:.1f} MB, {size / arguments.runs:.1f} bytes a run"
         )
         rows = [["write every block", f"{seconds:.2f} s", ""]]
-        rows += [[name, *timed(step, folder)] for name, step in STEPS.items()]
+        rows += [[name, *time_step(step, folder)] for name, step in STEPS.items()]
         print(table(["", "time", "in memory"], rows))
     return 0
 

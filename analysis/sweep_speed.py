@@ -25,14 +25,14 @@ LEVEL, THRESHOLD = 20, "deviational"
 SPEEDUP, OVERHEAD = 1.8, 0.10
 
 
-def timed(work: Callable[[], None]) -> tuple[float, float]:
+def time_work(work: Callable[[], None]) -> tuple[float, float]:
     """Seconds of some work, and of the processors for it and for its workers."""
     start, before = perf_counter(), sum(os.times()[:4])
     work()
     return perf_counter() - start, sum(os.times()[:4]) - before
 
 
-def called(*words: str) -> None:
+def call_command(*words: str) -> None:
     """A command, which must succeed, without its output."""
     with redirect_stdout(io.StringIO()):
         status = command(list(words))
@@ -43,7 +43,7 @@ def called(*words: str) -> None:
 def simulate(runs: int) -> None:
     """The runs by ``caet-opt simulate``."""
     setting = ("--log-inv-delta", str(LEVEL), "--threshold", THRESHOLD, "--runs", str(runs))
-    called("simulate", str(MODEL), *setting, "--workers", "1", "--json")
+    call_command("simulate", str(MODEL), *setting, "--workers", "1", "--json")
 
 
 def sweep(runs: int, workers: int) -> None:
@@ -54,7 +54,7 @@ def sweep(runs: int, workers: int) -> None:
             f'models = ["{MODEL.resolve()}"]\nlog_inv_deltas = [{LEVEL}]\nthreshold = "{THRESHOLD}"\nruns = {runs}\n',
             encoding="utf-8",
         )
-        called("sweep", str(study), "--out", f"{name}/results", "--workers", str(workers), "--json")
+        call_command("sweep", str(study), "--out", f"{name}/results", "--workers", str(workers), "--json")
 
 
 def main() -> int:
@@ -70,7 +70,7 @@ def main() -> int:
     }
     for each in work.values():
         each()  # compiles and imports
-    rounds = [{name: timed(each) for name, each in work.items()} for _ in range(arguments.repeat)]
+    rounds = [{name: time_work(each) for name, each in work.items()} for _ in range(arguments.repeat)]
     best = {name: [min(times) for times in zip(*(each[name] for each in rounds), strict=True)] for name in work}
     (bare, _), (one, _), (two, _) = best.values()
     print(table(["", "seconds", "processor"], [[name, *(f"{value:.2f}" for value in best[name])] for name in work]))

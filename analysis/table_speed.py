@@ -18,7 +18,7 @@ from instances import FAMILIES, TASKS, ordinary_instance
 
 from caet_opt.bandits.modelfile import ModelFile, write_model
 from caet_opt.presenting.tables.api import column_names, make_request, sources
-from caet_opt.presenting.tables.work import compute
+from caet_opt.presenting.tables.rows import compute
 from caet_opt.solving.numbers import table
 
 #: Entries of a row that are a time.
@@ -53,7 +53,7 @@ def rows_alone(folder: Path, workers: int, digits: int | None) -> float:
     return perf_counter() - started
 
 
-def untimed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def drop_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows without their times."""
     return [{name: value for name, value in row.items() if name not in TIMED} for row in rows]
 
@@ -77,7 +77,7 @@ def main() -> int:
     cells = [["whole command", f"{one:.2f} s", f"{two:.2f} s", f"{one / two:.2f}"]]
     cells += [["rows alone", f"{alone[0]:.2f} s", f"{alone[1]:.2f} s", f"{alone[0] / alone[1]:.2f}"]]
     print(table(["", "1 worker", "2 workers", "ratio"], cells))
-    rows, others = (untimed(found) for _, found in commands)
+    rows, others = (drop_times(found) for _, found in commands)
     errors = sum(row["error"] is not None for row in rows)
     print(f"{len(rows)} rows, {errors} error, {'the same' if rows == others else 'NOT the same'} by 1 and by 2 workers")
     return 0 if rows == others and len(rows) == arguments.models and errors == 1 else 1

@@ -24,7 +24,7 @@ from caet_opt.solving.numbers import table
 LOG_INV_DELTA = 1e6
 
 
-def prepared(arms: int, solver: str = "native") -> tuple[Caet, ArmStreams]:
+def prepare(arms: int, solver: str = "native") -> tuple[Caet, ArmStreams]:
     """CAET on a ranking of equally spaced arms, past its first thousand rounds per arm."""
     model = BanditModel(Gaussian(), np.arange(arms, 0, -1.0).tolist(), [1.0] * arms)
     parameters = Parameters(log_inv_delta=LOG_INV_DELTA, threshold="customary")
@@ -38,7 +38,7 @@ def prepared(arms: int, solver: str = "native") -> tuple[Caet, ArmStreams]:
 
 def compiled_rate(arms: int, rounds: int) -> float:
     """Median rounds per second of five stretches in compiled code."""
-    algorithm, streams = prepared(arms)
+    algorithm, streams = prepare(arms)
     rates = []
     for _ in range(5):
         started = perf_counter()
@@ -49,7 +49,7 @@ def compiled_rate(arms: int, rounds: int) -> float:
 
 def reference_rate(solver: str, rounds: int) -> float:
     """Rounds per second of the Python loop at K = 3 on the cached program of a backend."""
-    algorithm, streams = prepared(3, solver)
+    algorithm, streams = prepare(3, solver)
     run_reference(algorithm, streams, 5)
     started = perf_counter()
     run_reference(algorithm, streams, rounds)

@@ -5,19 +5,48 @@ from difflib import get_close_matches
 
 
 class CaetError(Exception):
-    """Base of every error that the library raises on purpose."""
+    """Base of every error that the library raises on purpose.
+
+    >>> try:
+    ...     parse_task("rank")
+    ... except CaetError as error:
+    ...     print(error)
+    unknown task 'rank'; did you mean 'ranking'?
+    """
 
 
 class InputError(CaetError, ValueError):
-    """The model, task, profile or option given by the user is not a valid one."""
+    """The model, task, profile or option given by the user is not a valid one.
+
+    >>> parse_family("gausian")
+    Traceback (most recent call last):
+        ...
+    caet_opt.errors.InputError: unknown family 'gausian'; did you mean 'gaussian'?
+    """
 
 
 class TieError(InputError):
-    """Two arms of a needed pair have equal means, so that T* is infinite."""
+    """Two arms of a needed pair have equal means, so that T* is infinite.
+
+    >>> try:
+    ...     characteristic_time(BanditModel("gaussian", [1, 1], costs=[1, 1]), "best-arm")
+    ... except TieError as error:
+    ...     print(str(error).partition(" in a pair")[0])
+    arms 0 and 1 have equal means (1)
+    """
 
 
 class MissingExtraError(CaetError, ImportError):
-    """An optional dependency is needed and not installed."""
+    """An optional dependency is needed and not installed.
+
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> try:
+    ...     result = characteristic_time(model, "ranking", solver="ipopt")
+    ... except MissingExtraError:
+    ...     result = characteristic_time(model, "ranking")
+    >>> f"{result.value:.6f}"
+    '11.656854'
+    """
 
 
 class SolverError(CaetError):
@@ -27,6 +56,15 @@ class SolverError(CaetError):
     ----------
     gap : float
         The relative gap that was certified; infinite when there was no point to certify.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> try:
+    ...     characteristic_time(model, "ranking", tolerance=1e-18)
+    ... except SolverError as error:
+    ...     print(error.gap < 1e-12)
+    True
     """
 
     def __init__(self, message: str, gap: float = float("inf")) -> None:

@@ -1,27 +1,44 @@
-"""Every problem meets every backend through these fixtures."""
+"""Every problem meets every backend through these fixtures; the kernel is compiled where tests need it."""
 
 import pytest
 from hypothesis import settings
 
-from caet_opt import BanditModel, Experiment, Gaussian, Parameters, parse_task, run_many
+from caet_opt.simulating.runs import compile_loop
 from caet_opt.solving.backends import BACKENDS
+from caet_opt.solving.native import compiled as native
 
 settings.register_profile("caet-opt", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("caet-opt")
 
+#: Folders and files of tests that simulate, or solve so much that the kernel is compiled in the midst of it.
+COMPILED = {"cli", "presenting", "simulating", "test_readme"}
+COMPILED |= {"test_saving", "test_tracking", "test_verify"}
+COMPILED |= {"test_certificate", "test_characteristic", "test_compare", "test_native"}
 
-@pytest.fixture(scope="session", autouse=True)
-def _compiled():
-    """Compile before the first test, so that no test meets the notice that this takes a while."""
-    model = BanditModel(Gaussian(), [1.0, 0.0], [1.0, 1.0])
-    experiment = Experiment(model, parse_task("best-arm"), Parameters(delta=0.1, max_rounds=20))
-    run_many(experiment, 1, seed=0)
+
+def pytest_collection_modifyitems(items):
+    """Have it compiled before the first test that needs it, so that none meets the notice that this takes a while."""
+    for item in items:
+        if COMPILED & {item.path.stem, item.path.parent.name}:
+            item.fixturenames.insert(0, "compiled_loop")
+
+
+@pytest.fixture(scope="session")
+def compiled_loop():
+    """The kernel and the loop of CAET, compiled in this process and on disk."""
+    compile_loop()
+
+
+@pytest.fixture(autouse=True)
+def _interpreted_budget():
+    """Elsewhere the few solves of a test are interpreted, whatever was solved before it: the same digits every time."""
+    native._spent = 0.0
 
 
 @pytest.fixture(params=list(BACKENDS))
 def solver(request):
     """The name of a backend; skipped, with its reason, where the backend is not installed."""
     backend = BACKENDS[request.param]
-    if not backend.installed():
+    if not backend.is_installed():
         pytest.skip(f"needs {backend.needs()} (extra: {backend.extra})")
     return request.param

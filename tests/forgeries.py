@@ -84,23 +84,23 @@ THREE_ANSWERS = (
 )  # fmt: skip
 
 
-def signed(document):
+def sign(document):
     """The document with the digest that its content has now."""
     content = {key: value for key, value in document.items() if key != "sha256"}
     return {**content, "sha256": checker.digest(content)}
 
 
-def restated(document):
+def restate(document):
     """The document with the statement that its other entries make, where they make one, and signed."""
     content = {key: value for key, value in document.items() if key not in ("statement", "sha256")}
     try:
         content["statement"] = checker.statement(content)
     except (KeyError, TypeError, ValueError):
         content["statement"] = document.get("statement", "")
-    return signed(content)
+    return sign(content)
 
 
-def rebuilt(document, **changes):
+def rebuild(document, **changes):
     """A forger's work: entries changed, and everything that follows from them made to fit."""
     document = {**document, **changes}
     means, costs, dispersions, effort, weights = ([Fraction(x) for x in document[key]] for key in checker.LISTS)
@@ -111,7 +111,7 @@ def rebuilt(document, **changes):
     document["midpoints"] = [m if m is None else checker.text(m) for m in middle]
     document["lower"] = checker.text(sum(weights))
     document["upper"] = checker.text(sum(c * w for c, w in zip(costs, effort, strict=True)))
-    return restated(document)
+    return restate(document)
 
 
 def two_arms(**changes):
@@ -121,7 +121,7 @@ def two_arms(**changes):
         "means": ["2", "0"], "costs": ["1", "1"], "dispersions": ["1", "1"], "effort": ["1", "1"], "weights": ["2"],
         "pairs": [[0, 1]], "midpoints": ["1"], "lower": "2", "upper": "2",
     }  # fmt: skip
-    return restated({**document, **changes})
+    return restate({**document, **changes})
 
 
 def originals():
@@ -198,7 +198,7 @@ def structural(document):
             yield {**document, **({} if key in document else {key: value})}
 
 
-def respelled(document):
+def respell(document):
     """The same numbers, written in other ways; what follows from them unchanged."""
     for way in places(document):
         for spelling in SPELLINGS.get(look(document, way), ()) if isinstance(look(document, way), str) else ():
@@ -221,15 +221,15 @@ def false_numbers(document):
         for factor in (1 - Fraction(1, 10**exponent), 1 + Fraction(1, 10**exponent)):
             key = "effort" if factor < 1 else "weights"
             if any(Fraction(value) for value in document[key]):
-                yield rebuilt(document, **{key: scaled(document[key], factor)})
+                yield rebuild(document, **{key: scale(document[key], factor)})
     for factor in (Fraction(1, 3), Fraction(1, 2), Fraction(2), Fraction(10**6)):  # T* scales with all costs alike
         if any(Fraction(value) for value in document["costs"]):
-            yield rebuilt(document, costs=scaled(document["costs"], factor))
+            yield rebuild(document, costs=scale(document["costs"], factor))
     for digits in (40, 400, 1000):  # the bounds do not agree to so many, unless they are equal
-        yield restated({**document, "digits": digits})
+        yield restate({**document, "digits": digits})
 
 
-def scaled(texts, factor):
+def scale(texts, factor):
     return [checker.text(Fraction(x) * factor) for x in texts]
 
 
@@ -258,8 +258,8 @@ def forgeries(every=1):
     statement that its entries make."""
     for document in originals():
         thinned = islice(structural(document), 0, None, every)
-        for forged in (*thinned, *respelled(document), *false_tasks(document), *false_numbers(document)):
-            for finished in (signed(forged), restated(forged)):
+        for forged in (*thinned, *respell(document), *false_tasks(document), *false_numbers(document)):
+            for finished in (sign(forged), restate(forged)):
                 if not still_true(finished, document):
                     yield finished
         for other in (document["sha256"].upper(), "", "0" * 64, document["sha256"] + "\n", None, [], 0, True):
@@ -275,7 +275,7 @@ def still_true(document, genuine):
     same = {**genuine, "digits": digits}
     if "answers" in genuine and document.get("answers") == genuine["answers"][::-1]:
         same["answers"] = genuine["answers"][::-1]
-    return checker.canonical(document) == checker.canonical(restated(same))
+    return checker.canonical_json(document) == checker.canonical_json(restate(same))
 
 
 def raw_forgeries():
@@ -295,7 +295,7 @@ def arms(count, pairs=None, **changes):
     """A document about so many arms, whose other entries are of little account."""
     ones = {key: ["1"] * count for key in ("costs", "dispersions", "effort")}
     means, weights = ["1"] + ["0"] * (count - 1), ["1"] * (count - 1 if pairs is None else pairs)
-    return signed({**two_arms(means=means, weights=weights, **ones), **changes})
+    return sign({**two_arms(means=means, weights=weights, **ones), **changes})
 
 
 def hostile():
@@ -330,7 +330,7 @@ def hostile():
     }  # fmt: skip
 
 
-def accepted(document):
+def is_accepted(document):
     """Whether the checker accepts a document, as it would from a file."""
     try:
         checker.check(checker.parse(document if isinstance(document, str) else json.dumps(document)))
@@ -343,14 +343,14 @@ def main():
     started, total, wrong = time.perf_counter(), 0, []
     for document in (*forgeries(), *raw_forgeries()):
         total += 1
-        if accepted(document):
+        if is_accepted(document):
             wrong.append(document)
     for document in wrong[:5]:
-        print("accepted:", checker.canonical(document)[:2000])
+        print("accepted:", checker.canonical_json(document)[:2000])
     print(f"{total} forgeries, {len(wrong)} accepted, {time.perf_counter() - started:.1f} s")
     for name, document in hostile().items():
         written, started = json.dumps(document), time.process_time()
-        wrong += [document] if accepted(written) else []
+        wrong += [document] if is_accepted(written) else []
         print(f"{name}: {len(written) / 1e6:.2f} MB, {time.process_time() - started:.2f} s of the processor")
     return 1 if wrong else 0
 

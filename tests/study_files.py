@@ -1,5 +1,6 @@
 """Small studies for the tests: files, sweeps in forked processes, and what two folders of results have in common."""
 
+import json
 import os
 import signal
 import sys
@@ -25,12 +26,19 @@ def write_study(folder, **changes):
     return str(path)
 
 
+def run_sweep(capsys, study, folder, *options, status=0):
+    """The JSON object that the command prints, and what it says on stderr."""
+    assert main(["sweep", study, "--out", str(folder), "--json", *options]) == status
+    out, err = capsys.readouterr()
+    return json.loads(out) if out else None, err
+
+
 def contents(folder):
     """The files of the blocks, by name."""
     return {path.name: path.read_bytes() for path in (Path(folder) / "blocks").iterdir()}
 
 
-def forked(argv, log):
+def start_command(argv, log):
     """The command in a process of its own, with the compiled code of this one; its stderr goes to a file."""
 
     def run():
@@ -69,7 +77,7 @@ def wait_until(condition, seconds=20):
         time.sleep(0.005)
 
 
-def doomed(job, expected):
+def run_doomed(job, expected):
     """A block on a worker of a cluster; one block raises, and one kills the worker."""
     from caet_opt.simulating.studies.cluster import run_there
 

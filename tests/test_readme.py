@@ -123,7 +123,7 @@ def test_scripts_print_what_is_shown(script, capsys):
 
 def test_verification_has_the_lines_that_are_shown(capsys):
     """On fewer instances, so that only words and columns are the same."""
-    if not all(backend.installed() for backend in BACKENDS.values()):
+    if not all(backend.is_installed() for backend in BACKENDS.values()):
         pytest.skip("README.md shows the table with every solver")
 
     def structure(text):
@@ -157,7 +157,7 @@ def test_the_papers_study_has_the_rows_that_are_shown(capsys):
     ],
 )
 def test_figure_1_ends_where_it_is_said_to(means, words):
-    row = figure_1.measured(means, figure_1.QUICK[-1], figure_1.QUICK_RUNS, Effort(seed=1))
+    (row,) = figure_1.measure_point(means, figure_1.QUICK[-1], figure_1.FIGURE.runs[0], Effort(seed=1))
     ends = [f"{row.per_log(name):.2f}" for name in ("mean_cost", "lower_bound", "upper_bound")]
     assert words.format(*ends) in " ".join(README.split())
 

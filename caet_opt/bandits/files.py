@@ -1,5 +1,6 @@
-"""Files: written whole or not at all, TOML read with errors that people can act on, and names that tell files apart."""
+"""Files: written whole or not at all, TOML and JSON read with errors to act on, and names that tell files apart."""
 
+import json
 import os
 import tomllib
 from collections import Counter
@@ -7,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from secrets import token_hex
 from stat import S_IMODE
-from typing import Any
+from typing import Any, NoReturn
 
 from caet_opt.errors import InputError
 
@@ -36,20 +37,38 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def read_toml(path: str | Path, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
-    """Read a TOML file; a missing, unreadable or broken one is an `InputError` with the line.
-
-    ``parse_float`` says what becomes of a number with a point or an exponent.
-    """
+def read_text(path: str | Path) -> str:
+    """The text of a file; a missing or unreadable one is an `InputError`."""
     try:
-        text = Path(path).read_bytes().decode("utf-8")
-        return tomllib.loads(text, parse_float=parse_float)
+        return Path(path).read_bytes().decode("utf-8")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
+
+
+def parse_json(content: str | bytes) -> Any:
+    """What a JSON text holds; `ValueError` also for NaN and infinities, and for brackets nested without end."""
+
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is no number of JSON")
+
+    try:
+        return json.loads(content, parse_constant=refuse)
+    except RecursionError as error:
+        raise ValueError(str(error)) from error
+
+
+def read_toml(path: str | Path, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+    """Read a TOML file; a missing, unreadable or broken one is an `InputError` with the line.
+
+    ``parse_float`` says what becomes of a number with a point or an exponent.
+    """
+    text = read_text(path)
+    try:
+        return tomllib.loads(text, parse_float=parse_float)
     except (ValueError, RecursionError) as error:  # a number of 5000 digits, brackets nested without end
         raise InputError(f"{path}: not valid TOML: {error}") from error
 

@@ -23,7 +23,11 @@ Real = TypeVar("Real", float, Fraction)
 
 
 class Arrays(NamedTuple):
-    """A model's numbers by arm; the means are ``means + rests``, a rest being what rounding to a double took away."""
+    """A model's numbers by arm; the means are ``means + rests``, a rest being what rounding to a double took away.
+
+    >>> BanditModel("gaussian", [3, 4, 2], costs="gaps").arrays.costs
+    array([1., 0., 2.])
+    """
 
     means: Array
     rests: Array
@@ -50,6 +54,14 @@ class BanditModel:
         The cost of each arm, zero allowed, or ``"gaps"`` for the distance to the best mean.
     arms
         Names of the arms; by default their numbers.
+
+    Examples
+    --------
+    >>> model = BanditModel("bernoulli", means=[0.5, 0.3], costs="gaps", arms=["old", "new"])
+    >>> model.costs
+    (0.0, 0.2)
+    >>> model.arms
+    ('old', 'new')
     """
 
     family: Family

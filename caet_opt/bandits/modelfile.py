@@ -46,6 +46,12 @@ class ModelFile:
     ----------
     title, source : what it is and where it comes from
     characteristic_time, sampling_proportions : the expected answer, where one is known
+
+    Examples
+    --------
+    >>> entry = ModelFile(BanditModel("poisson", [3, 1], costs=[1, 2]), BestArm(), title="Two counters")
+    >>> entry.task, entry.title
+    (<task best-arm>, 'Two counters')
     """
 
     model: BanditModel
@@ -69,7 +75,12 @@ class ModelFile:
 
 
 def read_model(path: str | Path) -> ModelFile:
-    """Read a model file, its decimals as they are typed; every error is an `InputError` that begins with the path."""
+    """Read a model file, its decimals as they are typed; every error is an `InputError` that begins with the path.
+
+    >>> entry = read_model("models/paper-instance-1.toml")
+    >>> entry.model.means, entry.task, entry.characteristic_time
+    ((3.0, 4.0, 2.0), <task ranking>, 11.656854249492381)
+    """
     table = read_toml(path, read_decimal)
     try:
         return from_table(table)
@@ -78,7 +89,13 @@ def read_model(path: str | Path) -> ModelFile:
 
 
 def write_model(path: str | Path, modelfile: ModelFile) -> None:
-    """Write a model file that `read_model` reads back as an equal one."""
+    """Write a model file that `read_model` reads back as an equal one.
+
+    >>> entry = ModelFile(BanditModel("poisson", [3, 1], costs=[1, 2]), BestArm(), title="Two counters")
+    >>> write_model("counters.toml", entry)
+    >>> read_model("counters.toml") == entry
+    True
+    """
     import tomli_w
 
     try:

@@ -71,7 +71,7 @@ class Version(argparse.Action):
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit status; errors become one line on stderr."""
-    if not open_streams():
+    if not prepare_streams():
         complain("error: cannot write the output (standard output is closed)")
         return 1
     try:
@@ -87,13 +87,13 @@ def main(argv: list[str] | None = None) -> int:
         abandon_stdout()
         return OUTPUT_CLOSED
     except OSError as error:
-        return refused(error)
+        return report_refusal(error)
     except Exception as error:  # noqa: BLE001 - the one place where what no command foresaw becomes one line
         return confess(error)
     return status
 
 
-def open_streams() -> bool:
+def prepare_streams() -> bool:
     """Make the standard streams usable; whether there is one for the output.
 
     The number of a closed stream would go to the next file that is opened, and what is printed into that file.
@@ -111,7 +111,7 @@ def open_streams() -> bool:
     return sys.stdout is not None
 
 
-def refused(error: OSError) -> int:
+def report_refusal(error: OSError) -> int:
     """Say what the system refused: a file, or, where none is named, the output."""
     if error.filename is not None:
         complain(f"error: {error.filename}: {error.strerror}")

@@ -1,8 +1,10 @@
 """Numbers on the command line: what argparse is told to make of a word."""
 
 import argparse
+from math import inf
 
 from caet_opt.errors import InputError
+from caet_opt.exploring.settings import Setting
 from caet_opt.simulating.pool import check_workers
 
 #: More of anything that is counted is a slip of the keyboard: it would neither end nor fit in memory.
@@ -17,40 +19,30 @@ def number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a number, got {shortened(text)!r}") from None
+        raise argparse.ArgumentTypeError(f"must be a number, got {shorten(text)!r}") from None
 
 
-def whole(text: str) -> int:
+def whole(text: str, kind: str = "a whole number", least: float = -inf, most: float = MOST) -> int:
     """A whole number, not too large to be meant; whether it may be negative is for the command to say."""
     try:
         found = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, got {shortened(text)!r}") from None
-    if abs(found) > MOST:
-        raise argparse.ArgumentTypeError(f"must be at most {MOST}, got {shortened(text)}")
+        found = None
+    if found is None or found < least:
+        raise argparse.ArgumentTypeError(f"must be {kind}, got {shorten(text)!r}")
+    if abs(found) > most:
+        raise argparse.ArgumentTypeError(f"must be at most {most}, got {shorten(text)}")
     return found
 
 
 def count(text: str) -> int:
     """A positive whole number."""
-    try:
-        found = int(text)
-    except ValueError:
-        found = 0
-    if found < 1:
-        raise argparse.ArgumentTypeError(f"must be a positive whole number, got {shortened(text)!r}")
-    return whole(text)
+    return whole(text, "a positive whole number", least=1)
 
 
 def seed(text: str) -> int:
     """A seed: a whole number, zero or more, as large as one likes."""
-    try:
-        found = int(text)
-    except ValueError:
-        found = -1
-    if found < 0:
-        raise argparse.ArgumentTypeError(f"must be a whole number, zero or more, got {shortened(text)!r}")
-    return found
+    return whole(text, "a whole number, zero or more", least=0, most=inf)
 
 
 def worker_count(text: str) -> int:
@@ -63,7 +55,18 @@ def worker_count(text: str) -> int:
     return found
 
 
-def shortened(text: str, most: int = 40) -> str:
+def check_delta(delta: float) -> None:
+    """Raise `InputError` for a delta outside (0, 1)."""
+    if not 0 < delta < 1:
+        raise InputError(f"--delta must lie strictly between 0 and 1, got {delta:g}")
+
+
+def explain(setting: Setting) -> str:
+    """What the help says of a setting of an experiment, with its default where it has one."""
+    return setting.help + ("" if setting.default in (None, False) else f" ({setting.default})")
+
+
+def shorten(text: str, most: int = 40) -> str:
     """A word as an error shows it."""
     text = text.strip()
     return text if len(text) <= most else f"{text[:most]}..."

@@ -4,7 +4,11 @@ import argparse
 import json
 import sys
 import textwrap
+from fractions import Fraction
 from typing import Any
+
+from caet_opt.cli.output import show
+from caet_opt.proving.result import round_outward
 
 DESCRIPTION = """\
 Check a certificate that solve --certificate wrote: derive the needed pairs from the
@@ -20,6 +24,9 @@ examples:
 """
 
 WIDTH = 100
+
+#: What is said of an accepted certificate as JSON.
+KEYS = ("family", "task", "means", "costs", "digits", "lower", "upper", "statement", "sha256")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,22 +53,13 @@ def run(arguments: argparse.Namespace) -> int:
             print(json.dumps({"accepted": False, "reason": str(reason)}))
         print(f"caet-opt: {path}: rejected: {' '.join(str(reason).split())}", file=sys.stderr)
         return 1
-    print(json.dumps(as_object(document)) if arguments.json else describe(path, document, theorem))
+    accepted = {"accepted": True, **{key: document[key] for key in KEYS}}
+    show(arguments.json, lambda: accepted, lambda: describe(path, document, theorem))
     return 0
 
 
 def describe(path: str, document: dict[str, Any], theorem: str) -> str:
     """The theorem as people read it."""
-    from fractions import Fraction
-
-    from caet_opt.proving.result import outward
-
-    low, high = outward(Fraction(document["lower"]), Fraction(document["upper"]), document["digits"])
+    low, high = round_outward(Fraction(document["lower"]), Fraction(document["upper"]), document["digits"])
     lines = [f"{path}: accepted", "", *textwrap.wrap(theorem, WIDTH, break_long_words=False), ""]
     return "\n".join([*lines, f"T* >= {low}", f"T* <= {high}", f"sha256 {document['sha256']}"])
-
-
-def as_object(document: dict[str, Any]) -> dict[str, Any]:
-    """What is proven, for machines."""
-    keys = ("family", "task", "means", "costs", "digits", "lower", "upper", "statement", "sha256")
-    return {"accepted": True, **{key: document[key] for key in keys}}

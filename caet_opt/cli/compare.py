@@ -1,16 +1,15 @@
 """``caet-opt compare``: models by solvers, each answer certified and each re-solve timed."""
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.modelfile import ModelFile, model_paths, read_model
 from caet_opt.cli.arguments import count
-from caet_opt.cli.output import csv_text, output_file
+from caet_opt.cli.output import csv_text, output_file, show
 from caet_opt.presenting.progress import Bar
-from caet_opt.solving.compare import REPEAT, Comparison, Measurement, measure, name_solvers, prepare
+from caet_opt.solving.compare import REPEAT, Comparison, measure, name_solvers, prepare
 from caet_opt.solving.numbers import table
 from caet_opt.solving.profiles import Profile
 
@@ -37,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--solvers", nargs="+", metavar="S", help="backends or profiles (TOML); by default every installed backend"
     )
-    parser.add_argument("--repeat", type=count, metavar="N", help="timed re-solves (5); the median counts")
+    parser.add_argument(
+        "--repeat", type=count, metavar="N", default=REPEAT, help=f"timed re-solves ({REPEAT}); the median counts"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--csv", metavar="FILE", help="also write every row to this file")
 
@@ -46,30 +47,27 @@ def run(arguments: argparse.Namespace) -> int:
     """Read everything, then measure; the status is 1 when a row failed or certified intervals exclude each other."""
     models = read_models(arguments.models)
     solvers = name_solvers(None if arguments.solvers is None else list(dict.fromkeys(arguments.solvers)))
-    write = None if arguments.csv is None else output_file(arguments.csv, "--csv")
-    repeat = REPEAT if arguments.repeat is None else arguments.repeat
-    found = dict(measured(models, solvers, repeat))
+    write = output_file(arguments.csv, "--csv")
+    repeat = arguments.repeat
+    found = dict(compare(models, solvers, repeat))
     rows = [{"model": name, **row} for name, comparison in found.items() for row in comparison.rows()]
-    if write is not None:
-        write(csv_text(rows))
+    write(csv_text(rows))
     apart = [name for name, comparison in found.items() if comparison.disagree]
-    if arguments.json:
-        print(json.dumps({"repeat": repeat, "rows": rows, "disagreements": apart}, allow_nan=False))
-    else:
-        print(describe(found, apart))
+    record = {"repeat": repeat, "rows": rows, "disagreements": apart}
+    show(arguments.json, lambda: record, lambda: describe(found, apart))
     return 1 if apart or any(row["error"] for row in rows) else 0
 
 
-def read_models(words: Sequence[str]) -> "dict[str, ModelFile]":
+def read_models(words: Sequence[str]) -> dict[str, ModelFile]:
     """The models of the files and folders, by their shortest distinct names."""
     paths = list(dict.fromkeys(path for word in words for path in model_paths(Path(word))))
     names = shortest_names([str(path) for path in paths], [path.stem for path in paths])
     return {name: read_model(path) for name, path in zip(names, paths, strict=True)}
 
 
-def measured(
-    models: "Mapping[str, ModelFile]", solvers: "Mapping[str, Profile]", repeat: int
-) -> "Iterator[tuple[str, Comparison]]":
+def compare(
+    models: Mapping[str, ModelFile], solvers: Mapping[str, Profile], repeat: int
+) -> Iterator[tuple[str, Comparison]]:
     """The comparison of one model after the other; one that cannot be solved fails by every solver."""
     prepare(solvers)
     with Bar(len(models), "models") as bar:
@@ -78,26 +76,15 @@ def measured(
             bar.step(note=name)
 
 
-def describe(found: "Mapping[str, Comparison]", apart: Sequence[str]) -> str:
+def describe(found: Mapping[str, Comparison], apart: Sequence[str]) -> str:
     """The table, and below it who provided a solver that more than one can provide, and what went wrong."""
     rows = [[name, *line] for name, comparison in found.items() for line in comparison.lines(HEADINGS)]
-    measured = [one for comparison in found.values() for one in comparison.measurements]
-    notes = [f"{', '.join(names)}: {provider}" for provider, names in providers(measured).items()]
-    notes += [
-        f"{name} by {one.solver} failed: {one.error}"
-        for name, comparison in found.items()
-        for one in comparison.measurements
-        if one.error is not None
-    ]
+    measured = [(name, one) for name, comparison in found.items() for one in comparison.measurements]
+    providers: dict[str, dict[str, None]] = {}
+    for _, one in measured:
+        if one.provider is not None and one.result is not None:
+            providers.setdefault(one.provider, {})[one.result.solver] = None
+    notes = [f"{', '.join(names)}: {provider}" for provider, names in providers.items()]
+    notes += [f"{name} by {one.solver} failed: {one.error}" for name, one in measured if one.error is not None]
     notes += [f"{name}: the certified intervals do NOT all overlap, at least one of them is wrong" for name in apart]
     return "\n".join([table(["model", *HEADINGS], rows, left=(0, 1)), *([""] if notes else []), *notes])
-
-
-def providers(measured: "Sequence[Measurement]") -> dict[str, list[str]]:
-    """The backends that each provider answered for."""
-    found: dict[str, list[str]] = {}
-    for one in measured:
-        if one.provider is not None and one.result is not None:
-            names = found.setdefault(one.provider, [])
-            names += [one.result.solver] if one.result.solver not in names else []
-    return found

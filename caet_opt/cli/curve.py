@@ -10,15 +10,15 @@ from typing import Any
 from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.bandits.tasks import Pair
 from caet_opt.cli.arguments import count, number
-from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
-from caet_opt.cli.output import csv_text, output_file
+from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
+from caet_opt.cli.output import csv_text, make_folder, output_file
 from caet_opt.errors import InputError, SolverError
-from caet_opt.presenting.curves import Curve, Point, largest_deviation, trace_curve
+from caet_opt.presenting.curves import Curve, CurvePoint, largest_deviation, trace_curve
 from caet_opt.presenting.figures.curve import draw
 from caet_opt.presenting.figures.style import require_matplotlib, save
 from caet_opt.presenting.progress import Bar
 from caet_opt.solving.backends import DEFAULT_SOLVER
-from caet_opt.solving.numbers import certified, digits_rooted, pair_names, proportion, table
+from caet_opt.solving.numbers import digits_rooted, format_certified, pair_names, proportion, table
 
 DESCRIPTION = """\
 Solve a path of models in which one mean or one cost runs over a range, and draw T*,
@@ -64,63 +64,41 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json and (arguments.output is not None or arguments.no_figure):
         raise InputError("--json writes no files; leave out --output and --no-figure, or --json")
     if arguments.json:
-        curve = traced(requested_model(arguments), arguments)
+        curve = trace(find_model(arguments), arguments)
         print(json.dumps(as_object(curve), allow_nan=False))
     else:
-        curve = written(arguments)
+        curve = write_curve(arguments)
     return 1 if any(isinstance(point.error, SolverError) for point in curve.points) else 0
 
 
-def written(arguments: argparse.Namespace) -> "Curve":
+def write_curve(arguments: argparse.Namespace) -> Curve:
     """Trace the curve, write its files, and print its summary."""
     if not arguments.no_figure:
         require_matplotlib()
-    entry = requested_model(arguments)
-    stem = writable_stem(arguments.output or "results/curve")
+    entry, stem = find_model(arguments), Path(arguments.output or "results/curve")
+    if not stem.name or stem.is_dir():
+        raise InputError(f"--output {stem}: is a folder; name what the files begin with, as {stem / 'curve'}")
+    make_folder(stem.parent, "--output", stem)
     data = stem.with_name(f"{stem.name}.csv")
     write = output_file(data, "--output")
-    curve = traced(entry, arguments)
+    curve = trace(entry, arguments)
     write(csv_text(curve.rows()))
-    files = [data, *([] if arguments.no_figure else drawn(curve, entry, stem, arguments.log))]
-    print(describe(curve, entry))
-    print(f"written: {', '.join(map(str, files))}")
+    files = [data]
+    if not arguments.no_figure:
+        files += save(draw(curve, heading(entry)[0], arguments.log), stem)
+    print(f"{describe(curve, entry)}\nwritten: {', '.join(map(str, files))}")
     return curve
 
 
-def traced(entry: "ModelFile", arguments: argparse.Namespace) -> "Curve":
+def trace(entry: ModelFile, arguments: argparse.Namespace) -> Curve:
     """The curve of the arguments."""
+    path = arguments.sweep, arguments.start, arguments.stop, arguments.points
+    solver = arguments.solver or DEFAULT_SOLVER
     with Bar(arguments.points, "points") as bar:
-        return trace_curve(
-            entry.model,
-            entry.task,
-            arguments.sweep,
-            float(arguments.start),
-            float(arguments.stop),
-            arguments.points,
-            logarithmic=arguments.log,
-            solver=arguments.solver or DEFAULT_SOLVER,
-            progress=bar.step,
-        )
+        return trace_curve(entry.model, entry.task, *path, logarithmic=arguments.log, solver=solver, progress=bar.step)
 
 
-def writable_stem(text: str) -> Path:
-    """What the names of the files begin with, in a folder that is made if need be."""
-    stem = Path(text)
-    if not stem.name or stem.is_dir():
-        raise InputError(f"--output {text}: is a folder; name what the files begin with, as {Path(text) / 'curve'}")
-    try:
-        stem.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--output {text}: cannot be written ({error.strerror})") from error
-    return stem
-
-
-def drawn(curve: "Curve", entry: "ModelFile", stem: Path, logarithmic: bool) -> list[Path]:
-    """The files of the figure."""
-    return save(draw(curve, entry.title or headline(entry), logarithmic), stem)
-
-
-def as_object(curve: "Curve") -> dict[str, Any]:
+def as_object(curve: Curve) -> dict[str, Any]:
     """The curve as one JSON object."""
     return {
         "task": str(curve.task),
@@ -133,33 +111,31 @@ def as_object(curve: "Curve") -> dict[str, Any]:
     }
 
 
-def describe(curve: "Curve", entry: "ModelFile") -> str:
+def describe(curve: Curve, entry: ModelFile) -> str:
     """Some points, the switches, the ties, the gaps, and the agreement with a closed form."""
-    lines = [*([entry.title] if entry.title else []), headline(entry), ""]
-    lines += [point_table(curve), ""]
-    lines += [*closed_form_lines(curve), *switch_lines(curve)]
+    lines = [*heading(entry), "", tabulate(curve), "", say_closed_forms(curve), *say_switches(curve)]
     missing = {point.value for point in curve.points if point.result is None}
     lines += [f"at {curve.sweep.kind} {tie:.6g} is a tie: T* is infinite" for tie in curve.ties if tie not in missing]
-    return "\n".join([*lines, *gap_lines(curve)])
+    return "\n".join([*lines, *say_gaps(curve)])
 
 
-def point_table(curve: "Curve") -> str:
+def tabulate(curve: Curve) -> str:
     """Every so many points of the grid, and all that were added at switches; shares in the order of the arms."""
     grid = [point.value for point in curve.points if point.kind == "grid"]
     shown = {grid[round(line * (len(grid) - 1) / (LINES - 1))] for line in range(LINES)}
     rows = [
-        point_cells(point, curve.model.arms) for point in curve.points if point.kind == "switch" or point.value in shown
+        write_cells(point, curve.model.arms) for point in curve.points if point.kind == "switch" or point.value in shown
     ]
     return table([curve.sweep.kind, "T*", "omega*", "u*", "binding"], rows, left=(2, 3, 4))
 
 
-def point_cells(point: "Point", arms: tuple[str, ...]) -> list[str]:
+def write_cells(point: CurvePoint, arms: tuple[str, ...]) -> list[str]:
     """One line of the table; a model without an answer has its error there."""
     value = f"{point.value:.7g}"
     if point.result is None:
         return [value, f"no T*: {point.error}"]
     result = point.result
-    time, _ = certified(result.value, result.lower, result.upper, result.gap, most=DIGITS)
+    time, _ = format_certified(result.value, result.lower, result.upper, result.gap, most=DIGITS)
     decimals = digits_rooted(result.gap, DECIMALS)
     shares = [
         f"({', '.join(proportion(share, decimals) for share in vector.tolist())})"
@@ -168,23 +144,23 @@ def point_cells(point: "Point", arms: tuple[str, ...]) -> list[str]:
     return [value, time, *shares, pair_text(result.binding_pairs, arms)]
 
 
-def pair_text(pairs: "Iterable[Pair]", arms: tuple[str, ...]) -> str:
+def pair_text(pairs: Iterable[Pair], arms: tuple[str, ...]) -> str:
     """Pairs by name."""
     return ", ".join(pair_names(pairs, arms)) or "none"
 
 
-def closed_form_lines(curve: "Curve") -> list[str]:
+def say_closed_forms(curve: Curve) -> str:
     """Which closed forms apply, and how far T* is from them."""
     names = list(dict.fromkeys(point.closed_form for point in curve.points if point.closed_form is not None))
     deviation = largest_deviation(curve)
     if not names or deviation is None:
-        return ["no closed form applies"]
+        return "no closed form applies"
     applied = sum(point.closed_form is not None for point in curve.points)
     where = "every point" if applied == len(curve.points) else f"{applied} of {len(curve.points)} points"
-    return [f"closed form {', '.join(names)} at {where}, largest relative deviation {deviation:.1e}"]
+    return f"closed form {', '.join(names)} at {where}, largest relative deviation {deviation:.1e}"
 
 
-def switch_lines(curve: "Curve") -> list[str]:
+def say_switches(curve: Curve) -> list[str]:
     """Where pairs start or cease to bind."""
     verbs = {True: "starts to bind", False: "ceases to bind"}
     return [
@@ -194,7 +170,7 @@ def switch_lines(curve: "Curve") -> list[str]:
     ]
 
 
-def gap_lines(curve: "Curve") -> list[str]:
+def say_gaps(curve: Curve) -> list[str]:
     """The stretches of models without an answer, each with the first reason."""
     lines = []
     for missing, run in groupby(curve.points, lambda point: point.result is None):

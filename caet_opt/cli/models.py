@@ -2,22 +2,40 @@
 
 import argparse
 import re
+from collections.abc import Iterable
 from decimal import Decimal
+from textwrap import fill
 
 from caet_opt.bandits.exact import read_decimal
-from caet_opt.bandits.families import parse_family
+from caet_opt.bandits.families import FAMILIES, parse_family
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
-from caet_opt.bandits.tasks import parse_task
+from caet_opt.bandits.tasks import TASKS, Custom, parse_task
 from caet_opt.errors import InputError
-from caet_opt.solving.result import headline as write_headline
+from caet_opt.solving.result import headline
 
-GRAMMAR = """\
+#: How names are written that have parameters; any other stands alone.
+FORMS = {
+    "gaussian": "gaussian | gaussian:VAR | gaussian:VAR,VAR,...",
+    "gamma": "gamma:SHAPE",
+    "top-arms": "top-arms:M",
+    "groups": "groups:0,1/2,3,4",
+    "control": "control:ARM",
+    "comparisons": "comparisons:0-1,2-3",
+}
+
+
+def write_choices(what: str, names: Iterable[str], note: str = "") -> str:
+    """A line of the grammar: everything that can be written, in lines of the help."""
+    text = " | ".join(FORMS.get(name, name) for name in names)
+    return fill(text + note, 84, initial_indent=f"  {what:<8}", subsequent_indent=" " * 10, break_on_hyphens=False)
+
+
+#: Families and tasks as the command line and TOML files write them; a custom task can only be given in a file.
+GRAMMAR = f"""\
 grammar:
-  family  gaussian | gaussian:VAR | gaussian:VAR,VAR,... | bernoulli | poisson |
-          exponential | gamma:SHAPE | geometric
-  task    best-arm | ranking | top-arms:M | groups:0,1/2,3,4 | control:ARM |
-          comparisons:0-1,2-3      (arms are counted from 0)
+{write_choices("family", FAMILIES)}
+{write_choices("task", [name for name in TASKS if name != Custom.name], "  (arms are counted from 0)")}
 """
 
 #: Flags that make up a model; --task may also replace the task of a file.
@@ -35,10 +53,10 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument("--arms", nargs="+", metavar="NAME", help="names of the arms (optional)")
 
 
-def requested_model(arguments: argparse.Namespace) -> "ModelFile":
+def find_model(arguments: argparse.Namespace) -> ModelFile:
     """The model of the file or of the flags."""
     if arguments.model is None:
-        return model_of_flags(arguments)
+        return read_flags(arguments)
     given = [f"--{name}" for name in ("family", "means", "costs", "arms") if getattr(arguments, name)]
     if given:
         raise InputError(f"give a model file or {', '.join(given)}, not both; only --task can be given with a file")
@@ -48,7 +66,7 @@ def requested_model(arguments: argparse.Namespace) -> "ModelFile":
     return ModelFile(entry.model, parse_task(arguments.task), entry.title, entry.source)
 
 
-def model_of_flags(arguments: argparse.Namespace) -> "ModelFile":
+def read_flags(arguments: argparse.Namespace) -> ModelFile:
     """The model that the four flags describe."""
     missing = [f"--{name}" for name in MODEL_FLAGS if getattr(arguments, name) is None]
     if len(missing) == len(MODEL_FLAGS):
@@ -62,12 +80,12 @@ def model_of_flags(arguments: argparse.Namespace) -> "ModelFile":
     return ModelFile(model, parse_task(arguments.task))
 
 
-def headline(entry: "ModelFile") -> str:
-    """Task, family and size of a model in one line."""
-    return write_headline(entry.model, entry.task)
+def heading(entry: ModelFile) -> list[str]:
+    """What stands above an answer: the title, if there is one; and task, family and size of the model."""
+    return [*([entry.title] if entry.title else []), headline(entry.model, entry.task)]
 
 
-def read_list(words: list[str], what: str, alternative: str = "") -> "list[Decimal]":
+def read_list(words: list[str], what: str, alternative: str = "") -> list[Decimal]:
     """Numbers separated by commas, by spaces, or by both, as the decimals that they spell."""
     text = " ".join(words).strip()
     if not text:

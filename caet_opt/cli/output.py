@@ -1,10 +1,12 @@
-"""Output files of the commands: found to be possible before the work, and written as a whole after it."""
+"""What commands print and write; a file is found to be possible before the work, and written as a whole after it."""
 
+import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 from caet_opt.bandits.files import write_whole
 from caet_opt.errors import InputError
@@ -14,15 +16,28 @@ from caet_opt.presenting.tables.formats import csv_text as csv_text
 Write = Callable[[str], None]
 
 
-def output_file(path: str | Path, option: str) -> Write:
-    """A function that writes the text of the file, after a check that this is possible.
+def show(as_json: bool, record: Callable[[], Any], text: Callable[[], str]) -> None:
+    """Print an answer: the record as one JSON object without NaN or infinity, or the text."""
+    print(json.dumps(record(), allow_nan=False) if as_json else text())
+
+
+def list_entries(entries: Mapping[str, str]) -> str:
+    """Names with what is to be said of each, for the help: one line each, aligned."""
+    width = max(map(len, entries))
+    return "\n".join(f"  {name:<{width}}  {text}" for name, text in entries.items())
+
+
+def output_file(path: str | Path | None, option: str) -> Write:
+    """A function that writes the text of the file, after a check that this is possible; without a path it does nothing.
 
     Until it is called the file stays as it was, and it does when writing fails. ``option`` is what an error names.
     """
+    if path is None:
+        return lambda text: None
     try:
         check_writable(Path(path), f"{option} {path}")
     except OSError as error:
-        raise refused(path, option, error) from error
+        raise write_error(path, option, error) from error
 
     def write(text: str) -> None:
         try:
@@ -30,14 +45,25 @@ def output_file(path: str | Path, option: str) -> Write:
         except BrokenPipeError:  # the reader of a pipe has enough
             raise
         except OSError as error:
-            raise refused(path, option, error) from error
+            raise write_error(path, option, error) from error
 
     return write
 
 
-def refused(path: str | Path, option: str, error: OSError) -> InputError:
+def make_folder(path: str | Path, option: str, told: Path | None = None) -> Path:
+    """The folder, made if need be; `InputError`, about what the option was told, when no file can be written in it."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise write_error(told or path, option, error, "folder") from error
+
+
+def write_error(path: str | Path, option: str, error: OSError, kind: str = "file") -> InputError:
     """The system's reason why a file cannot be written."""
-    return InputError(f"{option} {path}: cannot be written ({error.strerror or error}); name a file that can")
+    return InputError(f"{option} {path}: cannot be written ({error.strerror or error}); name a {kind} that can")
 
 
 def check_writable(path: Path, what: str) -> None:

@@ -1,23 +1,21 @@
 """``caet-opt simulate``: many runs of CAET on a known model, against the bounds on its cost."""
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
-from math import isfinite
 from time import perf_counter
 from typing import Any
 
 from caet_opt.bandits.modelfile import ModelFile
-from caet_opt.cli.arguments import INTERRUPTED, number, seed, whole, worker_count
-from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
-from caet_opt.cli.output import csv_text, output_file
+from caet_opt.cli.arguments import INTERRUPTED, check_delta, count, explain, number, seed, whole, worker_count
+from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
+from caet_opt.cli.output import csv_text, list_entries, output_file, show
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RUNS, SEED, SETTINGS, Parameters, Setting
+from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.presenting.progress import Bar
-from caet_opt.simulating import runs as simulation
 from caet_opt.simulating.pool import cores
-from caet_opt.simulating.runs import Experiment, RunRecord, prepare
+from caet_opt.simulating.runs import Experiment, Interrupted, RunRecord, prepare, run_many
 from caet_opt.simulating.summary import summarise
 
 DESCRIPTION = """\
@@ -28,13 +26,18 @@ the asymptotic upper bound theta T* log(1/delta), samples, and the error rate. R
 depends on the seed and on i only, not on the number of workers. Ctrl-C prints what is
 finished."""
 
+#: What the help says of a threshold; any other is listed by its name.
+ABOUT = {
+    "mixture": "Kaufmann and Koolen 2021; proven for every family",
+    "informational": "log(2 t K (K - 1) / delta); proven for bernoulli",
+    "deviational": "log(C t^theta / delta); proven only with --constant certified",
+    "customary": "log((1 + log t) / delta); not proven",
+}
+
 EXAMPLES = f"""\
 {GRAMMAR}
 thresholds:
-  mixture        Kaufmann and Koolen 2021; proven for every family
-  informational  log(2 t K (K - 1) / delta); proven for bernoulli
-  deviational    log(C t^theta / delta); proven only with --constant certified
-  customary      log((1 + log t) / delta); not proven
+{list_entries({name: ABOUT.get(name, "") for name in THRESHOLDS})}
 
 examples:
   caet-opt simulate models/paper-instance-1.toml --delta 0.05
@@ -51,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs = parser.add_argument_group("the runs")
     runs.add_argument("--delta", type=number, metavar="D", help="error probability that is allowed")
     runs.add_argument("--log-inv-delta", type=number, metavar="L", help="or log(1/delta), for a very small one")
-    runs.add_argument("--runs", type=whole, default=RUNS, metavar="N", help=f"number of runs ({RUNS})")
+    runs.add_argument("--runs", type=count, default=RUNS, metavar="N", help=f"number of runs ({RUNS})")
     runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")
     runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     how = parser.add_argument_group("the algorithm")
@@ -62,14 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--csv", metavar="FILE", help="also write one row per run to this file")
 
 
-def add_setting(group: "argparse._ArgumentGroup", setting: Setting) -> None:
+def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
     """Declare the flag of a setting; what is not given stays at its default, wherever that is declared."""
-    shown = "" if setting.default is None else f" ({setting.default})"
     if setting.kind == "flag":
-        group.add_argument(setting.flag, action="store_true", default=None, help=setting.help)
+        group.add_argument(setting.flag, action="store_true", default=None, help=explain(setting))
     else:
         metavar = "|".join(setting.choices) or {"number": "X", "count": "N"}.get(setting.kind, setting.name[0].upper())
-        group.add_argument(setting.flag, type=READERS[setting.kind], metavar=metavar, help=f"{setting.help}{shown}")
+        group.add_argument(setting.flag, type=READERS[setting.kind], metavar=metavar, help=explain(setting))
 
 
 def number_or_word(text: str) -> float | str:
@@ -81,7 +83,7 @@ def number_or_word(text: str) -> float | str:
 
 
 #: What becomes of a word on the command line, by the kind of its setting.
-READERS: "dict[str, Callable[[str], Any]]" = {
+READERS: dict[str, Callable[[str], Any]] = {
     "number": number,
     "count": whole,
     "word": str,
@@ -91,52 +93,27 @@ READERS: "dict[str, Callable[[str], Any]]" = {
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything, run, print, and return the exit status."""
-    check_numbers(arguments)
-    entry = requested_model(arguments)
-    experiment = requested_experiment(entry, arguments)
-    write = None if arguments.csv is None else output_file(arguments.csv, "--csv")
-    records, seconds, interrupted = finished_runs(experiment, arguments)
-    if write is not None and records:
-        write(csv_of_runs(records, len(entry.model.means)))
+    if (arguments.delta is None) == (arguments.log_inv_delta is None):
+        raise InputError("give either --delta, as 0.05, or --log-inv-delta, as 3")
+    if arguments.delta is not None:
+        check_delta(arguments.delta)
+    entry = find_model(arguments)
+    experiment = make_experiment(entry, arguments)
+    write = output_file(arguments.csv, "--csv")
+    records, seconds, interrupted = collect_runs(experiment, arguments)
     if interrupted:
         print(f"caet-opt: interrupted, {len(records)} of {arguments.runs} runs are finished", file=sys.stderr)
     if records:
-        show(entry, experiment, records, seconds, arguments)
+        write(write_rows(records, len(entry.model.means)))
+        summary = summarise(experiment, records, seconds, seed=arguments.seed)
+        show(arguments.json, summary.to_record, lambda: "\n".join([*heading(entry), str(summary)]))
     return INTERRUPTED if interrupted else 0
 
 
-def show(
-    entry: "ModelFile",
-    experiment: "Experiment",
-    records: "Sequence[RunRecord]",
-    seconds: float,
-    arguments: argparse.Namespace,
-) -> None:
-    """Print the summary of the runs."""
-    summary = summarise(experiment, records, seconds, seed=arguments.seed)
-    if arguments.json:
-        print(json.dumps(summary.to_record(), allow_nan=False))
-    else:
-        print("\n".join([*([entry.title] if entry.title else []), headline(entry), str(summary)]))
-
-
-def check_numbers(arguments: argparse.Namespace) -> None:
-    """Raise `InputError` for what can be told wrong without the model."""
-    if (arguments.delta is None) == (arguments.log_inv_delta is None):
-        raise InputError("give either --delta, as 0.05, or --log-inv-delta, as 3")
-    if arguments.delta is not None and not 0 < arguments.delta < 1:
-        raise InputError(f"--delta must lie strictly between 0 and 1, got {arguments.delta:g}")
-    level = arguments.log_inv_delta
-    if level is not None and not (isfinite(level) and level > 0):
-        raise InputError(f"--log-inv-delta must be positive and finite, got {level:g}")
-    if arguments.runs < 1:
-        raise InputError(f"--runs must be a positive whole number, got {arguments.runs}")
-
-
-def requested_experiment(entry: "ModelFile", arguments: argparse.Namespace) -> "Experiment":
+def make_experiment(entry: ModelFile, arguments: argparse.Namespace) -> Experiment:
     """The experiment of the arguments, with T* known to be finite and the loop compiled."""
-    given = {setting.name: getattr(arguments, setting.name) for setting in SETTINGS}
-    given = {name: value for name, value in given.items() if value is not None}
+    words = {setting.name: getattr(arguments, setting.name) for setting in SETTINGS}
+    given = {name: value for name, value in words.items() if value is not None}
     confidence = {"delta": arguments.delta, "log_inv_delta": arguments.log_inv_delta}
     experiment = Experiment(entry.model, entry.task, Parameters.read(confidence, given))
     if arguments.loop == "compiled" and not experiment.compiled:
@@ -146,21 +123,19 @@ def requested_experiment(entry: "ModelFile", arguments: argparse.Namespace) -> "
     return experiment
 
 
-def finished_runs(experiment: "Experiment", arguments: argparse.Namespace) -> "tuple[list[RunRecord], float, bool]":
+def collect_runs(experiment: Experiment, arguments: argparse.Namespace) -> tuple[list[RunRecord], float, bool]:
     """The finished runs, the seconds they took, and whether they were interrupted."""
-    workers = cores() if arguments.workers is None else arguments.workers
     start = perf_counter()
     with Bar(arguments.runs, "runs") as bar:
+        asked = arguments.runs, arguments.seed, arguments.workers or cores()
         try:
-            records = simulation.run_many(
-                experiment, arguments.runs, arguments.seed, workers, progress=lambda record: bar.step()
-            )
-        except simulation.Interrupted as interrupt:
-            return interrupt.records, perf_counter() - start, True
-    return records, perf_counter() - start, False
+            records, interrupted = run_many(experiment, *asked, progress=lambda record: bar.step()), False
+        except Interrupted as interrupt:
+            records, interrupted = interrupt.records, True
+    return records, perf_counter() - start, interrupted
 
 
-def csv_of_runs(records: "Sequence[RunRecord]", arms: int) -> str:
+def write_rows(records: Sequence[RunRecord], arms: int) -> str:
     """One row per run; ``correct`` is empty for an unfinished one."""
     columns = ["index", "stopped", "correct", "answer", "rounds", "cost", *(f"count_{a}" for a in range(arms))]
     return csv_text([dict(zip(columns, [*run[:-1], *run.counts], strict=True)) for run in records], columns)

@@ -3,20 +3,22 @@
 import argparse
 import json
 from fractions import Fraction
+from sys import maxsize
 from typing import Any, get_args
 
 from caet_opt.bandits.exact import decimal_text
 from caet_opt.bandits.modelfile import ModelFile
-from caet_opt.cli.arguments import count, number
-from caet_opt.cli.models import GRAMMAR, add_model_arguments, headline, requested_model
-from caet_opt.cli.output import Write, output_file
+from caet_opt.cli.arguments import check_delta, count, number
+from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
+from caet_opt.cli.output import output_file, show
 from caet_opt.errors import InputError
 from caet_opt.proving.problem import pose_exactly
 from caet_opt.proving.result import ProvenTime
 from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.compare import Measurement, compare_solvers
-from caet_opt.solving.numbers import duration, outward, proportion, relative_deviation, table
+from caet_opt.solving.numbers import duration, proportion, relative_deviation, round_outward, table
+from caet_opt.solving.profiles import DEFAULT_TOLERANCE
 from caet_opt.solving.programs.text import show_program
 from caet_opt.solving.result import (
     ARM_HEADERS,
@@ -68,7 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     how = parser.add_argument_group("how to solve it")
     how.add_argument("--solver", metavar="NAME|PROFILE.toml", help="a backend or a profile from solvers/")
-    how.add_argument("--tolerance", type=number, metavar="X", help="largest certified relative gap (1e-9)")
+    how.add_argument(
+        "--tolerance", type=number, metavar="X", help=f"largest certified relative gap ({DEFAULT_TOLERANCE:g})"
+    )
     how.add_argument("--cross-check", action="store_true", help="solve with every installed backend")
     how.add_argument("--digits", type=count, metavar="N", help="prove so many digits of T*")
     how.add_argument(
@@ -83,17 +87,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Solve, print, and return the exit status."""
     check_combination(arguments)
-    entry = requested_model(arguments)
+    entry = find_model(arguments)
     program = show_program(entry.model, entry.task) + "\n" if arguments.show_program else ""
     if arguments.cross_check:
         return cross_check(entry, arguments, program)
     if arguments.digits is not None or arguments.certificate is not None:
         return prove(entry, arguments, program)
-    result = solve(entry, arguments.solver, arguments.tolerance)
-    if arguments.json:
-        print(json.dumps(with_bound(result, arguments.delta), allow_nan=False))
-    else:
-        print(program + describe_result(result, entry, arguments.delta))
+    result = solve(entry, arguments)
+    show(
+        arguments.json,
+        lambda: with_bound(result, arguments.delta),
+        lambda: program + describe(result, entry, arguments),
+    )
     return 0
 
 
@@ -107,111 +112,94 @@ def check_combination(arguments: argparse.Namespace) -> None:
         raise InputError("--cross-check prints no lower bound; leave out --delta, or --cross-check")
     if arguments.cross_check and (arguments.digits is not None or arguments.certificate is not None):
         raise InputError("--cross-check proves no digits; leave out --digits and --certificate, or --cross-check")
-    if arguments.delta is not None and not 0 < arguments.delta < 1:
-        raise InputError(f"--delta must lie strictly between 0 and 1, got {arguments.delta:g}")
+    if arguments.delta is not None:
+        check_delta(arguments.delta)
 
 
-def solve(entry: "ModelFile", solver: str | None, tolerance: float | None) -> "CharacteristicTime":
+def solve(entry: ModelFile, arguments: argparse.Namespace) -> CharacteristicTime:
     """The characteristic time of a model, by the default solver unless another one is named."""
-    return characteristic_time(
-        entry.model, entry.task, solver=DEFAULT_SOLVER if solver is None else solver, tolerance=tolerance
-    )
+    solver = DEFAULT_SOLVER if arguments.solver is None else arguments.solver
+    return characteristic_time(entry.model, entry.task, solver=solver, tolerance=arguments.tolerance)
 
 
-def prove(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> int:
-    """Solve, prove, write the certificate where one is asked for, and print."""
-    from caet_opt.proving.prove import check_digits, proven_time
-
-    digits, path = DEFAULT_DIGITS if arguments.digits is None else arguments.digits, arguments.certificate
-    check_digits(digits)
-    pose_exactly(entry.model, entry.task)  # arms that doubles cannot tell apart are refused as such, not as a tie
-    write = None if path is None else certificate_file(entry, path)
-    result = solve(entry, arguments.solver, arguments.tolerance)
-    proven = proven_time(entry.model, entry.task, digits, start=result)
-    if write is not None:
-        write(certificate_text(proven))
-    if arguments.json:
-        record = {**with_bound(result, arguments.delta), **proven_object(proven), "certificate": path}
-        print(json.dumps(record, allow_nan=False))
-    else:
-        written = f"\ncertificate written to {path}; check it with: caet-opt check {path}" if path else ""
-        print(program + describe_result(result, entry, arguments.delta, proven) + written)
-    return 0
-
-
-def describe_result(
-    result: "CharacteristicTime", entry: "ModelFile", delta: float | None, proven: "ProvenTime | None" = None
-) -> str:
-    """The answer as people read it."""
-    arms = table(ARM_HEADERS, arm_rows(result) if proven is None else proven_rows(proven))
-    lines = [*heading(entry), arms, "", binding_line(result)]
-    lines += [certified_line(result) if proven is None else proven_lines(proven)]
-    if entry.characteristic_time is not None:
-        deviation = relative_deviation(result.value, entry.characteristic_time)
-        lines += [f"expected {entry.characteristic_time!r}, relative deviation {deviation:.1e}"]
-    if delta is not None:
-        lines += [bound_line(result, delta)]
-    lines += [solver_line(result) + ("" if proven is None else f"; proof {duration(proven.seconds)}")]
-    return "\n".join(lines)
-
-
-def heading(entry: "ModelFile") -> list[str]:
-    """What stands above an answer: the title, what is solved, and an empty line."""
-    return [*([entry.title] if entry.title else []), headline(entry), ""]
-
-
-def bound_line(result: "CharacteristicTime", delta: float) -> str:
-    """The least expected cost at delta, rounded down; from 1/2 on, where guessing is good enough, it is zero."""
-    who = f"expected cost of any {delta:g}-PAC strategy: at least"
-    if delta >= 0.5:
-        return f"{who} 0, which is all that can be said from delta = 1/2 on"
-    bounds = [result.lower_bound(delta, form) for form in get_args(BoundForm)]
-    kl, log = (outward(bound, bound, BOUND_DIGITS)[0] for bound in bounds)
-    return f"{who} {kl} (kl form), {log} (log form)"
-
-
-def with_bound(result: "CharacteristicTime", delta: float | None) -> dict[str, Any]:
-    """The answer's record, and the lower bound where it is asked for."""
-    if delta is None:
-        return result.to_record()
-    bounds = {"kl": result.lower_bound(delta), "log": result.lower_bound(delta, "log")}
-    return {**result.to_record(), "lower_bound": {"delta": delta, **bounds}}
-
-
-def cross_check(entry: "ModelFile", arguments: argparse.Namespace, program: str) -> int:
-    """Solve once with every installed backend; status 1 for a failure or a disagreement."""
+def cross_check(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
+    """Compare every installed backend, each solving once; status 1 for a failure or a disagreement."""
     found = compare_solvers(entry.model, entry.task, repeat=0, tolerance=arguments.tolerance)
-    if arguments.json:
-        record = {"solvers": [as_entry(one) for one in found.measurements], "agree": found.agree}
-        print(json.dumps(record, allow_nan=False))
-    else:
-        print(program + "\n".join([*heading(entry), found.describe(CROSS_CHECK)]))
+    show(
+        arguments.json,
+        lambda: {"solvers": list(map(as_entry, found.measurements)), "agree": found.agree},
+        lambda: program + "\n".join([*heading(entry), "", found.describe(CROSS_CHECK)]),
+    )
     return 0 if found.complete else 1
 
 
-def as_entry(one: "Measurement") -> dict[str, Any]:
+def as_entry(one: Measurement) -> dict[str, Any]:
     """One backend's answer or error as JSON."""
     if one.result is None:
         return {"solver": one.solver, "error": str(one.error)}
     return {**one.result.to_record(), "solver_gap": one.to_record()["solver_gap"]}
 
 
-def certificate_file(entry: "ModelFile", path: str) -> Write:
-    """The file of the certificate, tried before the work; `InputError` for a model that no certificate describes."""
-    from caet_opt.proving.certificates import check_certifiable
+def prove(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
+    """Solve, prove, write the certificate where one is asked for, and print."""
+    from caet_opt.proving.prove import check_digits, proven_time  # where flint is missing, this one says so
 
-    check_certifiable(entry.model, entry.task)
-    return output_file(path, "--certificate")
+    digits, path = DEFAULT_DIGITS if arguments.digits is None else arguments.digits, arguments.certificate
+    check_digits(digits)
+    pose_exactly(entry.model, entry.task)  # arms that doubles cannot tell apart are refused as such, not as a tie
+    from caet_opt.proving.certificates import certificate, check_certifiable
+
+    if path is not None:
+        check_certifiable(entry.model, entry.task)
+    write = output_file(path, "--certificate")
+    result = solve(entry, arguments)
+    proven = proven_time(entry.model, entry.task, digits, start=result)
+    if path is not None:
+        write(json.dumps(certificate(proven), indent=1) + "\n")
+    written = f"\ncertificate written to {path}; check it with: caet-opt check {path}" if path else ""
+    show(
+        arguments.json,
+        lambda: {**with_bound(result, arguments.delta), **as_object(proven), "certificate": path},
+        lambda: program + describe(result, entry, arguments, proven) + written,
+    )
+    return 0
 
 
-def certificate_text(proven: "ProvenTime") -> str:
-    """The certificate as JSON."""
-    from caet_opt.proving.certificates import certificate
+def describe(
+    result: CharacteristicTime, entry: ModelFile, arguments: argparse.Namespace, proven: ProvenTime | None = None
+) -> str:
+    """The answer as people read it."""
+    arms = table(ARM_HEADERS, arm_rows(result) if proven is None else tabulate_arms(proven))
+    lines = [*heading(entry), "", arms, "", binding_line(result)]
+    lines += [certified_line(result) if proven is None else say_proven(proven)]
+    if entry.characteristic_time is not None:
+        deviation = relative_deviation(result.value, entry.characteristic_time)
+        lines += [f"expected {entry.characteristic_time!r}, relative deviation {deviation:.1e}"]
+    if arguments.delta is not None:
+        lines += [say_bound(result, arguments.delta)]
+    lines += [solver_line(result) + ("" if proven is None else f"; proof {duration(proven.seconds)}")]
+    return "\n".join(lines)
 
-    return json.dumps(certificate(proven), indent=1) + "\n"
+
+def say_bound(result: CharacteristicTime, delta: float) -> str:
+    """The least expected cost at delta, rounded down; from 1/2 on, where guessing is good enough, it is zero."""
+    who = f"expected cost of any {delta:g}-PAC strategy: at least"
+    if delta >= 0.5:
+        return f"{who} 0, which is all that can be said from delta = 1/2 on"
+    bounds = [result.lower_bound(delta, form) for form in get_args(BoundForm)]
+    kl, log = (round_outward(bound, bound, BOUND_DIGITS)[0] for bound in bounds)
+    return f"{who} {kl} (kl form), {log} (log form)"
 
 
-def proven_lines(proven: "ProvenTime") -> str:
+def with_bound(result: CharacteristicTime, delta: float | None) -> dict[str, Any]:
+    """The answer's record, and the lower bound where it is asked for."""
+    if delta is None:
+        return result.to_record()
+    bounds = {form: result.lower_bound(delta, form) for form in get_args(BoundForm)}
+    return {**result.to_record(), "lower_bound": {"delta": delta, **bounds}}
+
+
+def say_proven(proven: ProvenTime) -> str:
     """T* with its proven digits, and what is not proven."""
     low, high = proven.bounds
     return (
@@ -221,31 +209,17 @@ def proven_lines(proven: "ProvenTime") -> str:
     )
 
 
-def proven_rows(proven: "ProvenTime") -> list[list[str]]:
-    """One line per arm: the inputs as they were typed, the proportions to half of the digits that were asked for."""
-    model, decimals = proven.model, max(1, min(MOST_DECIMALS, proven.digits // 2))
-    columns = (
-        model.arms,
-        map(decimal_text, model.exact_means),
-        map(decimal_text, model.exact_costs),
-        (fixed(share, decimals) for share in proven.cost_proportions),
-        (fixed(share, decimals) for share in proven.sampling_proportions),
-    )
-    return [list(row) for row in zip(*columns, strict=True)]
+def tabulate_arms(proven: ProvenTime) -> list[list[str]]:
+    """One line per arm: the inputs as they were typed, and the refined proportions."""
+    record = as_object(proven, MOST_DECIMALS)
+    columns = ("exact_means", "exact_costs", "refined_cost_proportions", "refined_sampling_proportions")
+    return [list(row) for row in zip(proven.model.arms, *(record[name] for name in columns), strict=True)]
 
 
-def fixed(share: "Fraction", decimals: int) -> str:
-    """A proportion to so many decimals; a smaller one in scientific notation, so that it is not taken for zero."""
-    if share * 10**decimals < 1:
-        return proportion(float(share), decimals)
-    whole = str(round(share * 10**decimals)).rjust(decimals + 1, "0")
-    return f"{whole[:-decimals]}.{whole[-decimals:]}"
-
-
-def proven_object(proven: "ProvenTime") -> dict[str, Any]:
-    """What is proven, as decimal texts; the proportions to half of the digits, refined and not proven."""
+def as_object(proven: ProvenTime, most: int = maxsize) -> dict[str, Any]:
+    """What is proven, as decimal texts; the proportions to half of the digits or ``most``, refined and not proven."""
     low, high = proven.bounds
-    decimals = max(1, proven.digits // 2)
+    decimals = max(1, min(most, proven.digits // 2))
     return {
         "digits": proven.digits,
         "exact_means": list(map(decimal_text, proven.model.exact_means)),
@@ -253,7 +227,15 @@ def proven_object(proven: "ProvenTime") -> dict[str, Any]:
         "proven": proven.value,
         "proven_lower": low,
         "proven_upper": high,
-        "refined_cost_proportions": [fixed(share, decimals) for share in proven.cost_proportions],
-        "refined_sampling_proportions": [fixed(share, decimals) for share in proven.sampling_proportions],
+        "refined_cost_proportions": [write_share(share, decimals) for share in proven.cost_proportions],
+        "refined_sampling_proportions": [write_share(share, decimals) for share in proven.sampling_proportions],
         "proof_seconds": proven.seconds,
     }
+
+
+def write_share(share: Fraction, decimals: int) -> str:
+    """A proportion to so many decimals; a smaller one in scientific notation, so that it is not taken for zero."""
+    if share * 10**decimals < 1:
+        return proportion(float(share), decimals)
+    whole = str(round(share * 10**decimals)).rjust(decimals + 1, "0")
+    return f"{whole[:-decimals]}.{whole[-decimals:]}"

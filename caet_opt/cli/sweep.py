@@ -1,31 +1,28 @@
 """``caet-opt sweep``: a study on this machine or on a Dask cluster, into a folder that loses nothing."""
 
 import argparse
-import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any
 
-from caet_opt.cli.arguments import INTERRUPTED, worker_count
-from caet_opt.cli.reproduce import writable_folder
+from caet_opt.cli.arguments import INTERRUPTED, explain, worker_count
+from caet_opt.cli.output import list_entries, make_folder, show
 from caet_opt.errors import InputError
+from caet_opt.exploring.settings import RUNS, SEED
 from caet_opt.presenting.figures.study import draw
 from caet_opt.presenting.figures.style import require_matplotlib, save
 from caet_opt.presenting.progress import Bar, clock
 from caet_opt.simulating.pool import cores
-from caet_opt.simulating.studies.blocks import Block
+from caet_opt.simulating.studies.blocks import Block, run_locally
 from caet_opt.simulating.studies.cells import Cell, make_cells
 from caet_opt.simulating.studies.cluster import ClusterError, connect, run_on_cluster
-from caet_opt.simulating.studies.estimate import expected_rounds, seconds_per_run
-from caet_opt.simulating.studies.local import run_locally
-from caet_opt.simulating.studies.parquet import require_pyarrow
 from caet_opt.simulating.studies.results import summarise_results
-from caet_opt.simulating.studies.store import Store, StoreError
-from caet_opt.simulating.studies.study import Study, read_study
-from caet_opt.simulating.studies.sweep import Engine, Progress, plan, sweep
+from caet_opt.simulating.studies.store import Store, StoreError, require_pyarrow
+from caet_opt.simulating.studies.study import FIXED, GRID, Study, read_study
+from caet_opt.simulating.studies.sweep import Engine, Progress, expected_rounds, plan, seconds_per_run, sweep
 from caet_opt.solving.numbers import duration, table
 
 DESCRIPTION = """\
@@ -35,19 +32,24 @@ however that ended, and computes only what is missing; a changed study adds cell
 keeps the others. Run i of a cell is run i of caet-opt simulate with the same seed,
 whatever computed it. A block that fails three times is reported, and the status is 1."""
 
-EXAMPLES = """\
+EXAMPLES = f"""\
 a study:
   title = "Two instances"
   models = ["../models/paper-*.toml"]     # files, folders and patterns, from this file
-  log_inv_deltas = {from = 1, to = 100, points = 7, spacing = "log"}
+  log_inv_deltas = {{from = 1, to = 100, points = 7, spacing = "log"}}
                                           # or a list, or deltas = [0.1, 0.01]
-  threshold = ["deviational", "mixture"]  # one value or a list, as are theta, constant,
-  theta = 1.2                             # r, r_prime, gamma0, tracking and cost_source;
-                                          # the grid is their product
-  runs = 1000                             # of every cell (100)
-  seed = 1                                # of every cell (0)
+  threshold = ["deviational", "mixture"]  # a setting: one value or a list
+  theta = 1.2
+  runs = 1000                             # of every cell ({RUNS})
+  seed = 1                                # of every cell ({SEED})
   block = 50                              # runs that are kept together
-  also: task, cost_distribution, max_rounds, outside_theory (as in simulate --help)
+  task = "best-arm"                       # instead of the models' own
+
+settings, one value or a list; the grid is the product of the lists:
+{list_entries({name: explain(setting) for name, setting in GRID.items()})}
+
+settings, one value:
+{list_entries({name: explain(setting) for name, setting in FIXED.items()})}
 
 examples:
   caet-opt sweep study.toml --dry-run
@@ -57,6 +59,10 @@ examples:
   caet-opt table results/study
   caet-opt report results/study -o report.html
 """
+
+
+#: What is said of a sweep as JSON, of all that its progress knows.
+REPORTED = ("runs", "runs_stored", "blocks", "blocks_stored", "damaged", "outdated", "failures")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,26 +87,20 @@ def run(arguments: argparse.Namespace) -> int:
     cells = make_cells(study)
     folder = arguments.out or f"results/{study.name}"
     if arguments.dry_run:
-        print_plan(study, cells, Store(folder), arguments)
+        show_plan(study, cells, Store(folder), arguments)
         return 0
-    engine = requested_engine(arguments)
-    return run_sweep(study, cells, Store(writable_folder(folder)), engine, arguments)
-
-
-def requested_engine(arguments: argparse.Namespace) -> "Engine":
-    """What runs the blocks: the cluster, found to be there, or processes of this machine."""
     if arguments.scheduler is not None:
-        return partial(run_on_cluster, client=connect(arguments.scheduler))
-    return partial(run_locally, workers=arguments.workers or cores())
+        engine = partial(run_on_cluster, client=connect(arguments.scheduler))
+    else:
+        engine = partial(run_locally, workers=arguments.workers or cores())
+    return run_sweep(study, cells, Store(make_folder(folder, "--out")), engine, arguments)
 
 
-def run_sweep(
-    study: "Study", cells: "Sequence[Cell]", store: "Store", engine: "Engine", arguments: argparse.Namespace
-) -> int:
-    """Run what is missing; the exit status."""
+def run_sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine, arguments: argparse.Namespace) -> int:
+    """Run what is missing, and print what is stored; the exit status."""
     progress, start = Progress(), perf_counter()
     ended, status = "", 0
-    names = cell_names(cells)
+    names = name_cells(cells)
     with Bar(0, "blocks") as bar:
         progress.tell = follow(progress, names, bar)
         try:
@@ -110,15 +110,35 @@ def run_sweep(
         except (StoreError, ClusterError) as error:
             ended, status = f"error: {error}", 1
     for failure in progress.failures:
-        print(f"caet-opt: given up: {failure_line(failure, names)}", file=sys.stderr)
-    if ended:
-        print(f"caet-opt: {ended}; {stored_line(store, progress)}, and the same command goes on", file=sys.stderr)
+        first, why = failure["first"], " ".join(failure["error"].split())
+        which = f"{names[failure['cell']]}, seed {failure['seed']}, runs {first} to {first + failure['runs'] - 1}"
+        print(f"caet-opt: given up: {which}: {why}", file=sys.stderr)
+    if ended:  # the end may have come between a block's file and its being counted
+        files = store.names()
+        stored = f"{sum(job.block.name in files for job in progress.jobs)} of {progress.blocks} blocks are stored"
+        print(f"caet-opt: {ended}; {stored}, and the same command goes on", file=sys.stderr)
         return status
-    show(study, store, progress, len(cells), perf_counter() - start, arguments)
+    record: dict[str, Any] = {"study": study.name, "folder": str(store.folder), "cells": len(cells)}
+    record |= {name: getattr(progress, name) for name in REPORTED} | {"seconds": perf_counter() - start}
+    canvas = draw(summarise_results(store.folder)) if arguments.figures else None
+    record["figures"] = [] if canvas is None else [str(file) for file in save(canvas, store.folder / "cost")]
+    show(arguments.json, lambda: record, lambda: describe(record))
     return 1 if progress.failures else 0
 
 
-def cell_names(cells: "Sequence[Cell]") -> dict[str, str]:
+def describe(done: Mapping[str, Any]) -> str:
+    """What is stored, and what this sweep did for it."""
+    folder, work = done["folder"], "nothing was missing"
+    if done["blocks"]:
+        work = f"{done['blocks_stored']} blocks computed in {duration(done['seconds'])}"
+    work += f", {done['damaged']} damaged files among them" if done["damaged"] else ""
+    work += f", {done['outdated']} files of another version among them" if done["outdated"] else ""
+    lines = [f"{folder}: {done['runs_stored']} of {done['runs']} runs of {done['cells']} cells are stored", work]
+    lines += [f"written: {file}" for file in done["figures"]]
+    return "\n".join([*lines, f"next: caet-opt table {folder}, caet-opt report {folder} -o report.html"])
+
+
+def name_cells(cells: Sequence[Cell]) -> dict[str, str]:
     """The cells as people name them: model, delta, and the parameters in which some of them differ."""
     varied = [
         name
@@ -126,19 +146,19 @@ def cell_names(cells: "Sequence[Cell]") -> dict[str, str]:
         if name != "log_inv_delta" and len({cell.setting[name] for cell in cells} - {None}) > 1
     ]
 
-    def words(cell: "Cell") -> list[str]:
+    def words(cell: Cell) -> list[str]:
         level = f"log(1/delta) = {cell.setting['log_inv_delta']:g}"
-        return [cell.model, level, *(f"{name} = {parameter_text(cell.setting[name])}" for name in varied)]
+        return [cell.model, level, *(f"{name} = {write_parameter(cell.setting[name])}" for name in varied)]
 
     return {cell.id: ", ".join(words(cell)) for cell in cells}
 
 
-def follow(progress: "Progress", names: dict[str, str], bar: Bar) -> "Callable[[Block | None], None]":
+def follow(progress: Progress, names: dict[str, str], bar: Bar) -> Callable[[Block | None], None]:
     """What tells the bar of every block that is stored or given up; of none when the work begins."""
     done: Counter[str] = Counter()
     of_cell: Counter[str] = Counter()
 
-    def tell(block: "Block | None") -> None:
+    def tell(block: Block | None) -> None:
         if block is None:
             of_cell.update(job.block.cell for job in progress.jobs)
             bar.expect(progress.blocks, sum(work_of(job.block) for job in progress.jobs))
@@ -146,66 +166,13 @@ def follow(progress: "Progress", names: dict[str, str], bar: Bar) -> "Callable[[
         done[block.cell] += 1
         bar.step(work_of(block), f"{done[block.cell]}/{of_cell[block.cell]} of {names[block.cell]}")
 
-    def work_of(block: "Block") -> float:
+    def work_of(block: Block) -> float:
         return block.runs * progress.rounds[block.cell]
 
     return tell
 
 
-def stored_line(store: "Store", progress: "Progress") -> str:
-    """How many blocks the folder has: the end may have come between a block's file and its being counted."""
-    names = store.names()
-    stored = sum(job.block.name in names for job in progress.jobs)
-    return f"{stored} of {progress.blocks} blocks are stored"
-
-
-def failure_line(failure: dict[str, Any], names: dict[str, str]) -> str:
-    """A block that was given up."""
-    first, last = failure["first"], failure["first"] + failure["runs"] - 1
-    error = " ".join(failure["error"].split())
-    return f"{names[failure['cell']]}, seed {failure['seed']}, runs {first} to {last}: {error}"
-
-
-def show(
-    study: "Study", store: "Store", progress: "Progress", cells: int, seconds: float, arguments: argparse.Namespace
-) -> None:
-    """Print what is stored and what this sweep did for it."""
-    figures = draw_figures(store) if arguments.figures else []
-    if arguments.json:
-        record = {
-            "study": study.name,
-            "folder": str(store.folder),
-            "cells": cells,
-            "runs": progress.runs,
-            "runs_stored": progress.runs_stored,
-            "blocks": progress.blocks,
-            "blocks_stored": progress.blocks_stored,
-            "damaged": progress.damaged,
-            "outdated": progress.outdated,
-            "failures": progress.failures,
-            "seconds": seconds,
-            "figures": figures,
-        }
-        print(json.dumps(record, allow_nan=False))
-        return
-    print(f"{store.folder}: {progress.runs_stored} of {progress.runs} runs of {cells} cells are stored")
-    damage = f", {progress.damaged} damaged files among them" if progress.damaged else ""
-    damage += f", {progress.outdated} files of another version among them" if progress.outdated else ""
-    done = (
-        f"{progress.blocks_stored} blocks computed in {duration(seconds)}" if progress.blocks else "nothing was missing"
-    )
-    print(f"{done}{damage}")
-    for line in figures:
-        print(f"written: {line}")
-    print(f"next: caet-opt table {store.folder}, caet-opt report {store.folder} -o report.html")
-
-
-def draw_figures(store: "Store") -> list[str]:
-    """The figures of the results, in their folder."""
-    return [str(file) for file in save(draw(summarise_results(store.folder)), store.folder / "cost")]
-
-
-def print_plan(study: "Study", cells: "Sequence[Cell]", store: "Store", arguments: argparse.Namespace) -> None:
+def show_plan(study: Study, cells: Sequence[Cell], store: Store, arguments: argparse.Namespace) -> None:
     """Print the cells, the runs and the time that they may take; write nothing."""
     stored = store.take_stock()[0] if store.blocks.is_dir() else {}
     progress = Progress()
@@ -219,29 +186,32 @@ def print_plan(study: "Study", cells: "Sequence[Cell]", store: "Store", argument
         for cell in cells
     ]
     summary = {"runs": progress.runs, "runs_stored": progress.runs_stored, "blocks": progress.blocks}
-    if arguments.json:
-        print(json.dumps({"cells": rows, **summary, "core_seconds": total, "workers": workers}, allow_nan=False))
-        return
-    print(cell_table(rows, [cell.runs for cell in cells]))
-    print(f"\n{len(cells)} cells, {progress.runs} runs, of which {progress.runs_stored} are stored in {store.folder}")
     shared = "" if arguments.scheduler else f", {clock(total / workers)} with {workers} workers"
-    print(f"{progress.blocks} blocks to compute, about {clock(total)} on one core{shared}; nothing was run")
+    show(
+        arguments.json,
+        lambda: {"cells": rows, **summary, "core_seconds": total, "workers": workers},
+        lambda: (
+            f"{tabulate(rows, [cell.runs for cell in cells])}\n\n{len(cells)} cells, {progress.runs} runs, of which "
+            f"{progress.runs_stored} are stored in {store.folder}\n{progress.blocks} blocks to compute, about "
+            f"{clock(total)} on one core{shared}; nothing was run"
+        ),
+    )
 
 
-def cell_table(rows: "Sequence[dict[str, Any]]", runs: "Sequence[int]") -> str:
+def tabulate(rows: Sequence[dict[str, Any]], runs: Sequence[int]) -> str:
     """The cells with those parameters in which they differ."""
     usual = ("model", "log_inv_delta", "threshold")
     names = [name for name in rows[0] if name in usual or len({row[name] for row in rows}) > 1]
     names = [name for name in names if name not in ("cell", "rounds", "seconds")]
     heads = [*(name.replace("log_inv_delta", "log(1/delta)") for name in names), "runs", "rounds each", "time"]
     cells = [
-        [*(parameter_text(row[name]) for name in names), str(number), f"{row['rounds']:.3g}", clock(row["seconds"])]
+        [*(write_parameter(row[name]) for name in names), str(number), f"{row['rounds']:.3g}", clock(row["seconds"])]
         for row, number in zip(rows, runs, strict=True)
     ]
     left = [index for index, name in enumerate(names) if isinstance(rows[0][name], str)]
     return table(heads, cells, left)
 
 
-def parameter_text(value: Any) -> str:
+def write_parameter(value: Any) -> str:
     """A parameter as text."""
     return "-" if value is None else value if isinstance(value, str) else f"{value:.6g}"

@@ -1,7 +1,6 @@
 """``caet-opt verify``: closed forms, or a user's formula, against every solver and against proven digits."""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -9,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.arguments import INTERRUPTED, seed, whole, worker_count
+from caet_opt.cli.output import show
 from caet_opt.errors import InputError
 from caet_opt.presenting.progress import Bar
 from caet_opt.proving import has_flint, missing_flint
@@ -18,7 +18,8 @@ from caet_opt.solving.numbers import table
 if TYPE_CHECKING:
     from caet_opt.bandits.model import BanditModel
     from caet_opt.bandits.tasks import Task
-    from caet_opt.proving.verification import Formula, Judged, Plan, Verification
+    from caet_opt.proving.closed_forms import ClosedForm
+    from caet_opt.proving.verification import Failure, Formula, JudgeSummary, Plan, Verification
 
 DESCRIPTION = """\
 Verify closed forms of T* on random instances from their whole domain: both branches,
@@ -46,6 +47,11 @@ examples:
 """
 
 
+#: What --list says of a closed form.
+FORM_KEYS = ("name", "title", "domain", "source", "formula")
+LISTED = "{name}: {title}\n  holds for {domain}\n  source: {source}\n  T* = {formula}"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="closed forms (all of them)")
@@ -66,24 +72,30 @@ def run(arguments: argparse.Namespace) -> int:
     """Verify, print, and return the exit status: 1 when a formula fails."""
     check_arguments(arguments)
     if arguments.list:
-        print(catalogue(arguments))
+        forms = find_forms(arguments.names)
+        records = [{key: str(getattr(form, key)) for key in FORM_KEYS} for form in forms]
+        show(arguments.json, lambda: records, lambda: "\n\n".join(LISTED.format(**record) for record in records))
         return 0
 
     from caet_opt.proving.verification import Interrupted, make_plan, verify
 
     plan = make_plan(arguments.solvers, arguments.slow, arguments.digits, arguments.proven)
-    formulas = requested_formulas(arguments)
-    total = sum(len(formula.instances) for formula in formulas)
-    workers = cores() if arguments.workers is None else arguments.workers
+    formulas = find_formulas(arguments)
+    total, workers = sum(len(formula.instances) for formula in formulas), arguments.workers or cores()
+    interrupted = False
     try:
         with Bar(total, "instances") as bar:
             verifications = verify(formulas, plan, partial(run_jobs, workers=workers), bar.step)
     except Interrupted as interrupt:
         print(f"caet-opt: interrupted, {interrupt.finished} of {total} instances are checked", file=sys.stderr)
-        show(interrupt.verifications, plan, arguments)
-        return INTERRUPTED
-    show(verifications, plan, arguments)
-    return 0 if all(verification.holds for verification in verifications) else 1
+        verifications, interrupted = interrupt.verifications, True
+    if arguments.json or verifications:
+        show(
+            arguments.json,
+            lambda: as_object(verifications, plan, arguments.seed),
+            lambda: describe(verifications, plan, arguments.proven is None and not has_flint()),
+        )
+    return INTERRUPTED if interrupted else 0 if all(entry.holds for entry in verifications) else 1
 
 
 def check_arguments(arguments: argparse.Namespace) -> None:
@@ -96,49 +108,33 @@ def check_arguments(arguments: argparse.Namespace) -> None:
             raise InputError(f"--{name} must be {least} or more, got {given}")
 
 
-def requested_formulas(arguments: argparse.Namespace) -> "list[Formula]":
-    """The closed forms that were named, or all, or the user's formula."""
+def find_forms(names: Sequence[str]) -> "list[ClosedForm]":
+    """The closed forms that were named, each once, or all."""
     from caet_opt.proving.closed_forms import CLOSED_FORMS, closed_form
-    from caet_opt.proving.verification import of_closed_form, read_formula
+
+    return [closed_form(name) for name in dict.fromkeys(names or CLOSED_FORMS)]
+
+
+def find_formulas(arguments: argparse.Namespace) -> "list[Formula]":
+    """The closed forms, or the user's formula."""
+    from caet_opt.proving.verification import read_formula, wrap_closed_form
 
     if arguments.formula is not None:
         return [read_formula(arguments.formula, arguments.instances, arguments.seed)]
-    forms = [closed_form(name) for name in dict.fromkeys(arguments.names or CLOSED_FORMS)]
-    return [of_closed_form(form, arguments.instances, arguments.seed) for form in forms]
+    return [wrap_closed_form(form, arguments.instances, arguments.seed) for form in find_forms(arguments.names)]
 
 
-def catalogue(arguments: argparse.Namespace) -> str:
-    """The closed forms with their domains and formulas, as text or as JSON."""
-    from caet_opt.proving.closed_forms import CLOSED_FORMS, closed_form
-
-    forms = [closed_form(name) for name in dict.fromkeys(arguments.names or CLOSED_FORMS)]
-    if arguments.json:
-        keys = ("name", "title", "domain", "source", "formula")
-        return json.dumps([{key: str(getattr(form, key)) for key in keys} for form in forms])
-    return "\n\n".join(
-        f"{form.name}: {form.title}\n  holds for {form.domain}\n  source: {form.source}\n  T* = {form.formula}"
-        for form in forms
-    )
+def describe(verifications: "Sequence[Verification]", plan: "Plan", unproven: bool) -> str:
+    """What the columns say, the table, and what is wrong with formulas that fail."""
+    judges = list(dict.fromkeys(judged.judge for entry in verifications for judged in entry.judged))
+    lines = explain_columns(plan, judges)
+    if unproven:
+        lines.append(f"left out: {missing_flint()}")
+    troubles = [describe_trouble(entry) for entry in verifications if not entry.holds]
+    return "\n".join([*lines, "", tabulate(verifications, judges), *troubles])
 
 
-def show(verifications: "Sequence[Verification]", plan: "Plan", arguments: argparse.Namespace) -> None:
-    """Print the verifications as a table or as an object."""
-    if arguments.json:
-        print(json.dumps(as_object(verifications, plan, arguments)))
-    elif verifications:
-        lines = legend(plan, judges_of(verifications))
-        if arguments.proven is None and not has_flint():
-            lines.append(f"left out: {missing_flint()}")
-        troubles = [describe_trouble(entry) for entry in verifications if not entry.holds]
-        print("\n".join([*lines, "", overview(verifications), *troubles]))
-
-
-def judges_of(verifications: "Sequence[Verification]") -> list[str]:
-    """Everyone who judged an instance, in their order."""
-    return list(dict.fromkeys(judged.judge for entry in verifications for judged in entry.judged))
-
-
-def legend(plan: "Plan", judges: Sequence[str]) -> list[str]:
+def explain_columns(plan: "Plan", judges: Sequence[str]) -> list[str]:
     """What the columns say, and of how many instances."""
     from caet_opt.proving.verification import EVERY, PROPORTIONS
 
@@ -152,19 +148,18 @@ def legend(plan: "Plan", judges: Sequence[str]) -> list[str]:
     return lines
 
 
-def overview(verifications: "Sequence[Verification]") -> str:
+def tabulate(verifications: "Sequence[Verification]", judges: Sequence[str]) -> str:
     """One line per formula: the worst relative error of each judge."""
-    judges = judges_of(verifications)
     rows = []
     for verification in verifications:
         by_judge = {judged.judge: judged for judged in verification.judged}
-        cells = [cell(by_judge.get(judge)) for judge in judges]
+        cells = [write_cell(by_judge.get(judge)) for judge in judges]
         verdict = "holds" if verification.holds else "FAILS"
         rows.append([verification.name, str(verification.instances), *cells, verdict])
     return table(["formula", "instances", *judges, ""], rows)
 
 
-def cell(judged: "Judged | None") -> str:
+def write_cell(judged: "JudgeSummary | None") -> str:
     """The worst error of one judge, and how many instances it could not solve."""
     if judged is None:
         return "-"
@@ -180,12 +175,12 @@ def describe_trouble(verification: "Verification") -> str:
     against = ", ".join(f"{judged.failures} by {judged.judge}" for judged in verification.judged if judged.failures)
     return (
         f"\n{verification.name} FAILS ({against}); worst by {failure.judge}, relative error {failure.error:.1e}:\n"
-        f"  {failure.finding}\n  {command(*failure.instance)}"
-        + ("\n  proven digits agree with the formula here: suspect what it was compared with" * failure.vindicated)
+        f"  {failure.finding}\n  {write_command(*failure.instance)}"
+        + ("\n  proven digits agree with the formula here: suspect what it was compared with" * failure.proven_right)
     )
 
 
-def command(model: "BanditModel", task: "Task") -> str:
+def write_command(model: "BanditModel", task: "Task") -> str:
     """The command line that solves an instance, or the text of its model file where the task needs one."""
     from caet_opt.bandits.exact import decimal_text
     from caet_opt.bandits.modelfile import ModelFile, to_table
@@ -200,34 +195,25 @@ def command(model: "BanditModel", task: "Task") -> str:
     return f"caet-opt solve --family {model.family} --means {means} --costs {costs} --task {task}"
 
 
-def as_object(verifications: "Sequence[Verification]", plan: "Plan", arguments: argparse.Namespace) -> dict[str, Any]:
-    """Everything that the table says and some more; an infinite error is null."""
-    return {
-        "digits": plan.digits if plan.proven else None,
-        "seed": arguments.seed,
-        "formulas": [
-            {
-                "name": verification.name,
-                "holds": verification.holds,
-                "instances": verification.instances,
-                "judges": [finite(asdict(judged)) for judged in verification.judged],
-                "proportions_deviation": verification.deviation,
-                "failure": failure_object(verification),
-            }
-            for verification in verifications
-        ],
-    }
+def as_object(verifications: "Sequence[Verification]", plan: "Plan", seed: int) -> dict[str, Any]:
+    """Everything that the table says and some more; an infinite error is null, as JSON has no infinity."""
 
+    def drop_infinity(record: dict[str, Any]) -> dict[str, Any]:
+        return {key: None if value == float("inf") else value for key, value in record.items()}
 
-def failure_object(verification: "Verification") -> dict[str, Any] | None:
-    """The worst failure of a formula."""
-    failure = verification.failure
-    if failure is None:
-        return None
-    record = {"judge": failure.judge, "error": failure.error, "finding": failure.finding}
-    return finite({**record, "instance": command(*failure.instance), "vindicated": failure.vindicated})
+    def write_failure(failure: "Failure") -> dict[str, Any]:
+        record = {"judge": failure.judge, "error": failure.error, "finding": failure.finding}
+        return record | {"instance": write_command(*failure.instance), "vindicated": failure.proven_right}
 
-
-def finite(record: dict[str, Any]) -> dict[str, Any]:
-    """A record with null in place of infinity, which JSON does not have."""
-    return {key: None if value == float("inf") else value for key, value in record.items()}
+    formulas = [
+        {
+            "name": one.name,
+            "holds": one.holds,
+            "instances": one.instances,
+            "judges": [drop_infinity(asdict(judged)) for judged in one.judged],
+            "proportions_deviation": one.deviation,
+            "failure": one.failure and drop_infinity(write_failure(one.failure)),
+        }
+        for one in verifications
+    ]
+    return {"digits": plan.digits if plan.proven else None, "seed": seed, "formulas": formulas}

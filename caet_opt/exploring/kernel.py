@@ -7,9 +7,9 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.exploring.stopping.e_values import Side, needed_evidence
 from caet_opt.exploring.stopping.kernels import E_PROCESS, threshold_value
 from caet_opt.solving.native.divergences import mixture_divergence
-from caet_opt.solving.native.instance import Layout, make_room, solve_in_room
+from caet_opt.solving.native.instance import Layout, make_workspace, solve_in_workspace
 from caet_opt.solving.native.interior import CERTIFIED
-from caet_opt.solving.native.records import Given, Integers, Plan
+from caet_opt.solving.native.records import Integers, ModelNumbers, Plan
 
 #: Why a stretch of rounds ended: the answer is settled, the pattern of pairs or of free arms would change in the next
 #: round, an arm's stream is used up, or the given number of rounds is over.
@@ -70,9 +70,9 @@ def track(
     A round in which the pattern changes, or which is not solved, is undone; whoever takes over does it again.
     """
     arms = tally.arms
-    room = make_room(layout, plan)
+    room = make_workspace(layout, plan)
     effort, weights = tally.effort.copy(), tally.weights.copy()
-    given = Given(
+    given = ModelNumbers(
         setting.family,
         setting.error,
         setting.low,
@@ -91,7 +91,7 @@ def track(
         if not same_pattern(setting, layout, costly, arms):
             give_back(streams, tally, arm, spent, reward, total)
             return CHANGED, done
-        status, _, lower, upper = solve_in_room(
+        status, _, lower, upper = solve_in_workspace(
             given,
             layout,
             plan,

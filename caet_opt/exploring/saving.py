@@ -4,12 +4,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.files import parse_json, read_text
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Custom, Task, parse_task
 from caet_opt.errors import CaetError, InputError
@@ -96,15 +97,9 @@ def solution_record(last: CharacteristicTime) -> dict[str, Any]:
 
 def read_saved(path: str | Path) -> Saved:
     """The experiment in a file; every error is an `InputError` that begins with the path."""
+    text = read_text(path)
     try:
-        text = Path(path).read_bytes().decode("utf-8")
         return from_text(text)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
     except CaetError as error:
         raise InputError(f"{path}: {error}") from error
 
@@ -112,8 +107,8 @@ def read_saved(path: str | Path) -> Saved:
 def from_text(text: str) -> Saved:
     """The experiment that a text holds, or `InputError`."""
     try:
-        record = json.loads(text, parse_constant=refuse)
-    except (ValueError, RecursionError) as error:
+        record = parse_json(text)
+    except ValueError as error:
         raise InputError(f"not a saved experiment: {error}") from error
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError(f"not a saved experiment, whose 'format' is {FORMAT!r}")
@@ -138,11 +133,6 @@ def from_text(text: str) -> Saved:
         target=None if target is None else read_numbers(target, "target", arms),
         last=None if solution is None else read_solution(solution, family, task, arms),
     )
-
-
-def refuse(constant: str) -> NoReturn:
-    """JSON has no such number."""
-    raise ValueError(f"{constant} is no number of JSON")
 
 
 def check_keys(record: Any, keys: tuple[str, ...], what: str) -> None:

@@ -63,6 +63,12 @@ class Setting:
     symbol, latex : the heading on a page and in LaTeX, where these differ from the label
     grid : whether a study may list several values; None where a study has no such key
     recorded : whether results are told apart by it, in the manifest, in columns and by filters
+
+    Examples
+    --------
+    >>> theta = next(setting for setting in SETTINGS if setting.name == "theta")
+    >>> theta.flag, theta.help
+    ('--theta', 'of the deviational threshold (1.2)')
     """
 
     name: str
@@ -135,6 +141,10 @@ class Parameters:
 
     Give ``delta`` or, for a very small one, ``log_inv_delta`` = log(1/delta); the object has both. Every other field
     is a setting, whose declaration says what it is.
+
+    >>> parameters = Parameters(delta=0.05, tracking="d")
+    >>> round(parameters.log_inv_delta, 6), parameters.threshold
+    (2.995732, 'mixture')
     """
 
     delta: float = field(default=ABSENT, compare=False)
@@ -295,8 +305,15 @@ def read_field(entry: "Field[Any]") -> Setting:
     return Setting(name=entry.name, kind=kind, default=entry.default, choices=choices, **entry.metadata)
 
 
-#: Every setting, in the order of columns.
-SETTINGS = tuple(read_field(entry) for entry in fields(Parameters) if entry.metadata)
+class Settings(tuple[Setting, ...]):
+    """Every setting of an experiment, in the order of columns.
+
+    >>> [setting.name for setting in SETTINGS if setting.owner == "threshold"]
+    ['theta', 'constant']
+    """
+
+
+SETTINGS = Settings(read_field(entry) for entry in fields(Parameters) if entry.metadata)
 
 #: Those by which results are told apart.
 RECORDED = tuple(setting for setting in SETTINGS if setting.recorded)

@@ -31,6 +31,13 @@ class State:
     reward_sums, cost_sums : of each arm
     cumulated_target : sum of the projected targets of rounds 0 to `round`
     total_cost : everything paid
+
+    Examples
+    --------
+    >>> caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2])
+    >>> caet.observe(0, 1.5)
+    >>> caet.state.round, caet.state.counts, caet.state.total_cost
+    (1, (1, 0), 1.0)
     """
 
     round: int

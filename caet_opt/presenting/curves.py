@@ -18,6 +18,7 @@ from caet_opt.bandits.exact import exact
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
 from caet_opt.errors import CaetError, InputError, TieError, unknown_name
+from caet_opt.proving.closed_forms import applicable
 from caet_opt.simulating.pool import check_count
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER
 from caet_opt.solving.certificate import pair_terms
@@ -37,7 +38,11 @@ LOCATED = 1e-12
 
 
 class Sweep(NamedTuple):
-    """What is swept: the mean or the cost of one arm."""
+    """What is swept: the mean or the cost of one arm.
+
+    >>> Sweep("mean", 2).at(BanditModel("gaussian", [3, 4, 2], costs="gaps"), 1.5).costs
+    (1.0, 0.0, 2.5)
+    """
 
     kind: str
     arm: int
@@ -51,7 +56,13 @@ class Sweep(NamedTuple):
 
 
 class Switch(NamedTuple):
-    """Where a pair starts or ceases to bind as the value grows."""
+    """Where a pair starts or ceases to bind as the value grows.
+
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> [(round(switch.value, 6), switch.pair, switch.starts) for switch in curve.switches]
+    [(1.381966, (1, 0), False)]
+    """
 
     value: float
     pair: Pair
@@ -59,7 +70,7 @@ class Switch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """One model of the path.
 
     Attributes
@@ -68,6 +79,14 @@ class Point:
     result : the certified answer; None where there is none, for the reason in `error`
     closed_form, closed_form_time : the most special closed form that applies, and its T*
     kind : ``grid``, or ``switch`` for a point that was added where the binding pairs change
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> point = curve.points[0]
+    >>> point.value, f"{point.result.value:.6f}", point.closed_form
+    (0.0, '3.000000', 'three-arm-ranking-gaps')
     """
 
     value: float
@@ -87,18 +106,27 @@ class Curve:
     points : in the order of their values, those at switches included
     switches : where pairs start or cease to bind
     ties : where the answer of the task changes, so that T* is infinite
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> curve.to_frame()[["mean", "characteristic_time", "binding_pairs"]].round(4).head(2)
+       mean  characteristic_time binding_pairs
+    0  0.00               3.0000  1 > 0, 0 > 2
+    1  0.25               3.1429  1 > 0, 0 > 2
     """
 
     model: BanditModel
     task: Task
     sweep: Sweep
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
     switches: tuple[Switch, ...]
     ties: tuple[float, ...]
 
-    def stretches(self) -> list[list[Point]]:
+    def stretches(self) -> list[list[CurvePoint]]:
         """Points that a line may connect: no tie and no model without an answer lies between them."""
-        found: list[list[Point]] = [[]]
+        found: list[list[CurvePoint]] = [[]]
         for point in self.points:
             stretch = found[-1]
             tied = bool(stretch) and any(stretch[-1].value < tie <= point.value for tie in self.ties)
@@ -110,7 +138,25 @@ class Curve:
 
     def rows(self) -> list[dict[str, Any]]:
         """The points as flat rows, with a column per arm for omega* and for u*; what is missing is None."""
-        return [flat_row(self, point) for point in self.points]
+        return [self.row(point) for point in self.points]
+
+    def row(self, point: CurvePoint) -> dict[str, Any]:
+        """A point as a flat row."""
+        arms = self.model.arms
+        answer = {} if point.result is None else point.result.to_record()
+        nothing: list[Any] = [None] * len(arms)
+        pairs = answer.get("binding_pairs")
+        return {
+            self.sweep.kind: point.value,
+            **{name: answer.get(name) for name in ("characteristic_time", "lower", "upper")},
+            "closed_form": point.closed_form,
+            "closed_form_time": point.closed_form_time,
+            **{f"omega[{arm}]": x for arm, x in zip(arms, answer.get("cost_proportions", nothing), strict=True)},
+            **{f"u[{arm}]": x for arm, x in zip(arms, answer.get("sampling_proportions", nothing), strict=True)},
+            "binding_pairs": None if pairs is None else ", ".join(pair_names(pairs, arms)),
+            "kind": point.kind,
+            "error": None if point.error is None else str(point.error),
+        }
 
     def to_frame(self) -> "pd.DataFrame":
         """The rows as a frame."""
@@ -148,6 +194,13 @@ def trace_curve(
 
     Models without an answer, as at a tie, are points with an error. Where the binding pairs change between two points
     of the grid, the switch is located by bisection and joins the points.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> len(curve.points), curve.points[-1].value, f"{curve.points[-1].result.value:.6f}"
+    (12, 2.5, '39.595918')
     """
     task = parse_task(task) if isinstance(task, str) else task
     task.check(len(model.means))
@@ -155,7 +208,7 @@ def trace_curve(
     BACKENDS[profile.backend].require()
     tracer = Tracer(model, task, parse_sweep(sweep, model), profile)
     grid = make_grid(start, stop, points, logarithmic)
-    found: list[Point] = []
+    found: list[CurvePoint] = []
     for value in grid:
         found.append(tracer.point(value, found[-1].result if found else None))
         progress()
@@ -213,36 +266,42 @@ class Tracer(NamedTuple):
 
     def point(
         self, value: float, previous: CharacteristicTime | None = None, kind: Literal["grid", "switch"] = "grid"
-    ) -> Point:
+    ) -> CurvePoint:
         """The point at a value, with the closed form that applies; an error is a point too."""
-        from caet_opt.proving.closed_forms import applicable
-
         try:
             result = self.solve(value, previous)
         except CaetError as error:
-            return Point(value, error=error, kind=kind)
+            return CurvePoint(value, error=error, kind=kind)
         form = next(iter(applicable(result.model, self.task)), None)
         if form is None:
-            return Point(value, result, kind=kind)
-        return Point(value, result, form.name, form.characteristic_time(result.model, self.task), kind=kind)
+            return CurvePoint(value, result, kind=kind)
+        return CurvePoint(value, result, form.name, form.characteristic_time(result.model, self.task), kind=kind)
 
     def pairs(self, value: float) -> tuple[Pair, ...]:
         """The pairs that the task needs at a value."""
         return self.task.pairs(self.sweep.at(self.model, value).means)
 
-    def ties(self, points: Sequence[Point]) -> Iterator[float]:
+    def ties(self, points: Sequence[CurvePoint]) -> Iterator[float]:
         """Where the needed pairs change between two points of the grid that have an answer."""
         for low, high, at_low, at_high in neighbours(points):
             if at_low.pairs != at_high.pairs:
                 yield bisect(low, high, lambda value, pairs=at_low.pairs: self.pairs(value) == pairs)  # type: ignore[misc]
 
-    def switches(self, points: Sequence[Point]) -> Iterator[Switch]:
-        """Where pairs start or cease to bind between two points of the grid."""
+    def switches(self, points: Sequence[CurvePoint]) -> Iterator[Switch]:
+        """Where pairs start or cease to bind between two points with the same needed pairs and free arms."""
         for low, high, at_low, at_high in neighbours(points):
-            yield from find_switches(low, high, at_low, at_high, self.solve)
+            if at_low.pairs == at_high.pairs and free_arms(at_low) == free_arms(at_high):
+                before, after = set(at_low.binding_pairs), set(at_high.binding_pairs)
+                for pair in sorted(before ^ after):
+                    yield Switch(self.locate(low, high, pair, at_low), pair, pair in after)
+
+    def locate(self, low: float, high: float, pair: Pair, at_low: CharacteristicTime) -> float:
+        """Where a pair's side of the switch is no longer that of ``low``."""
+        side = is_slack(at_low, pair)
+        return bisect(low, high, lambda value: is_slack(self.solve(value), pair) == side)
 
 
-def neighbours(points: Sequence[Point]) -> Iterator[tuple[float, float, CharacteristicTime, CharacteristicTime]]:
+def neighbours(points: Sequence[CurvePoint]) -> Iterator[tuple[float, float, CharacteristicTime, CharacteristicTime]]:
     """Values and answers of points that follow each other and have answers."""
     for one, other in pairwise(points):
         if one.result is not None and other.result is not None:
@@ -260,28 +319,6 @@ def bisect(low: float, high: float, holds: Callable[[float], bool]) -> float:
     return high
 
 
-def find_switches(
-    low: float,
-    high: float,
-    at_low: CharacteristicTime,
-    at_high: CharacteristicTime,
-    solve: Callable[[float], CharacteristicTime],
-) -> list[Switch]:
-    """The switches between two values with the same needed pairs and the same free arms."""
-    if at_low.pairs != at_high.pairs or free_arms(at_low) != free_arms(at_high):
-        return []
-    before, after = set(at_low.binding_pairs), set(at_high.binding_pairs)
-    return [Switch(locate(low, high, pair, at_low, solve), pair, pair in after) for pair in sorted(before ^ after)]
-
-
-def locate(
-    low: float, high: float, pair: Pair, at_low: CharacteristicTime, solve: Callable[[float], CharacteristicTime]
-) -> float:
-    """Where a pair's side of the switch is no longer that of ``low``."""
-    side = is_slack(at_low, pair)
-    return bisect(low, high, lambda value: is_slack(solve(value), pair) == side)
-
-
 def is_slack(result: CharacteristicTime, pair: Pair) -> bool:
     """Whether a pair's slack ``f_e(w*) - 1`` exceeds its share ``q_e / T*``."""
     term = pair_terms(result.model, [pair], result.effort)[0]
@@ -292,25 +329,6 @@ def is_slack(result: CharacteristicTime, pair: Pair) -> bool:
 def free_arms(result: CharacteristicTime) -> tuple[bool, ...]:
     """Which arms cost nothing."""
     return tuple(cost == 0 for cost in result.model.costs)
-
-
-def flat_row(curve: Curve, point: Point) -> dict[str, Any]:
-    """A point as a flat row."""
-    arms = curve.model.arms
-    answer = {} if point.result is None else point.result.to_record()
-    nothing: list[Any] = [None] * len(arms)
-    pairs = answer.get("binding_pairs")
-    return {
-        curve.sweep.kind: point.value,
-        **{name: answer.get(name) for name in ("characteristic_time", "lower", "upper")},
-        "closed_form": point.closed_form,
-        "closed_form_time": point.closed_form_time,
-        **{f"omega[{arm}]": x for arm, x in zip(arms, answer.get("cost_proportions", nothing), strict=True)},
-        **{f"u[{arm}]": x for arm, x in zip(arms, answer.get("sampling_proportions", nothing), strict=True)},
-        "binding_pairs": None if pairs is None else ", ".join(pair_names(pairs, arms)),
-        "kind": point.kind,
-        "error": None if point.error is None else str(point.error),
-    }
 
 
 def largest_deviation(curve: Curve) -> float | None:

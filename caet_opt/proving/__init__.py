@@ -6,8 +6,15 @@ were found does not matter, and `check` verifies them without the code that foun
 """
 
 from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from caet_opt.errors import MissingExtraError, missing_extra
+import lazy_loader
+
+from caet_opt.errors import MissingExtraError, SolverError, missing_extra
+
+if not TYPE_CHECKING:  # a checker finds the package by itself; at run time it brings SymPy, on first use
+    __getattr__ = lazy_loader.attach(__name__, ["closed_forms"])[0]
 
 
 def has_flint() -> bool:
@@ -18,3 +25,29 @@ def has_flint() -> bool:
 def missing_flint() -> MissingExtraError:
     """The error that says how to install ball arithmetic."""
     return missing_extra("proven digits need the module 'flint'", "proofs")
+
+
+def require_flint() -> None:
+    """Raise `MissingExtraError` unless ball arithmetic is installed."""
+    if not has_flint():
+        raise missing_flint()
+
+
+def check_certificate(path: str | Path) -> str:
+    """The theorem that the certificate in a file proves, in words.
+
+    `InputError` when the file cannot be read or holds no certificate, `SolverError` when it is rejected.
+
+    After ``caet-opt solve models/paper-instance-1.toml --digits 20 --certificate cert.json``:
+
+    >>> "T* is at least 11.65685424949238019520" in check_certificate("cert.json")
+    True
+    """
+    require_flint()
+    from caet_opt.proving.certificates import read_certificate  # the checker imports flint
+    from caet_opt.proving.check import Rejected, check
+
+    try:
+        return check(read_certificate(path))
+    except Rejected as reason:
+        raise SolverError(f"{path}: rejected: {' '.join(str(reason).split())}") from reason

@@ -6,12 +6,13 @@ from typing import Any
 
 from caet_opt.bandits.families import Family
 from caet_opt.errors import InputError
-from caet_opt.proving import missing_flint
 
 try:
-    from flint import arb, ctx, fmpq
-except ModuleNotFoundError as error:
-    raise missing_flint() from error
+    from flint import arb as arb
+    from flint import arb_mat as arb_mat
+    from flint import ctx, fmpq
+except ModuleNotFoundError:  # `check_digits` says so before there is any ball
+    arb = arb_mat = ctx = fmpq = None
 
 #: A ball: flint.arb has no type stubs.
 Ball = Any
@@ -35,15 +36,15 @@ def midpoint_fraction(value: Ball) -> Fraction:
 
 def divergence(family: Family, x: Ball, y: Ball) -> Ball:
     """d(x, y) at dispersion one by the family's `algebraic_divergence`, for y inside the mean space; 0 log 0 is 0."""
-    return evaluated(family, "algebraic_divergence", lambda: family.algebraic_divergence(x, y, log))
+    return evaluate_formula(family, "algebraic_divergence", lambda: family.algebraic_divergence(x, y, log))
 
 
 def variance(family: Family, mean: Ball) -> Ball:
     """The family's variance function."""
-    return evaluated(family, "unit_variance", lambda: family.unit_variance(mean))
+    return evaluate_formula(family, "unit_variance", lambda: family.unit_variance(mean))
 
 
-def evaluated(family: Family, name: str, formula: Callable[[], Any]) -> Ball:
+def evaluate_formula(family: Family, name: str, formula: Callable[[], Any]) -> Ball:
     """A formula of the family in balls; `InputError` when it is not written in arithmetic that balls have."""
     try:
         value = formula() + arb(0)

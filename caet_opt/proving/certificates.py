@@ -15,7 +15,7 @@ from caet_opt.proving.check import (
     VERSION,
     Rejected,
     Work,
-    canonical,
+    canonical_json,
     check,
     check_answers,
     digest,
@@ -24,17 +24,6 @@ from caet_opt.proving.check import (
     text,
 )
 from caet_opt.proving.result import ProvenTime
-
-
-def check_certificate(path: str | Path) -> str:
-    """The theorem that the certificate in a file proves, in words.
-
-    `InputError` when the file cannot be read or holds no certificate, `SolverError` when it is rejected.
-    """
-    try:
-        return check(read_certificate(path))
-    except Rejected as reason:
-        raise SolverError(f"{path}: rejected: {' '.join(str(reason).split())}") from reason
 
 
 def read_certificate(path: str | Path) -> dict[str, Any]:
@@ -57,7 +46,7 @@ def check_certifiable(model: BanditModel, task: Task) -> None:
         raise InputError(f"a certificate cannot be written: {unknown_name('task', task.name, TASKS)}")
     if isinstance(task, Custom):
         try:  # a certificate has its answers twice, in the statement too
-            check_answers(task.answers, Work(2 * len(canonical(task.answers))))
+            check_answers(task.answers, Work(2 * len(canonical_json(task.answers))))
         except Rejected as reason:
             raise InputError(f"a certificate cannot be written: {reason}") from reason
 

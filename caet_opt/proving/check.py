@@ -100,7 +100,7 @@ def check(document: dict[str, Any]) -> str:
     """The theorem that a certificate proves; `Rejected` when it does not."""
     try:
         content = {key: value for key, value in document.items() if key != "sha256"}
-        size, found = len(canonical(content)), digest(content)
+        size, found = len(canonical_json(content)), digest(content)
     except (AttributeError, TypeError, ValueError, RecursionError) as error:
         raise Rejected("it is no JSON object") from error
     if document.get("sha256") != found:
@@ -113,8 +113,8 @@ def check(document: dict[str, Any]) -> str:
         raise Rejected("one of its numbers has more digits than can be written") from error
     for key in [*expected, *content]:
         if key not in expected or key not in content:
-            raise Rejected(f"the key {shown(key)} {'has no place in it' if key in content else 'is missing'}")
-        if canonical(content[key]) != canonical(expected[key]):
+            raise Rejected(f"the key {quote(key)} {'has no place in it' if key in content else 'is missing'}")
+        if canonical_json(content[key]) != canonical_json(expected[key]):
             raise Rejected(f"its {key!r} is not what its inputs, effort and weights give")
     return str(expected["statement"])
 
@@ -126,7 +126,7 @@ def read_claim(content: dict[str, Any], work: Work) -> Claim:
     """The values behind the texts."""
     family, digits = content.get("family"), content.get("digits")
     if type(family) is not str or family not in DIVERGENCES:
-        raise Rejected(f"the family {shown(family)} is unknown")
+        raise Rejected(f"the family {quote(family)} is unknown")
     if type(digits) is not int or not 1 <= digits <= MOST_DIGITS:
         raise Rejected(f"digits must be a whole number from 1 to {MOST_DIGITS}")
     for key in LISTS:
@@ -145,13 +145,13 @@ def read_task(written: Any, answers: Any) -> Task:
     elif name in ("best-arm", "ranking", "custom"):
         task = Task(name, answers=read_answers(answers) if name == "custom" else ())
     else:
-        raise Rejected(f"the task {shown(written)} is unknown")
-    if spelled(task) != written:
-        raise Rejected(f"the task {shown(written)} is not as certificates write it; {shown(spelled(task))} would be")
+        raise Rejected(f"the task {quote(written)} is unknown")
+    if task_text(task) != written:
+        raise Rejected(f"the task {quote(written)} is not as certificates write it; {quote(task_text(task))} would be")
     return task
 
 
-def spelled(task: Task) -> str:
+def task_text(task: Task) -> str:
     """The text of a task."""
     outer, inner = SEPARATORS.get(task.name, ("", ""))
     argument = outer.join(inner.join(map(str, part)) for part in task.parts)
@@ -176,10 +176,10 @@ def number(written: Any) -> Fraction:
                 return value
         except (ValueError, ZeroDivisionError):
             pass  # more digits than Python converts, or a denominator of zero
-    raise Rejected(f"{shown(written)} is no rational number as certificates write it")
+    raise Rejected(f"{quote(written)} is no rational number as certificates write it")
 
 
-def shown(value: Any) -> str:
+def quote(value: Any) -> str:
     """What a rejection quotes of a document: one short line of ASCII."""
     quoted = ascii(value) if type(value) in (str, int, float, bool) else f"of type {type(value).__name__}"
     return quoted if len(quoted) <= 60 else f"{quoted[:60]}..."
@@ -207,7 +207,7 @@ def check_inputs(claim: Claim) -> None:
     if any(w > 0 and c == 0 for w, c in zip(effort, costs, strict=True)):
         raise Rejected("a free arm has an effort")
     if not makes_sense(task, len(means)):
-        raise Rejected(f"the task {shown(spelled(task))} makes no sense for {len(means)} arms")
+        raise Rejected(f"the task {quote(task_text(task))} makes no sense for {len(means)} arms")
     if task.name == "custom":
         check_answers(task.answers, work)
 
@@ -234,7 +234,7 @@ def check_answers(answers: Answers, work: Work) -> None:
     and settles the pairs in which it wins. The rest of the order must satisfy one of what is left of the answers; where
     the same is left again, it was followed before. An answer of which nothing is left holds, and must be the only one.
     """
-    if not all(len(set(answer)) == len(answer) and possible(answer, work) for answer in answers):
+    if not all(len(set(answer)) == len(answer) and is_possible(answer, work) for answer in answers):
         raise Rejected("an answer of its custom task repeats a pair or contradicts itself")
     waiting, seen = [list(map(frozenset, answers))], set()
     while waiting:
@@ -251,7 +251,7 @@ def check_answers(answers: Answers, work: Work) -> None:
         seen.add(state)
 
 
-def possible(pairs: tuple[Pair, ...], work: Work) -> bool:
+def is_possible(pairs: tuple[Pair, ...], work: Work) -> bool:
     """Whether some order satisfies all pairs: arms that no other beats come first, again and again."""
     while pairs:
         work.spend(5 * len(pairs))
@@ -324,7 +324,7 @@ def prove(claim: Claim) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "family": claim.family,
-        "task": spelled(claim.task),
+        "task": task_text(claim.task),
         **({"answers": answers} if claim.task.name == "custom" else {}),
         "digits": claim.digits,
         **{key: [text(value) for value in getattr(claim, key)] for key in LISTS},
@@ -375,7 +375,7 @@ def verify_bounds(claim: Claim, pairs: list[Pair], midpoints: list[Fraction | No
             continue
         terms = tuple((claim.effort[arm], means[arm], dispersions[arm], m) for arm in costly)
         if terms not in enough:
-            surplus = not_negative(family, Fraction(-1), terms, claim.work)
+            surplus = is_not_negative(family, Fraction(-1), terms, claim.work)
             if not surplus:
                 word = "is below 1, so the upper bound fails" if surplus is False else "was not shown to be 1 or more"
                 raise Rejected(f"the term of the pair {a} > {b} {word}")
@@ -383,7 +383,7 @@ def verify_bounds(claim: Claim, pairs: list[Pair], midpoints: list[Fraction | No
         for arm in costly:
             loads[arm].append((-weight, means[arm], dispersions[arm], m))
     for arm, load in enumerate(loads):
-        slack = not_negative(family, costs[arm], tuple(term for term in load if term[0]), claim.work)
+        slack = is_not_negative(family, costs[arm], tuple(term for term in load if term[0]), claim.work)
         if not slack:
             word = (
                 "exceed its cost, so the lower bound fails"
@@ -393,7 +393,7 @@ def verify_bounds(claim: Claim, pairs: list[Pair], midpoints: list[Fraction | No
             raise Rejected(f"the weights at arm {arm} {word}")
 
 
-def not_negative(family: str, constant: Fraction, terms: tuple[Term, ...], work: Work) -> bool | None:
+def is_not_negative(family: str, constant: Fraction, terms: tuple[Term, ...], work: Work) -> bool | None:
     """Whether constant + sum of k d(x, m) / phi is zero or more; None when this cannot be told."""
     d = DIVERGENCES[family]
     for precision in PRECISIONS:
@@ -467,25 +467,25 @@ def text(value: Fraction) -> str:
 
 def statement(content: dict[str, Any]) -> str:
     """The theorem in words."""
-    shown = {key: ", ".join(content[key]) for key in ("means", "dispersions", "costs")}
+    listed = {key: ", ".join(content[key]) for key in ("means", "dispersions", "costs")}
     pairs = ", ".join(f"{a} > {b}" for a, b in content["pairs"])
     task = f"{content['task']} with answers {content['answers']}" if "answers" in content else content["task"]
     return (
-        f"Arms of the {content['family']} family have means {shown['means']}, dispersions {shown['dispersions']} and "
-        f"costs {shown['costs']}. The task {task} needs the pairs {pairs or 'none'} (arms counted from 0). "
+        f"Arms of the {content['family']} family have means {listed['means']}, dispersions {listed['dispersions']} and "
+        f"costs {listed['costs']}. The task {task} needs the pairs {pairs or 'none'} (arms counted from 0). "
         f"Its characteristic time T* is at least {content['lower']} and at most {content['upper']}: "
         f"these bounds agree to a relative 10^-{content['digits']}."
     )
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """JSON with its keys in order and no spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def digest(content: dict[str, Any]) -> str:
     """SHA-256 of everything but the digest itself."""
-    return sha256(canonical(content).encode()).hexdigest()
+    return sha256(canonical_json(content).encode()).hexdigest()
 
 
 # files
@@ -503,7 +503,7 @@ def read(path: str) -> dict[str, Any]:
 def parse(written: str) -> dict[str, Any]:
     """The certificate in a text; `ValueError` when it is none."""
     try:
-        document = json.loads(written, object_pairs_hook=without_repetition)
+        document = json.loads(written, object_pairs_hook=refuse_repetition)
     except RecursionError as error:
         raise ValueError("brackets nested without end") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -511,7 +511,7 @@ def parse(written: str) -> dict[str, Any]:
     return document
 
 
-def without_repetition(items: list[tuple[str, Any]]) -> dict[str, Any]:
+def refuse_repetition(items: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object, refused when a key occurs twice."""
     if len(dict(items)) < len(items):
         raise ValueError("a key occurs twice")

@@ -20,7 +20,7 @@ class ExactProblem(NamedTuple):
     dispersions: tuple[Fraction, ...]
     pairs: tuple[Pair, ...]
 
-    def costly(self, pair: Pair) -> tuple[int, ...]:
+    def costly_arms(self, pair: Pair) -> tuple[int, ...]:
         """The arms of a pair that cost something."""
         return tuple(arm for arm in pair if self.costs[arm] > 0)
 
@@ -29,7 +29,7 @@ class ExactProblem(NamedTuple):
 
         A law whose mean is an end of the mean space is a single point, at infinite divergence from every other law.
         """
-        costly = self.costly(pair)
+        costly = self.costly_arms(pair)
         if len(costly) != 1:
             return len(costly) == 2
         (free,) = set(pair) - set(costly)
@@ -37,7 +37,7 @@ class ExactProblem(NamedTuple):
 
     def midpoint(self, pair: Pair, effort: tuple[Fraction, ...]) -> Fraction | None:
         """The mean weighted by effort over dispersion, or that of the free arm; None when both arms are free."""
-        costly = self.costly(pair)
+        costly = self.costly_arms(pair)
         if len(costly) < 2:
             return next((self.means[arm] for arm in pair if arm not in costly), None) if costly else None
         weights = [effort[arm] / self.dispersions[arm] for arm in pair]

@@ -5,13 +5,15 @@ from fractions import Fraction
 from time import perf_counter
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError, SolverError
+from caet_opt.proving import require_flint
 from caet_opt.proving.balls import Ball, ball, divergence, midpoint_fraction, working_precision
 from caet_opt.proving.problem import ExactProblem, pose_exactly
 from caet_opt.proving.refine import Refinement, refine
 from caet_opt.proving.result import ProvenTime
 from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.problem import read_task
 from caet_opt.solving.result import CharacteristicTime
 
 #: Largest number of digits.
@@ -54,10 +56,16 @@ def proven_time(
         The model or the task is not valid, or too close to a tie for double precision, where the search starts.
     SolverError
         The digits could not be proven; it carries the gap that was reached.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> print(proven_time(model, "ranking", digits=30).value)
+    11.6568542494923801952067548968
     """
     started = perf_counter()
     check_digits(digits)
-    task = parse_task(task) if isinstance(task, str) else task
+    task = read_task(task)
     problem = pose_exactly(model, task)
     found = characteristic_time(model, task, tolerance=ROUGH) if start is None else start
     if found.pairs != problem.pairs or len(found.effort) != len(problem.means):
@@ -69,7 +77,8 @@ def proven_time(
 
 
 def check_digits(digits: int) -> None:
-    """Raise `InputError` for a number of digits that is not offered."""
+    """Raise `InputError` for a number of digits that is not offered, `MissingExtraError` without ball arithmetic."""
+    require_flint()
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MOST_DIGITS:
         raise InputError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {digits!r}")
 
@@ -121,7 +130,7 @@ def pair_rates(problem: ExactProblem, index: int, effort: tuple[Fraction, ...]) 
     assert m is not None
     return {
         arm: divergence(problem.family, ball(problem.means[arm]), ball(m)) / ball(problem.dispersions[arm])
-        for arm in problem.costly(pair)
+        for arm in problem.costly_arms(pair)
     }
 
 

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from flint import arb, arb_mat
-
 from caet_opt.errors import SolverError
-from caet_opt.proving.balls import Ball, ball, divergence, midpoint_fraction, variance
+from caet_opt.proving.balls import Ball, arb, arb_mat, ball, divergence, midpoint_fraction, variance
 from caet_opt.proving.problem import ExactProblem
 
 #: Iterations that the method may take, and how many more for each digit: it halves the digits to go unless a
@@ -62,13 +60,13 @@ class Method:
         self.problem = problem
         self.positions = [index for index, pair in enumerate(problem.pairs) if problem.constrains(pair)]
         pairs = [problem.pairs[index] for index in self.positions]
-        self.labels = sorted({arm for pair in pairs for arm in problem.costly(pair)})
+        self.labels = sorted({arm for pair in pairs for arm in problem.costly_arms(pair)})
         number = {label: arm for arm, label in enumerate(self.labels)}
         self.means = [ball(problem.means[label]) for label in self.labels]
         self.differences: dict[tuple[int, ...], Ball] = {}
         self.terms = []
         for pair in pairs:
-            costly = tuple(number[arm] for arm in problem.costly(pair))
+            costly = tuple(number[arm] for arm in problem.costly_arms(pair))
             self.terms.append(Term(costly, self._rate(pair) if len(costly) == 1 else None))
             if len(costly) == 2:
                 self.differences[costly] = ball(problem.means[pair[1]] - problem.means[pair[0]])
@@ -84,7 +82,7 @@ class Method:
         self.starting_weights = [ball(Fraction(weights[index]) / self.scale).mid() for index in self.positions]
 
     def _rate(self, pair: tuple[int, int]) -> Ball:
-        (arm,) = self.problem.costly(pair)
+        (arm,) = self.problem.costly_arms(pair)
         (free,) = set(pair) - {arm}
         return divergence(self.problem.family, ball(self.problem.means[arm]), ball(self.problem.means[free]))
 
@@ -127,13 +125,13 @@ class Method:
 
     def gap(self, iterate: Iterate, values: list[Value]) -> Ball:
         """Relative gap of the two bounds that the iterate gives."""
-        spent = self._spent(iterate)
+        spent = self._spending(iterate)
         loads = self._loads(iterate.multipliers, values)
         worst = max((load / g).mid() for load, g in zip(loads, spent, strict=True))
         lower = sum(z / value.term for z, value in zip(iterate.multipliers, values, strict=True)) / worst
         return (1 - lower * min(value.term for value in values) / sum(spent)).mid()
 
-    def _spent(self, iterate: Iterate) -> list[Ball]:
+    def _spending(self, iterate: Iterate) -> list[Ball]:
         return [(price * y.exp()).mid() for price, y in zip(self.prices, iterate.logs, strict=True)]
 
     def _loads(self, amounts: list[Ball], values: list[Value]) -> list[Ball]:
@@ -150,11 +148,11 @@ class Method:
         products = [(s * z).mid() for s, z in zip(iterate.slacks, iterate.multipliers, strict=True)]
         mu = (sum(products) / len(products)).mid()
         if bold:
-            targets = self._corrected(iterate, values, matrix, products, mu)
+            targets = self._correct_targets(iterate, values, matrix, products, mu)
         else:
             targets = [mu / 5 - product for product in products]
         direction = self._direction(iterate, values, matrix, targets)
-        length = longest(iterate, direction, 1 - min(arb(0.005), mu) if bold else arb(0.9))
+        length = longest_step(iterate, direction, 1 - min(arb(0.005), mu) if bold else arb(0.9))
         length = min([length, *((1 / abs(dy)).mid() for dy in direction.logs if abs(dy) > 1)])
         moved = (
             [(x + length * dx).mid() for x, dx in zip(old, change, strict=True)]
@@ -162,13 +160,13 @@ class Method:
         )
         return Iterate(*moved)
 
-    def _corrected(
+    def _correct_targets(
         self, iterate: Iterate, values: list[Value], matrix: arb_mat, products: list[Ball], mu: Ball
     ) -> list[Ball]:
         """Changes of the products s z: to what the step without centring leaves, less its second-order error."""
         _, slacks, multipliers = iterate
         predictor = self._direction(iterate, values, matrix, [-product for product in products])
-        length = longest(iterate, predictor, arb(1))
+        length = longest_step(iterate, predictor, arb(1))
         after = sum(
             (s + length * ds) * (z + length * dz)
             for s, z, ds, dz in zip(slacks, multipliers, predictor.slacks, predictor.multipliers, strict=True)
@@ -183,7 +181,7 @@ class Method:
         """``diag(c phi v) + sum_e z_e h_e (1, -1)(1, -1)' + sum_e (z_e / s_e) p_e p_e'``."""
         size = len(self.labels)
         rows = [[arb(0)] * size for _ in range(size)]
-        for arm, amount in enumerate(self._spent(iterate)):
+        for arm, amount in enumerate(self._spending(iterate)):
             rows[arm][arm] = amount
         for term, value, s, z in zip(self.terms, values, iterate.slacks, iterate.multipliers, strict=True):
             ratio, bend = z / s, z * value.curvature
@@ -199,7 +197,7 @@ class Method:
         pulls = [
             (target - z * miss) / s + z for target, z, miss, s in zip(targets, multipliers, misses, slacks, strict=True)
         ]
-        right = [load - g for load, g in zip(self._loads(pulls, values), self._spent(iterate), strict=True)]
+        right = [load - g for load, g in zip(self._loads(pulls, values), self._spending(iterate), strict=True)]
         solution = matrix.solve(arb_mat([[entry.mid()] for entry in right]), algorithm="approx")
         logs = [solution[arm, 0].mid() for arm in range(len(right))]
         changes = [
@@ -228,7 +226,7 @@ def anchor(term: Ball) -> Value:
     return Value(term.mid(), term.log().mid(), (arb(1),), arb(0))
 
 
-def longest(iterate: Iterate, direction: Iterate, fraction: Ball) -> Ball:
+def longest_step(iterate: Iterate, direction: Iterate, fraction: Ball) -> Ball:
     """The largest step, at most one, that keeps this fraction of the way to the boundary."""
     length = arb(1)
     for old, change in ((iterate.slacks, direction.slacks), (iterate.multipliers, direction.multipliers)):

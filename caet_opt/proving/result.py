@@ -20,6 +20,13 @@ class ProvenTime:
     pairs, weights, midpoints : the needed pairs and, by pair, q and m (None when both arms are free), with
         ``sum over e at a of q_e d(mu_a, m_e) <= c_a`` for every costly arm a
     seconds : time of the double's answer, its refinement and the proof
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> proven = proven_time(model, "ranking", digits=20)
+    >>> proven.bounds
+    ('11.656854249492380195206', '11.656854249492380195207')
     """
 
     model: BanditModel
@@ -46,7 +53,7 @@ class ProvenTime:
     @property
     def bounds(self) -> tuple[str, str]:
         """The bounds as decimals, rounded outwards to three digits more than were asked for."""
-        return outward(self.lower, self.upper, self.digits)
+        return round_outward(self.lower, self.upper, self.digits)
 
     @property
     def cost_proportions(self) -> tuple[Fraction, ...]:
@@ -66,9 +73,9 @@ def shares(amounts: list[Fraction]) -> tuple[Fraction, ...]:
     return tuple(amount / total if total else Fraction(0) for amount in amounts)
 
 
-def outward(lower: Fraction, upper: Fraction, digits: int) -> tuple[str, str]:
+def round_outward(lower: Fraction, upper: Fraction, digits: int) -> tuple[str, str]:
     """Bounds that agree to so many digits as decimals of three digits more, rounded away from each other."""
-    return rounded(lower, digits + 3, ROUND_FLOOR), rounded(upper, digits + 3, ROUND_CEILING)
+    return round_digits(lower, digits + 3, ROUND_FLOOR), round_digits(upper, digits + 3, ROUND_CEILING)
 
 
 def common_rounding(lower: Fraction, upper: Fraction, digits: int) -> str:
@@ -80,16 +87,16 @@ def common_rounding(lower: Fraction, upper: Fraction, digits: int) -> str:
     '22.5'
     """
     for precision in range(digits, digits + 4):
-        text = rounded(upper, precision, ROUND_HALF_EVEN)
-        if rounded(lower, precision, ROUND_HALF_EVEN) == text:
+        text = round_digits(upper, precision, ROUND_HALF_EVEN)
+        if round_digits(lower, precision, ROUND_HALF_EVEN) == text:
             return text
     raise ArithmeticError(f"the interval is too wide for {digits} digits")
 
 
-def rounded(value: Fraction, digits: int, rounding: str) -> str:
+def round_digits(value: Fraction, digits: int, rounding: str) -> str:
     """A rational number to so many significant digits, trailing zeros kept.
 
-    >>> rounded(Fraction(2, 3), 4, ROUND_FLOOR), rounded(Fraction(45, 2), 5, ROUND_CEILING)
+    >>> round_digits(Fraction(2, 3), 4, ROUND_FLOOR), round_digits(Fraction(45, 2), 5, ROUND_CEILING)
     ('0.6666', '22.500')
     """
     if not value:

@@ -5,41 +5,28 @@ from typing import Any
 
 import numpy as np
 
+from caet_opt.bandits.families import martingales
 from caet_opt.errors import InputError
 from caet_opt.exploring import kernel
 from caet_opt.exploring.policies.caet import TARGET_TOLERANCE, Caet
 from caet_opt.exploring.settings import COST_SOURCES
 from caet_opt.exploring.state import State
-from caet_opt.exploring.stopping.e_values import E_VALUES
-from caet_opt.exploring.stopping.kernels import threshold_value
+from caet_opt.exploring.stopping import e_values, kernels
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.backends.native import TARGET as SOLVE_TARGET
 from caet_opt.solving.native.compiled import (
     FAMILY_CODES,
     Kernel,
-    Sources,
-    announced,
+    announce_compiling,
     compile_functions,
     compiled_kernel,
+    list_functions,
 )
-from caet_opt.solving.native.layout import lay_out
+from caet_opt.solving.native.elimination import lay_out
 from caet_opt.solving.programs.cache import cached_program
 
 #: The functions of the compiled loop, callees first.
-LOOP: Sources = (
-    threshold_value,
-    *E_VALUES,
-    kernel.total_count,
-    kernel.total_effort,
-    kernel.next_arm,
-    kernel.absorb,
-    kernel.give_back,
-    kernel.same_pattern,
-    kernel.project_into,
-    kernel.retarget,
-    kernel.is_settled,
-    kernel.track,
-)
+LOOP = list_functions(kernels, martingales, e_values, kernel)
 
 
 @cache
@@ -90,7 +77,7 @@ def run_stretch(caet: Caet, streams: ArmStreams, setting: kernel.Setting, rounds
     track: Any = compiled_loop()["track"]
     arguments = (setting, layout, plan, costly, streams.buffers, tally, warm)
     if not track.signatures:
-        with announced("the simulation"):
+        with announce_compiling("the simulation"):
             track(*arguments, 0)
     reason, done = track(*arguments, rounds)
     if done > 0:

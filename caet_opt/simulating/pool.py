@@ -13,6 +13,7 @@ from errno import EAGAIN, EMFILE, ENOMEM
 from itertools import islice
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
+from threading import current_thread, main_thread
 from typing import Any, TypeVar
 
 from caet_opt.errors import InputError, SolverError
@@ -37,6 +38,12 @@ def check_count(value: int, what: str, most: int | None = None) -> None:
         raise InputError(f"{what} must be a positive whole number, got {value!r}")
     if most is not None and value > most:
         raise InputError(f"{what} must be at most {most}, got {value if value < 10**30 else 'a number beyond 10^30'}")
+
+
+def check_seed(seed: int) -> None:
+    """Raise `InputError` unless the seed is a whole number, zero or more."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed must be a whole number, zero or more, got {seed!r}")
 
 
 def cores() -> int:
@@ -107,7 +114,7 @@ def run_jobs(
 
 
 class Worker:
-    """A process with one job at a time, so that its death has one job to answer for; started when it gets one."""
+    """A process with one job at a time, so that a death loses one known job; started with its first job."""
 
     def __init__(self, do: Callable[[Any, Any], Any], shared: Any) -> None:
         self.do, self.shared = do, shared
@@ -135,7 +142,7 @@ class Worker:
             result, error = self.pipe.recv()
         except (EOFError, OSError):
             self.process.join()
-            result, error = None, WorkerDiedError(death(self.process.exitcode))
+            result, error = None, WorkerDiedError(describe_exit(self.process.exitcode))
             self.end()
         return result, error
 
@@ -145,7 +152,7 @@ class Worker:
         try:
             self.pipe, there = context.Pipe()
             self.process = context.Process(target=work, args=(there, os.getpid(), self.do, self.shared), daemon=True)
-            with quiet_start():
+            with block_interrupts():
                 self.process.start()
         except OSError as error:
             if error.errno not in (EAGAIN, ENOMEM, EMFILE):
@@ -165,16 +172,18 @@ class Worker:
 
 
 @contextmanager
-def quiet_start() -> Iterator[None]:
-    """Processes that start here never see Ctrl-C, which is for their parent, not even before their first line.
+def block_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C, which is for the parent, from processes that start here, even before their first line; and have no
+    warning that a process with threads forks: those of the linear algebra are idle, and it looks after them.
 
-    Nor is there a warning that a process with threads forks: those of the linear algebra are idle, and it looks after
-    them.
+    Blocked here, the signal may still reach another thread, so it is noted, and raised again when all is started.
     """
-    masks = hasattr(signal, "pthread_sigmask")
+    noted: list[int] = []
+    masks, main = hasattr(signal, "pthread_sigmask"), current_thread() is main_thread()
     if masks and START != "fork":
         resource_tracker.ensure_running()  # started with the first process, it would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
+    handler = signal.signal(signal.SIGINT, lambda number, _: noted.append(number)) if main else None
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -182,12 +191,17 @@ def quiet_start() -> Iterator[None]:
     finally:
         if masks:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if main:
+            signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
+        if noted:
+            signal.raise_signal(signal.SIGINT)
 
 
 def work(pipe: Connection, parent: int, do: Callable[[Any, Any], Any], shared: Any) -> None:
     """What a worker process does until its parent is gone: one job after the other."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    die_with_parent()
+    if sys.platform == "linux":
+        CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     while os.getppid() == parent:
         try:
             job = pipe.recv()
@@ -198,12 +212,6 @@ def work(pipe: Connection, parent: int, do: Callable[[Any, Any], Any], shared: A
         except Exception as error:  # noqa: BLE001  # raised again by the parent
             error.add_note(traceback.format_exc())
             pipe.send((None, error if is_portable(error) else RuntimeError(f"{type(error).__name__}: {error}")))
-
-
-def die_with_parent() -> None:
-    """Have the system end this process as soon as its parent ends, where it can."""
-    if sys.platform == "linux":
-        CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def can_start(do: Callable[[Any, Any], Any], shared: Any) -> bool:
@@ -220,7 +228,7 @@ def is_portable(thing: Any) -> bool:
     return True
 
 
-def death(code: int | None) -> str:
+def describe_exit(code: int | None) -> str:
     """How a worker process ended."""
     if code is not None and code < 0:
         return f"worker process was ended by {signal.Signals(-code).name}"

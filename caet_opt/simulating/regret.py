@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from math import isfinite, log, sqrt
+from math import isfinite, log
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -17,7 +17,9 @@ from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.simulating.loops import run_compiled
 from caet_opt.simulating.pool import check_count, check_workers, run_jobs
+from caet_opt.simulating.runs import compile_loop
 from caet_opt.simulating.streams import ArmStreams
+from caet_opt.simulating.summary import half_width
 
 #: Rounds at which the regret is recorded, spread evenly in log t.
 CHECKPOINTS = 60
@@ -51,6 +53,13 @@ class RegretCurve:
     regrets : of every run (rows) at every recorded round
     commitment_times : the round of each run's commitment, zero for a run that explored up to the horizon
     arms : what each run committed to, or believed in at the horizon
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = explore_then_commit(model, horizon=1000, runs=10, seed=1)
+    >>> curve.committed, curve.wrong, round(curve.asymptote, 4)
+    (10, 0, 20.7233)
     """
 
     model: BanditModel
@@ -106,6 +115,11 @@ def explore_then_commit(
     so that the horizon costs nothing to simulate. Results do not depend on the number of workers. ``progress`` is
     called for every run that is finished. ``settings`` are those of `caet_opt.Caet.start`; gamma0 must lie below the
     gaps that matter, since smaller ones count as free.
+
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> curve = explore_then_commit(model, horizon=1000, runs=10, seed=1)
+    >>> print(round(curve.mean_regret[-1], 3))
+    113.3
     """
     check_workers(workers)
     check_request(model, horizon, runs, checkpoints)
@@ -118,7 +132,7 @@ def explore_then_commit(
     regret_model = BanditModel(model.family, model.means, "gaps", model.arms)
     exploration = Exploration(regret_model, parameters, recorded_rounds(arms, last, checkpoints))
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    regrets, times, chosen = zip(*trajectories(exploration, seeds, workers, progress), strict=True)
+    regrets, times, chosen = zip(*explore_all(exploration, seeds, workers, progress), strict=True)
     recorded = np.array(exploration.times, dtype=float)
     return RegretCurve(regret_model, last, beta, recorded, np.array(regrets), np.array(times), np.array(chosen))
 
@@ -147,27 +161,25 @@ def recorded_rounds(arms: int, horizon: int, checkpoints: int) -> tuple[int, ...
     return (*(int(t) for t in rounds if t < horizon), horizon)
 
 
-def trajectories(
+def explore_all(
     exploration: Exploration, seeds: list[np.random.SeedSequence], workers: int, progress: Callable[[], None]
 ) -> list[Trajectory]:
-    """One trajectory per seed, in their order; the first one here, so that workers find the loop compiled."""
-    found = {0: explore_once(exploration, seeds[0])}
-    progress()
-    with closing(run_jobs(explore_seed, exploration, list(enumerate(seeds))[1:], workers)) as finished:
+    """One trajectory per seed, in their order."""
+    compile_loop()  # here, so that workers find it compiled
+    found: dict[int, Trajectory] = {}
+    with closing(run_jobs(explore_once, exploration, list(enumerate(seeds)), workers)) as finished:
         for index, trajectory in finished:
             found[index] = trajectory
             progress()
     return [found[index] for index in range(len(seeds))]
 
 
-def explore_seed(exploration: Exploration, job: tuple[int, np.random.SeedSequence]) -> tuple[int, Trajectory]:
-    """The trajectory of a numbered seed, for `run_jobs`."""
-    index, seed = job
-    return index, explore_once(exploration, seed)
+def explore_once(exploration: Exploration, job: tuple[int, np.random.SeedSequence]) -> tuple[int, Trajectory]:
+    """The number and the trajectory of a numbered seed, for `run_jobs`.
 
-
-def explore_once(exploration: Exploration, seed: np.random.SeedSequence) -> Trajectory:
-    """Explore from one recorded round to the next; from the commitment on the committed arm's gap adds up."""
+    It explores from one recorded round to the next; from the commitment on the committed arm's gap adds up.
+    """
+    number, seed = job
     model, times = exploration.model, exploration.times
     caet = Caet(BestArm(), model.family, len(model.means), exploration.parameters)
     streams = ArmStreams(model, seed)
@@ -178,15 +190,5 @@ def explore_once(exploration: Exploration, seed: np.random.SeedSequence) -> Traj
         if stopped:
             arm, now = cast(int, caet.answer), caet.state.round
             regret[index:] = caet.state.total_cost + model.costs[arm] * (np.array(times[index:]) - now)
-            return Trajectory(regret, now, arm)
-    return Trajectory(regret, 0, cast(int, caet.answer))
-
-
-def half_width(samples: Array) -> Array:
-    """Half the width of Student's 95 % interval for the mean of every column; NaN for a single run."""
-    from scipy.special import stdtrit
-
-    runs = len(samples)
-    if runs < 2:
-        return np.full(samples.shape[1:], np.nan)
-    return np.asarray(stdtrit(runs - 1, 0.975) * np.std(samples, axis=0, ddof=1) / sqrt(runs))
+            return number, Trajectory(regret, now, arm)
+    return number, Trajectory(regret, 0, cast(int, caet.answer))

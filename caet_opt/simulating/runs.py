@@ -17,7 +17,7 @@ from caet_opt.exploring.policies.caet import Caet
 from caet_opt.exploring.settings import CostSource, Parameters
 from caet_opt.exploring.stopping import Deviational, Threshold, threshold_of
 from caet_opt.simulating.loops import run_compiled, run_reference
-from caet_opt.simulating.pool import check_count, check_workers, run_jobs
+from caet_opt.simulating.pool import check_count, check_seed, check_workers, run_jobs
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
 from caet_opt.solving.backends import BACKENDS
 from caet_opt.solving.characteristic import characteristic_time
@@ -43,6 +43,12 @@ class Experiment:
     ----------
     model, task : the truth, and what is asked about it; the task may be given by its name
     parameters : the confidence and every setting; costs come from the gaps where the model's are gaps, unless told
+
+    Examples
+    --------
+    >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
+    >>> round(experiment.optimum.value, 6), round(experiment.lower_bound, 6)
+    (2.0, 5.29999)
     """
 
     model: BanditModel
@@ -137,7 +143,13 @@ class Experiment:
 
 
 class RunRecord(NamedTuple):
-    """One run; ``correct`` is None when it did not stop, and ``answer`` is then what the means said last."""
+    """One run; ``correct`` is None when it did not stop, and ``answer`` is then what the means said last.
+
+    >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
+    >>> (record,) = run_many(experiment, runs=1, seed=1)
+    >>> record.correct, record.rounds, record.cost
+    (True, 14, 14.0)
+    """
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
     stopped: bool
@@ -149,7 +161,17 @@ class RunRecord(NamedTuple):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during many runs; ``records`` holds those that were finished, in the order of their index."""
+    """Ctrl-C during many runs; ``records`` holds those that were finished, in the order of their index.
+
+    >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
+    >>> def press(record):  # as Ctrl-C does
+    ...     raise KeyboardInterrupt
+    >>> try:
+    ...     run_many(experiment, runs=3, seed=1, progress=press)
+    ... except Interrupted as stop:
+    ...     print([record.rounds for record in stop.records])
+    [14]
+    """
 
     def __init__(self, records: Sequence[RunRecord]) -> None:
         super().__init__(f"{len(records)} runs are finished")
@@ -190,11 +212,14 @@ def run_many(
 
     The result does not depend on the number of worker processes. ``progress`` is told of every run as it finishes.
     Ctrl-C raises `Interrupted` with the finished runs.
+
+    >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
+    >>> [record.rounds for record in run_many(experiment, runs=3, seed=1)]
+    [14, 32, 26]
     """
     check_count(runs, "runs", MOST_RUNS)
     check_workers(workers)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed must be a whole number, zero or more, got {seed!r}")
+    check_seed(seed)
     records: list[RunRecord] = []
     try:
         prepare(experiment)

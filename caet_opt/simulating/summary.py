@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
@@ -50,6 +51,13 @@ def simulate(
         Processes, on which nothing depends but the time; what is told of every run as it finishes.
     settings
         By their names in `caet_opt.exploring.settings.Parameters`: policy, threshold, tracking and so on.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> summary = simulate(model, "ranking", delta=0.05, runs=20, seed=1)
+    >>> summary.error_rate, round(summary.mean_cost, 2), round(summary.lower_bound, 2)
+    (0.0, 209.4, 30.89)
     """
     confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
     experiment = Experiment(model, task, Parameters.read(confidence, settings))  # type: ignore[arg-type]
@@ -76,6 +84,15 @@ class Summary:
     policy, threshold, seed : of the runs; no seed where it was not told
     guaranteed : whether the threshold is proven for this family
     consistent : whether so many errors are not significantly (1 %, one-sided, exact) more than delta allows
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [2, 0], costs=[1, 1])
+    >>> summary = simulate(model, "best-arm", delta=0.05, runs=20, seed=1)
+    >>> summary.records[["run", "correct", "rounds"]].head(2)
+       run  correct  rounds
+    0    0     True      14
+    1    1     True      32
     """
 
     runs: int
@@ -187,44 +204,62 @@ class Summary:
 def summarise(
     experiment: Experiment, records: Sequence[RunRecord], seconds: float | None = None, *, seed: int | None = None
 ) -> Summary:
-    """Means, intervals and bounds of the runs; ``seconds`` is the time that they took together."""
+    """Means, intervals and bounds of the runs; ``seconds`` is the time that they took together.
+
+    >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
+    >>> summarise(experiment, run_many(experiment, runs=20, seed=1)).mean_samples
+    22.8
+    """
     if not records:
         raise InputError("there is no run to summarise")
-    runs, unfinished = len(records), sum(not record.stopped for record in records)
+    costs, rounds = np.array([record.cost for record in records]), np.array([record.rounds for record in records])
+    unfinished = sum(not record.stopped for record in records)
     errors = sum(record.correct is False for record in records)
-    costs = np.array([record.cost for record in records])
-    rounds = sum(record.rounds for record in records)
     return Summary(
-        runs=runs,
-        mean_cost=float(costs.mean()),
-        cost_ci=mean_interval(costs),
-        mean_samples=rounds / runs,
-        error_rate=errors / runs,
-        unfinished=unfinished,
+        **measure_runs(costs, rounds, unfinished, errors, experiment.parameters.delta),
         characteristic_time=experiment.optimum.value,
         lower_bound=experiment.lower_bound,
         upper_bound=experiment.upper_bound,
-        rounds_per_second=rounds / seconds if seconds else None,
+        rounds_per_second=int(rounds.sum()) / seconds if seconds else None,
         policy=experiment.parameters.policy,
         threshold=experiment.rule.name,
         seed=seed,
-        error_ci=error_interval(errors, errors + unfinished, runs),
         guaranteed=experiment.rule.guarantees(experiment.model.family),
-        consistent=at_least(errors, runs, experiment.parameters.delta) >= SIGNIFICANCE,
         experiment=experiment,
         run_records=tuple(records),
     )
 
 
-def mean_interval(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> tuple[float, float] | None:
-    """``mean -+ t_(n-1) s / sqrt(n)``; None for a single value."""
+def measure_runs(costs: Array, rounds: Array, unfinished: int, errors: int, delta: float) -> dict[str, Any]:
+    """What `Summary` and a row of results say of runs with these costs and rounds, by the names of `Summary`."""
+    runs = len(costs)
+    return {
+        "runs": runs,
+        "unfinished": unfinished,
+        "mean_cost": float(costs.mean()),
+        "cost_ci": mean_interval(costs),
+        "mean_samples": float(rounds.mean()),
+        "error_rate": errors / runs,
+        "error_ci": error_interval(errors, errors + unfinished, runs),
+        "consistent": tail_probability(errors, runs, delta) >= SIGNIFICANCE,
+    }
+
+
+def half_width(samples: Array) -> Array:
+    """``t_(n-1) s / sqrt(n)``, half of Student's 95 % interval for the mean of every column; NaN for a single run."""
     from scipy.special import stdtrit
 
-    if len(values) < 2:
-        return None
-    quantile = float(stdtrit(len(values) - 1, 0.5 * (1.0 + CONFIDENCE)))
-    centre, half = float(values.mean()), quantile * float(values.std(ddof=1)) / sqrt(len(values))
-    return centre - half, centre + half
+    runs = len(samples)
+    if runs < 2:
+        return np.full(samples.shape[1:], np.nan)
+    quantile = stdtrit(runs - 1, 0.5 * (1.0 + CONFIDENCE))
+    return np.asarray(quantile * np.std(samples, axis=0, ddof=1) / sqrt(runs))
+
+
+def mean_interval(values: Array) -> tuple[float, float] | None:
+    """Student's 95 % interval for the mean; None for a single value."""
+    centre, half = float(values.mean()), float(half_width(values))
+    return None if len(values) < 2 else (centre - half, centre + half)
 
 
 def error_interval(fewest: int, most: int, runs: int) -> tuple[float, float]:
@@ -238,7 +273,7 @@ def error_interval(fewest: int, most: int, runs: int) -> tuple[float, float]:
     return lower, upper
 
 
-def at_least(errors: int, runs: int, delta: float) -> float:
+def tail_probability(errors: int, runs: int, delta: float) -> float:
     """P(X >= errors) for X binomial(runs, delta)."""
     from scipy.special import bdtrc
 

@@ -4,19 +4,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair, Task, parse_task
+from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.errors import SolverError
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Point
 from caet_opt.solving.backends.base import point_in_model, point_in_problem
 from caet_opt.solving.certificate import Certificate, certify, narrowest_gap
 from caet_opt.solving.native.compiled import present_kernel
 from caet_opt.solving.polish import polish
-from caet_opt.solving.problem import Question
+from caet_opt.solving.problem import Question, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import count_solve
 from caet_opt.solving.result import CharacteristicTime
@@ -54,55 +53,41 @@ def characteristic_time(
         The model or the task is not valid, or two arms of a needed pair are tied.
     SolverError
         The certified gap exceeds the tolerance.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> result = characteristic_time(model, "ranking")
+    >>> f"{result.value:.9f}", result.sampling_proportions.round(6)
+    ('11.656854249', array([0.585786, 0.      , 0.414214]))
     """
     started = perf_counter()
-    task = parse_task(task) if isinstance(task, str) else task
+    task = read_task(task)
     profile = find_profile(solver)
     if tolerance is not None and tolerance != profile.tolerance:
         profile = replace(profile, tolerance=tolerance)
     task.check(len(model.means))
     question = Question(model, task, task.pairs(model.means))
     try:
-        found = find(question, profile, warm_start)
+        return find(question, profile, warm_start, started)
     except SolverError:
         if profile.fallback is None:
             raise
         return characteristic_time(model, task, solver=profile.fallback, tolerance=profile.tolerance)
-    count_solve(profile.backend)
-    certificate = found.certificate
-    return CharacteristicTime(
-        model=model,
-        task=task,
-        value=certificate.value,
-        lower=certificate.lower,
-        upper=certificate.upper,
-        gap=certificate.gap,
-        effort=found.point.effort,
-        pairs=question.pairs,
-        multipliers=found.point.weights,
-        solver=profile.backend,
-        iterations=found.iterations,
-        seconds=perf_counter() - started,
-        solver_gap=found.solver_gap,
-    )
 
 
-class Found(NamedTuple):
-    """A point in the model's terms, scaled to cost T*, with its certificate, and how it was found."""
-
-    point: Point
-    certificate: Certificate
-    solver_gap: float
-    iterations: int
-
-
-def find(question: Question, profile: Profile, previous: CharacteristicTime | None) -> Found:
+def find(
+    question: Question, profile: Profile, previous: CharacteristicTime | None, started: float
+) -> CharacteristicTime:
     """The backend's answer, polished where that helps, and certified to the profile's tolerance or a `SolverError`."""
     model, pairs = question.model, question.pairs
     backend = BACKENDS[profile.backend]
     backend.require()
+    start = None
+    if previous is not None and can_start(previous, pairs, model.costs):
+        start = Point(previous.effort, previous.multipliers)
     try:
-        answer = backend().answer(question, profile, start_from(previous, question))
+        answer = backend().answer(question, profile, start)
     except SolverError as error:
         raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
     if answer.certificate is not None:
@@ -119,19 +104,27 @@ def find(question: Question, profile: Profile, previous: CharacteristicTime | No
         )
     if answer.certificate is None:
         present_kernel(type(model.family))["rescale"](model.arrays.costs, *point, best.value)
-    return Found(point, best, own.gap, answer.iterations)
+    count_solve(profile.backend)
+    return CharacteristicTime(
+        model=model,
+        task=question.task,
+        value=best.value,
+        lower=best.lower,
+        upper=best.upper,
+        gap=best.gap,
+        effort=point.effort,
+        pairs=pairs,
+        multipliers=point.weights,
+        solver=profile.backend,
+        iterations=answer.iterations,
+        seconds=perf_counter() - started,
+        solver_gap=own.gap,
+    )
 
 
-def start_from(previous: CharacteristicTime | None, question: Question) -> Point | None:
-    """The point of an earlier answer, if a solve can start from it."""
-    if previous is None or not starts(previous, question.pairs, question.model.costs):
-        return None
-    return Point(previous.effort, previous.multipliers)
-
-
-def starts(previous: CharacteristicTime, pairs: tuple[Pair, ...], costs: Sequence[float]) -> bool:
-    """Whether an earlier answer is for as many arms and the same pairs, with effort on every arm of them that costs
-    something now."""
+def can_start(previous: CharacteristicTime, pairs: tuple[Pair, ...], costs: Sequence[float]) -> bool:
+    """Whether a solve can start from an earlier answer: one for as many arms and the same pairs, with effort on every
+    arm of them that costs something now."""
     if previous.value == 0 or previous.pairs != pairs or previous.effort.size != len(costs):
         return False
     effort = previous.effort.tolist()

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.bandits.tasks import Task
 from caet_opt.errors import CaetError, InputError
 from caet_opt.solving.backends import BACKENDS, installed_backends
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.numbers import certified_parts, duration, html_table, table, times
-from caet_opt.solving.problem import pose
+from caet_opt.solving.native.compiled import compiled_kernel
+from caet_opt.solving.numbers import certified_parts, duration, format_ratio, html_table, table
+from caet_opt.solving.problem import pose, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.result import CharacteristicTime
 
@@ -39,6 +40,13 @@ class Measurement:
     seconds : median over the re-solves, everything from model to certified answer included; without any, of the solve
     ratio : to the fastest solver of the model
     error : what went wrong; then there is no result
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> (one,) = compare_solvers(model, "ranking", "clarabel", repeat=1).measurements
+    >>> one.solver, f"{one.result.value:.6f}", one.ratio
+    ('clarabel', '11.656854', 1.0)
     """
 
     solver: str
@@ -80,7 +88,7 @@ class Measurement:
             "own gap": own,
             "iterations": str(result.iterations),
             "time": "" if self.seconds is None else duration(self.seconds),
-            "ratio": "" if self.ratio is None else times(self.ratio),
+            "ratio": "" if self.ratio is None else format_ratio(self.ratio),
         }
 
 
@@ -96,7 +104,12 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """One model by several solvers; prints as a table, and `to_frame` is a pandas frame with a row per solver."""
+    """One model by several solvers; prints as a table, and `to_frame` is a pandas frame with a row per solver.
+
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> compare_solvers(model, "ranking", ["native", "clarabel"], repeat=0).verdict()
+    ['the certified intervals of all 2 answers overlap']
+    """
 
     model: BanditModel
     task: Task
@@ -182,10 +195,17 @@ def compare_solvers(
         Largest accepted relative gap; by default that of each profile.
 
     A solver without a certified answer keeps its row. `InputError`, as for a tie, is for the model.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> comparison = compare_solvers(model, "ranking", ["native", "clarabel"], repeat=1)
+    >>> comparison.agree, comparison.to_frame()["characteristic_time"].round(6).tolist()
+    (True, [11.656854, 11.656854])
     """
     if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 0:
         raise InputError(f"repeat must be a whole number, zero or more, got {repeat!r}")
-    task = parse_task(task) if isinstance(task, str) else task
+    task = read_task(task)
     profiles = name_solvers(solvers)
     if tolerance is not None:
         profiles = {name: replace(profile, tolerance=tolerance) for name, profile in profiles.items()}
@@ -217,10 +237,8 @@ def name_solvers(solvers: Solver | Sequence[Solver] | Mapping[str, Solver] | Non
 
 
 def prepare(solvers: Mapping[str, Profile]) -> None:
-    """Have the compiled kernel at hand, where the native solver takes part."""
+    """Compile the native solver, if it takes part, before anything is timed."""
     if any("native" in (profile.backend, profile.fallback) for profile in solvers.values()):
-        from caet_opt.solving.native.compiled import compiled_kernel
-
         compiled_kernel()
 
 
@@ -233,7 +251,7 @@ def measure(model: BanditModel, task: Task, solvers: Mapping[str, Profile], repe
 
 
 def measure_solver(model: BanditModel, task: Task, name: str, profile: Profile, repeat: int) -> Measurement:
-    """Solve once, which builds what is kept, then ``repeat`` times by the clock; an error is a measurement too."""
+    """Solve once, which builds the program, then ``repeat`` times with a clock; an error is kept in the measurement."""
 
     def solve() -> CharacteristicTime:
         return characteristic_time(model, task, solver=profile)

@@ -25,23 +25,23 @@ def digits_supported(value: float, gap: float) -> int:
     return max(1, min(MOST_DIGITS, floor(leading + 1 - log10(2 * abs(value) * gap))))
 
 
-def significant(value: float, digits: int) -> str:
+def to_digits(value: float, digits: int) -> str:
     """A number to so many significant digits, trailing zeros kept.
 
-    >>> significant(22.5, 5), significant(990.2, 3), significant(0.0, 5)
+    >>> to_digits(22.5, 5), to_digits(990.2, 3), to_digits(0.0, 5)
     ('22.500', '990', '0')
     """
     return f"{value:#.{digits}g}".rstrip(".").replace(".e", "e") if value else "0"
 
 
-def outward(lower: float, upper: float, digits: int) -> tuple[str, str]:
+def round_outward(lower: float, upper: float, digits: int) -> tuple[str, str]:
     """The ends of an interval to so many significant digits, rounded away from each other.
 
-    >>> outward(1.23456, 1.23461, 4)
+    >>> round_outward(1.23456, 1.23461, 4)
     ('1.234', '1.235')
     """
     if upper == 0:
-        return significant(lower, digits), significant(upper, digits)
+        return to_digits(lower, digits), to_digits(upper, digits)
     unit = Decimal(1).scaleb(Decimal(upper).adjusted() + 1 - digits)
     low, high = Decimal(lower).quantize(unit, ROUND_FLOOR), Decimal(upper).quantize(unit, ROUND_CEILING)
     plain = -4 <= Decimal(upper).adjusted() < digits
@@ -55,7 +55,7 @@ def digits_shared(value: float, lower: float, upper: float, gap: float) -> int:
     (4, 7)
     """
     digits = digits_supported(value, gap)
-    while digits > 1 and significant(lower, digits) != significant(upper, digits):
+    while digits > 1 and to_digits(lower, digits) != to_digits(upper, digits):
         digits -= 1
     return digits
 
@@ -86,16 +86,16 @@ def certified_parts(
     ('26.6000000000000', '26.599999999999983', '26.600000000000016')
     """
     shared = digits_shared(value, lower, upper, gap)
-    fewer = (digits for digits in range(most, shared) if significant(lower, digits) == significant(upper, digits))
+    fewer = (digits for digits in range(most, shared) if to_digits(lower, digits) == to_digits(upper, digits))
     digits = next(fewer, shared)
-    ends = outward(lower, upper, digits + 2 if digits < shared else digits_of_interval(lower, upper))
-    return significant(value, digits), *ends
+    ends = round_outward(lower, upper, digits + 2 if digits < shared else digits_of_interval(lower, upper))
+    return to_digits(value, digits), *ends
 
 
-def certified(value: float, lower: float, upper: float, gap: float, most: int = MOST_DIGITS) -> tuple[str, str]:
+def format_certified(value: float, lower: float, upper: float, gap: float, most: int = MOST_DIGITS) -> tuple[str, str]:
     """The value of `certified_parts`, and its interval.
 
-    >>> certified(22.5, 22.499999999, 22.500000001, 1e-10, most=2)
+    >>> format_certified(22.5, 22.499999999, 22.500000001, 1e-10, most=2)
     ('22.5', '[22.499, 22.501]')
     """
     shown, low, high = certified_parts(value, lower, upper, gap, most)
@@ -130,14 +130,14 @@ def duration(seconds: float) -> str:
     """
     for unit, size in (("us", 1e-6), ("ms", 1e-3)):
         if seconds < 999.5 * size:
-            return f"{significant(seconds / size, 3)} {unit}"
-    return f"{significant(seconds, 3) if seconds < 999.5 else round(seconds)} s"
+            return f"{to_digits(seconds / size, 3)} {unit}"
+    return f"{to_digits(seconds, 3) if seconds < 999.5 else round(seconds)} s"
 
 
-def times(ratio: float) -> str:
+def format_ratio(ratio: float) -> str:
     """A ratio to three significant digits, as people write it.
 
-    >>> times(1.0), times(4.567), times(1811.3), times(123456.0)
+    >>> format_ratio(1.0), format_ratio(4.567), format_ratio(1811.3), format_ratio(123456.0)
     ('1 x', '4.57 x', '1810 x', '123000 x')
     """
     return f"{Decimal(f'{ratio:.3g}'):f} x"
@@ -165,23 +165,20 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[
     counted = [line if len(line) == columns else line[:-1] for line in lines]
     widths = [max(len(line[column]) for line in counted if column < len(line)) for column in range(columns)]
 
-    def padded(line: list[str], column: int) -> str:
+    def pad(line: list[str], column: int) -> str:
         if len(line) < columns and column == len(line) - 1:
             return line[column]
         return line[column].ljust(widths[column]) if column in left else line[column].rjust(widths[column])
 
-    return "\n".join("  ".join(padded(line, column) for column in range(len(line))).rstrip() for line in lines)
+    return "\n".join("  ".join(pad(line, column) for column in range(len(line))).rstrip() for line in lines)
 
 
 def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """The same columns for a notebook; a remark runs over the columns that its row lacks."""
     head = "".join(f"<th>{escape(text)}</th>" for text in headers)
-    lines = [
-        "".join(f"<td>{escape(text)}</td>" for text in row)
-        if len(row) == len(headers)
-        else "".join(f"<td>{escape(text)}</td>" for text in row[:-1])
-        + f'<td colspan="{len(headers) - len(row) + 1}">{escape(row[-1])}</td>'
-        for row in rows
-    ]
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    body = ""
+    for *cells, last in rows:
+        span = len(headers) - len(cells)
+        tag = f'<td colspan="{span}">' if span > 1 else "<td>"
+        body += "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in cells) + f"{tag}{escape(last)}</td></tr>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -27,23 +27,18 @@ def polish(problem: Problem, point: Point) -> Iterator[Point]:
     became negative and adds pairs that became violated.
     """
     y, z = scale_to_feasible(problem, point)
-    logs, _, _ = logarithmic(problem, np.exp(y))
+    logs, _, _ = log_terms(problem, np.exp(y))
     binding = z / np.sum(problem.costs * np.exp(y)) > logs
     for _ in range(MAX_STEPS):
-        y, z = stepped(problem, y, z, binding)
+        try:
+            y, z = newton_step(problem, y, z, binding)
+        except np.linalg.LinAlgError:
+            return
         if not (np.all(np.isfinite(y)) and np.all(np.abs(y) < 600)):
             return
         yield Point(np.exp(y), np.maximum(z, 0.0))
-        logs, _, _ = logarithmic(problem, np.exp(y))
+        logs, _, _ = log_terms(problem, np.exp(y))
         binding = (binding & (z > 0)) | (logs < -1e-12)
-
-
-def stepped(problem: Problem, y: Array, z: Array, binding: Mask) -> tuple[Array, Array]:
-    """One step from a point; not a number where its system is singular."""
-    try:
-        return newton_step(problem, y, z, binding)
-    except np.linalg.LinAlgError:
-        return np.full_like(y, np.nan), z
 
 
 def scale_to_feasible(problem: Problem, point: Point) -> tuple[Array, Array]:
@@ -56,7 +51,7 @@ def scale_to_feasible(problem: Problem, point: Point) -> tuple[Array, Array]:
     return np.log(effort), weights * (spent / mass) if mass > 0 else np.full(len(weights), spent / len(weights))
 
 
-def logarithmic(problem: Problem, effort: Array) -> tuple[Array, Array, Array]:
+def log_terms(problem: Problem, effort: Array) -> tuple[Array, Array, Array]:
     """``log f_e`` of every term, and each edge's share ``p_a`` and curvature h.
 
     In ``y = log w`` the gradient of log f_e is ``(p_a, 1 - p_a)`` and its Hessian ``-h (1, -1)(1, -1)'`` with
@@ -79,18 +74,14 @@ def newton_step(problem: Problem, y: Array, z: Array, binding: Mask) -> tuple[Ar
 
     n, edges = problem.shape.arms, len(problem.shape.edges)
     effort = np.exp(y)
-    logs, share, h = logarithmic(problem, effort)
+    logs, share, h = log_terms(problem, effort)
     z = np.where(binding, np.maximum(z, 0.0), 0.0)
     heads, tails = problem.heads, problem.tails
     curvature = z[:edges] * h
     spent = problem.costs * effort
-    hessian = diags_array(spent) + coo_array(
-        (
-            np.concatenate([curvature, curvature, -curvature, -curvature]),
-            (np.concatenate([heads, tails, heads, tails]), np.concatenate([heads, tails, tails, heads])),
-        ),
-        shape=(n, n),
-    )
+    places = (np.concatenate([heads, tails, heads, tails]), np.concatenate([heads, tails, tails, heads]))
+    entries = np.concatenate([curvature, curvature, -curvature, -curvature])
+    hessian = diags_array(spent) + coo_array((entries, places), shape=(n, n))
     rows = np.concatenate([np.arange(edges), np.arange(edges), edges + np.arange(len(problem.anchored))])
     columns = np.concatenate([heads, tails, problem.anchored])
     values = np.concatenate([share, 1.0 - share, np.ones(len(problem.anchored))])

@@ -15,9 +15,9 @@ from caet_opt.bandits.exact import decimal_text
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.bandits.tasks import Pair, Task, parse_task
 from caet_opt.errors import InputError, TieError
-from caet_opt.solving.native.bounds import separated
+from caet_opt.solving.native.bounds import means_differ
 
 Indices = NDArray[np.intp]
 
@@ -140,6 +140,11 @@ class Arrangement(NamedTuple):
     anchors: tuple[tuple[int, int, int], ...]
 
 
+def read_task(task: Task | str) -> Task:
+    """A task, or one in the grammar."""
+    return parse_task(task) if isinstance(task, str) else task
+
+
 @lru_cache(maxsize=256)
 def arrange(pairs: tuple[Pair, ...], costly: tuple[bool, ...]) -> Arrangement:
     """Sort the pairs into edges and anchors; pairs of two free arms constrain nothing."""
@@ -189,7 +194,7 @@ def check_no_ties(model: BanditModel, task: Task, pairs: tuple[Pair, ...]) -> No
     """Raise `TieError` for means inside a needed pair that are equal, or that doubles cannot tell apart."""
     means, rests = model.means, model.mean_rests.tolist()
     for a, b in pairs:
-        if separated(means[a], means[b], rests[a], rests[b]):
+        if means_differ(means[a], means[b], rests[a], rests[b]):
             continue
         if model.exact_means[a] == model.exact_means[b]:
             raise TieError(

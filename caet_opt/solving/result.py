@@ -13,7 +13,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.errors import InputError
 from caet_opt.solving.certificate import pair_terms
-from caet_opt.solving.numbers import certified, html_table, pair_names, proportion, table
+from caet_opt.solving.numbers import format_certified, html_table, pair_names, proportion, table
 from caet_opt.solving.sensitivity import cost_sensitivities, total_mean_sensitivities
 
 #: A pair is binding when its term exceeds the smallest one by no more than this, relatively.
@@ -35,6 +35,15 @@ class CharacteristicTime:
     pairs, multipliers : every needed pair and its share of T*; the multipliers sum to `value`
     solver, iterations, seconds : who computed it
     solver_gap : the gap of the solver's own point, before it was polished
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> result = characteristic_time(model, "ranking")
+    >>> f"{result.value:.6f}", result.binding_pairs, f"{result.lower_bound(delta=0.01):.6f}"
+    ('11.656854', ((0, 2),), '52.493350')
+    >>> result.mean_sensitivities.round(4)
+    array([-28.1421,   8.2426,  19.8995])
     """
 
     model: BanditModel
@@ -59,12 +68,12 @@ class CharacteristicTime:
     @property
     def cost_proportions(self) -> Array:
         """omega*: the share of the cost that goes to each arm; all zero when T* is zero."""
-        return normalised(self.effort * np.array(self.model.costs))
+        return normalise(self.effort * np.array(self.model.costs))
 
     @property
     def sampling_proportions(self) -> Array:
         """u*: the share of the pulls of costly arms that goes to each arm; all zero when T* is zero."""
-        return normalised(np.where(np.array(self.model.costs) > 0, self.effort, 0.0))
+        return normalise(np.where(np.array(self.model.costs) > 0, self.effort, 0.0))
 
     @cached_property
     def _binding(self) -> Mask:
@@ -82,7 +91,7 @@ class CharacteristicTime:
     @property
     def pair_weights(self) -> Array:
         """The multipliers of the binding pairs, as weights that sum to one."""
-        return normalised(self.multipliers[self._binding])
+        return normalise(self.multipliers[self._binding])
 
     @cached_property
     def cost_sensitivities(self) -> Array:
@@ -166,7 +175,7 @@ def binding_line(result: CharacteristicTime) -> str:
 
 def certified_line(result: CharacteristicTime) -> str:
     """T* as the digits that double precision certifies."""
-    value, interval = certified(result.value, result.lower, result.upper, result.gap)
+    value, interval = format_certified(result.value, result.lower, result.upper, result.gap)
     return f"T* = {value}  in {interval}, relative gap {result.gap:.1e}"
 
 
@@ -204,7 +213,7 @@ def bound_per_time(log_inv_delta: float, form: BoundForm = "kl") -> float:
     return -expm1(log(2) - log_inv_delta) * (log_inv_delta + log1p(-exp(-log_inv_delta)))
 
 
-def normalised(amounts: Array) -> Array:
+def normalise(amounts: Array) -> Array:
     """Amounts as proportions; zeros stay zeros."""
     total = np.sum(amounts)
     return amounts / total if total > 0 else amounts

@@ -16,14 +16,10 @@ def cost_sensitivities(model: BanditModel, pairs: Sequence[Pair], effort: Array,
     For a free arm it is the derivative to the right: the least effort with which its pairs would still hold. That
     is infinite when one of them is binding, where T* grows like the square root of the cost.
     """
-    return np.array(
-        [
-            effort[arm]
-            if cost > 0
-            else max((least_effort(model, pair, arm, effort, binding) for pair in pairs), default=0.0)
-            for arm, cost in enumerate(model.costs)
-        ]
-    )
+    result = np.array(effort)
+    for arm in np.flatnonzero(np.array(model.costs) == 0).tolist():
+        result[arm] = max((least_effort(model, pair, arm, effort, binding) for pair in pairs), default=0.0)
+    return result
 
 
 def least_effort(model: BanditModel, pair: Pair, arm: int, effort: Array, binding: set[Pair]) -> float:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from commands import check_refusal, expect_refusal
 
 from caet_opt.cli import main
 from caet_opt.solving.backends.ipopt import Ipopt
@@ -230,20 +231,9 @@ def words(line, folder):
     return [paths.get(word[1:-1], word) if word.startswith("{") else word for word in line.split()]
 
 
-def check_refusal(status, out, err, fragment):
-    assert fragment in err
-    assert status == 2
-    assert out == ""
-    assert err.startswith("caet-opt: error: ")
-    assert err.count("\n") == 1
-    assert err.endswith("\n")
-    assert "Traceback" not in err
-
-
 @pytest.mark.parametrize(("line", "fragment"), ROWS, ids=[row[0][:70] or "nothing" for row in ROWS])
 def test_bad_input_is_refused_in_one_line(line, fragment, folder, capsys):
-    status = main(words(line, folder))
-    check_refusal(status, *capsys.readouterr(), fragment)
+    expect_refusal(capsys, *words(line, folder), words=fragment)
 
 
 def test_the_table_has_enough_kinds_and_no_row_twice():
@@ -291,7 +281,7 @@ def test_numbers_that_leave_double_precision_are_one_line(family, means, costs, 
 
 
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch, capsys):
-    monkeypatch.setattr(Ipopt, "installed", classmethod(lambda cls: False))
+    monkeypatch.setattr(Ipopt, "is_installed", classmethod(lambda cls: False))
     status = main(flags(more="--solver ipopt").split())
     out, err = capsys.readouterr()
     check_refusal(status, out, err, "pip install 'caet-opt[ipopt]'")

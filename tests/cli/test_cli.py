@@ -1,8 +1,6 @@
 """The command line on good input, and when a solver, a pipe or the user stops it."""
 
 import argparse
-import doctest
-import json
 import re
 import subprocess
 import sys
@@ -10,10 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import read_json, run_command
 
-import caet_opt.solving.numbers
+import caet_opt
 from caet_opt import (
     FAMILIES,
+    SETTINGS,
+    TASKS,
+    THRESHOLDS,
     BanditModel,
     Bernoulli,
     Exponential,
@@ -30,9 +32,12 @@ from caet_opt import (
 )
 from caet_opt.bandits.tasks import parse_task
 from caet_opt.cli import check_nothing_left, main, solve
+from caet_opt.presenting.figures import FIGURES
+from caet_opt.presenting.tables.formats import FORMATS
+from caet_opt.simulating.studies.study import KEYS as KEYS_OF_STUDIES
 from caet_opt.solving import compare
 from caet_opt.solving.backends.clarabel import Clarabel
-from caet_opt.solving.numbers import certified, digits_supported, outward, relative_deviation, table
+from caet_opt.solving.numbers import digits_supported, format_certified, relative_deviation, round_outward, table
 from caet_opt.solving.programs.text import show_program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,28 +64,11 @@ KEYS = [
 TIME = 11.656854249492381
 
 
-def solved(capsys, *argv):
-    """Standard output of a command that succeeds and says nothing on stderr."""
-    assert main(list(argv)) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
-
-
-def strict_json(text):
-    """One JSON object, NaN and infinity refused."""
-
-    def refuse(constant):
-        raise AssertionError(constant)
-
-    return json.loads(text, parse_constant=refuse)
-
-
 # solve --json
 
 
 def test_json_is_one_object_with_the_keys_of_the_contract(capsys):
-    record = strict_json(solved(capsys, *FLAGS, "--json"))
+    record = read_json(run_command(capsys, *FLAGS, "--json"))
     assert list(record) == KEYS
     assert record["task"] == "ranking"
     assert record["family"] == "gaussian"
@@ -99,14 +87,14 @@ def test_json_is_one_object_with_the_keys_of_the_contract(capsys):
 
 
 def test_json_is_the_record_of_the_answer(capsys):
-    record = strict_json(solved(capsys, *FLAGS, "--json"))
+    record = read_json(run_command(capsys, *FLAGS, "--json"))
     result = characteristic_time(BanditModel(Gaussian(), [3, 4, 2], "gaps"), "ranking")
     assert {**result.to_record(), "seconds": 0} == {**record, "seconds": 0}
 
 
 def test_json_of_a_problem_with_nothing_to_pay(capsys):
     model = ["--family", "bernoulli", "--means", "0,1,0.5", "--costs", "0,0,1", "--task", "comparisons:0-1"]
-    record = strict_json(solved(capsys, "solve", *model, "--json"))
+    record = read_json(run_command(capsys, "solve", *model, "--json"))
     assert list(record) == KEYS
     assert record["characteristic_time"] == record["gap"] == 0
     assert record["sampling_proportions"] == [0, 0, 0]
@@ -114,7 +102,7 @@ def test_json_of_a_problem_with_nothing_to_pay(capsys):
 
 
 def test_json_carries_the_lower_bound_when_delta_is_given(capsys):
-    record = strict_json(solved(capsys, *FLAGS, "--json", "--delta", "0.1"))
+    record = read_json(run_command(capsys, *FLAGS, "--json", "--delta", "0.1"))
     assert list(record) == [*KEYS, "lower_bound"]
     assert record["lower_bound"]["delta"] == 0.1
     assert record["lower_bound"]["kl"] == pytest.approx(TIME * 0.8 * np.log(9))
@@ -123,14 +111,14 @@ def test_json_carries_the_lower_bound_when_delta_is_given(capsys):
 
 @pytest.mark.parametrize("delta", ["0.5", "0.6", "0.99"])
 def test_no_command_states_a_lower_bound_from_half_on(delta, capsys):
-    assert f"any {delta}-PAC strategy: at least 0, which is all" in solved(capsys, *FLAGS, "--delta", delta)
-    bounds = strict_json(solved(capsys, *FLAGS, "--json", "--delta", delta))["lower_bound"]
+    assert f"any {delta}-PAC strategy: at least 0, which is all" in run_command(capsys, *FLAGS, "--delta", delta)
+    bounds = read_json(run_command(capsys, *FLAGS, "--json", "--delta", delta))["lower_bound"]
     assert bounds["kl"] == bounds["log"] == 0
     runs = ["simulate", *FLAGS[1:], "--delta", delta, "--runs", "1", "--max-rounds", "50"]
-    assert strict_json(solved(capsys, *runs, "--json"))["lower_bound"] == 0
-    assert re.search(r"lower bound +0, over .* zero from delta = 1/2 on", solved(capsys, *runs))
+    assert read_json(run_command(capsys, *runs, "--json"))["lower_bound"] == 0
+    assert re.search(r"lower bound +0, over .* zero from delta = 1/2 on", run_command(capsys, *runs))
     table = ["table", PAPER, "--delta", delta, "--format", "json", "--workers", "1"]
-    assert [row["lower_bound"] for row in strict_json(solved(capsys, *table))["rows"]] == [0]
+    assert [row["lower_bound"] for row in read_json(run_command(capsys, *table))["rows"]] == [0]
 
 
 # how models are given
@@ -160,32 +148,32 @@ def test_lists_with_commas_spaces_and_negative_numbers(words, capsys):
         "best-arm",
         "--json",
     ]
-    record = strict_json(solved(capsys, *argv))
+    record = read_json(run_command(capsys, *argv))
     assert record["means"] == [-1, 2, -3.5]
     assert record["costs"] == [1, 0.5, 2]
 
 
 def test_a_file_and_the_flags_give_the_same_answer(capsys):
-    by_file = strict_json(solved(capsys, "solve", PAPER, "--json"))
-    by_flags = strict_json(solved(capsys, *FLAGS, "--json"))
+    by_file = read_json(run_command(capsys, "solve", PAPER, "--json"))
+    by_flags = read_json(run_command(capsys, *FLAGS, "--json"))
     assert {**by_file, "seconds": 0} == {**by_flags, "seconds": 0}
 
 
 def test_a_task_replaces_the_file_s_and_its_expected_time(capsys):
-    out = solved(capsys, "solve", PAPER, "--task", "best-arm")
+    out = run_command(capsys, "solve", PAPER, "--task", "best-arm")
     assert "task best-arm" in out
     assert "expected" not in out
-    assert "expected" in solved(capsys, "solve", PAPER, "--task", "ranking")
+    assert "expected" in run_command(capsys, "solve", PAPER, "--task", "ranking")
 
 
 @pytest.mark.parametrize("names", [["drug A, drug B,placebo"], ["drug A,", "drug B,", "placebo"]])
 def test_arm_names_with_commas(names, capsys):
-    out = solved(capsys, *FLAGS, "--arms", *names)
+    out = run_command(capsys, *FLAGS, "--arms", *names)
     assert "drug A > placebo (weight 1.000000)" in out
 
 
 def test_arm_names_as_words(capsys):
-    assert "x > z (weight 1.000000)" in solved(capsys, *FLAGS, "--arms", "x", "y", "z")
+    assert "x > z (weight 1.000000)" in run_command(capsys, *FLAGS, "--arms", "x", "y", "z")
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "ipopt", "pyomo"])
@@ -193,7 +181,7 @@ def test_solver_by_name_and_by_profile(solver, capsys):
     if solver not in installed_backends():
         pytest.skip(f"{solver} is not installed")
     for choice in (solver, str(ROOT / "solvers" / f"{solver}.toml")):
-        record = strict_json(solved(capsys, *FLAGS, "--solver", choice, "--json"))
+        record = read_json(run_command(capsys, *FLAGS, "--solver", choice, "--json"))
         assert record["solver"] == solver
         assert record["characteristic_time"] == pytest.approx(TIME, rel=1e-9)
 
@@ -202,7 +190,7 @@ def test_solver_by_name_and_by_profile(solver, capsys):
 
 
 def test_the_text_shows_arms_pairs_time_and_bounds(capsys):
-    lines = solved(capsys, "solve", PAPER, "--delta", "0.1").splitlines()
+    lines = run_command(capsys, "solve", PAPER, "--delta", "0.1").splitlines()
     assert lines[0] == read_model(PAPER).title
     assert lines[1] == "task ranking, family gaussian, 3 arms"
     assert re.split("  +", lines[3]) == ["arm", "mean", "cost", "cost proportion", "sampling proportion"]
@@ -221,15 +209,15 @@ def test_the_text_shows_arms_pairs_time_and_bounds(capsys):
 
 
 def test_the_printed_interval_contains_the_certified_one(capsys):
-    record = strict_json(solved(capsys, *FLAGS, "--json"))
-    _, interval = certified(*(record[key] for key in ("characteristic_time", "lower", "upper", "gap")))
+    record = read_json(run_command(capsys, *FLAGS, "--json"))
+    _, interval = format_certified(*(record[key] for key in ("characteristic_time", "lower", "upper", "gap")))
     low, high = map(float, interval.strip("[]").split(","))
     assert low <= record["lower"] < record["upper"] <= high
 
 
 def test_a_result_prints_as_the_command_does(capsys):
     result = characteristic_time(BanditModel(Gaussian(), [3, 4, 2], "gaps"), "ranking")
-    lines, shown = str(result).splitlines(), solved(capsys, *FLAGS).splitlines()
+    lines, shown = str(result).splitlines(), run_command(capsys, *FLAGS).splitlines()
     assert lines[:-1] == shown[:-1]
     assert lines[0] == "task ranking, family gaussian, 3 arms"
     assert lines[-2].startswith("T* = 11.65685424949")
@@ -246,7 +234,7 @@ def test_a_result_in_a_notebook_is_a_small_table():
 
 
 def test_nothing_to_pay_reads_well(capsys):
-    out = solved(capsys, *FREE)
+    out = run_command(capsys, *FREE)
     assert "binding pairs: none" in out
     assert "T* = 0  in [0, 0]" in out
 
@@ -270,7 +258,7 @@ def test_the_gap_is_within_half_a_unit_of_the_last_printed_digit(value, gap):
 
 @pytest.mark.parametrize(("low", "high"), [(1.23456, 1.23461), (9.9996, 9.9999), (2e-9, 2.1e-9), (1e20, 2e20)])
 def test_intervals_are_rounded_outward(low, high):
-    shown = [float(end) for end in outward(low, high, 4)]
+    shown = [float(end) for end in round_outward(low, high, 4)]
     assert shown[0] <= low <= high <= shown[1]
     assert shown == pytest.approx([low, high], rel=2e-3)
 
@@ -285,24 +273,18 @@ def test_table_is_aligned():
     assert table(["a", "bb"], [["xxx", "1"], ["y", "22"]]) == "a    bb\nxxx   1\ny    22"
 
 
-def test_the_examples_of_the_formatting_functions_hold():
-    done = doctest.testmod(caet_opt.solving.numbers)
-    assert done.attempted >= 5
-    assert done.failed == 0
-
-
 # --cross-check
 
 
 def test_cross_check_shows_every_backend_and_their_agreement(capsys):
-    out = solved(capsys, "solve", PAPER, "--cross-check")
+    out = run_command(capsys, "solve", PAPER, "--cross-check")
     for backend in installed_backends():
         assert re.search(rf"^{backend} +11\.65685", out, re.MULTILINE)
     assert f"all {len(installed_backends())} answers overlap" in out
 
 
 def test_cross_check_as_json(capsys):
-    record = strict_json(solved(capsys, "solve", PAPER, "--cross-check", "--json"))
+    record = read_json(run_command(capsys, "solve", PAPER, "--cross-check", "--json"))
     assert list(record) == ["solvers", "agree"]
     assert record["agree"] is True
     assert [entry["solver"] for entry in record["solvers"]] == list(installed_backends())
@@ -325,7 +307,7 @@ def test_cross_check_goes_on_after_a_backend_that_fails(monkeypatch, capsys):
     others = len(installed_backends()) - 1
     assert out.count(" 11.656854") == 3 * others
     assert main(["solve", PAPER, "--cross-check", "--json"]) == 1
-    entries = strict_json(capsys.readouterr().out)["solvers"]
+    entries = read_json(capsys.readouterr().out)["solvers"]
     assert [entry["solver"] for entry in entries if "error" in entry] == ["clarabel"]
 
 
@@ -342,7 +324,7 @@ def test_cross_check_tells_when_intervals_do_not_overlap(monkeypatch, capsys):
     if len(installed_backends()) < 2:
         pytest.skip("one backend alone cannot disagree")
     assert main(["solve", PAPER, "--cross-check", "--json"]) == 1
-    assert strict_json(capsys.readouterr().out)["agree"] is False
+    assert read_json(capsys.readouterr().out)["agree"] is False
     assert main(["solve", PAPER, "--cross-check"]) == 1
     assert "do NOT all overlap" in capsys.readouterr().out
 
@@ -356,7 +338,7 @@ def lines_of(text):
 
 
 def test_show_program_reads_like_the_paper(capsys):
-    lines = lines_of(solved(capsys, "solve", PAPER, "--show-program"))
+    lines = lines_of(run_command(capsys, "solve", PAPER, "--show-program"))
     assert "d(x, y) = (x - y)^2 / (2 variance), variances = 1" in lines
     start = lines.index("maximise t")
     assert lines[start + 1 : start + 5] == [
@@ -454,13 +436,28 @@ def test_an_interrupt_is_status_130(monkeypatch, capsys):
 
 def test_version_and_help(capsys):
     version = re.escape(caet_opt.__version__)
-    printed = solved(capsys, "--version")
+    printed = run_command(capsys, "--version")
     assert re.fullmatch(rf"caet-opt {version} \((Ipopt( [\d.]+)? by \w+\S* \S+|no Ipopt)\)\n", printed)
     assert ("no Ipopt" in printed) == ("ipopt" not in installed_backends())
-    assert "solve " in solved(capsys, "--help")
-    text = solved(capsys, "solve", "--help")
+    assert "solve " in run_command(capsys, "--help")
+    text = run_command(capsys, "solve", "--help")
     assert "examples:" in text
     assert "exit status: 0 done; 1 no certified answer" in text
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("solve", [*FAMILIES, *(set(TASKS) - {"custom"})]),
+        ("simulate", [*THRESHOLDS, *(setting.flag for setting in SETTINGS)]),
+        ("sweep", KEYS_OF_STUDIES),
+        ("reproduce", FIGURES),
+        ("table", FORMATS),
+    ],
+)
+def test_the_help_names_everything_that_is_registered(command, names, capsys):
+    words = set(re.split(r"[\s,;:|=()]+", run_command(capsys, command, "--help")))
+    assert set(names) - words == set()
 
 
 def test_the_examples_of_the_help_work(capsys, monkeypatch):
@@ -471,7 +468,7 @@ def test_the_examples_of_the_help_work(capsys, monkeypatch):
         solver = argv[argv.index("--solver") + 1] if "--solver" in argv else ""
         if "ipopt" in solver and "ipopt" not in installed_backends():
             continue
-        solved(capsys, *argv)
+        run_command(capsys, *argv)
 
 
 def run_python(code):

@@ -8,14 +8,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from inverse_gaussian import InverseGaussian
 
-from caet_opt.bandits.families import Bernoulli, Exponential, Gaussian, Geometric, Poisson
+from caet_opt.bandits.families import Bernoulli, Exponential, Gaussian, Geometric, Poisson, martingales
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies.caet import Caet
-from caet_opt.exploring.stopping import EProcess, make_threshold
+from caet_opt.exploring.stopping import EProcess, e_values, make_threshold
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import rule_of
-from caet_opt.exploring.stopping.e_values import E_VALUES, Side, is_covered, log_martingale, needed_evidence
-from caet_opt.solving.native.compiled import FAMILY_CODES, compile_functions, compiled_kernel
+from caet_opt.exploring.stopping.e_values import Side, is_covered, log_martingale, needed_evidence
+from caet_opt.solving.native.compiled import FAMILY_CODES, compile_functions, compiled_kernel, list_functions
 from caet_opt.solving.native.divergences import mixture_divergence
 
 FAMILIES = [Gaussian(), Bernoulli(), Poisson(), Exponential(), Geometric()]
@@ -97,7 +97,7 @@ def test_an_e_value_is_below_its_evidence(family, seed, level):
 
 
 def test_compiled_and_interpreted_agree_to_the_last_bit():
-    compiled = compile_functions(E_VALUES, compiled_kernel())["needed_evidence"]
+    compiled = compile_functions(list_functions(martingales, e_values), compiled_kernel())["needed_evidence"]
     rng, covered = np.random.default_rng(8), 0
     for family in FAMILIES:
         code, space = FAMILY_CODES[type(family)], family.mean_space
@@ -156,7 +156,7 @@ def test_rho_must_be_positive(rho):
 @pytest.mark.parametrize("delta", [0.3, 0.5])
 def test_tied_arms_are_declared_in_less_than_delta_of_the_runs(delta):
     """Looking after every pull of two equal Poisson arms, in both directions, each with R = 1: together below delta."""
-    compiled = compile_functions(E_VALUES, compiled_kernel())["needed_evidence"]
+    compiled = compile_functions(list_functions(martingales, e_values), compiled_kernel())["needed_evidence"]
     rng, level, crossed, runs = np.random.default_rng(4), math.log(2 / delta), 0, 150
     for _ in range(runs):
         sums = np.cumsum(rng.poisson(2.0, size=(2, 150)), axis=1)

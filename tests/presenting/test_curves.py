@@ -7,6 +7,7 @@ from math import sqrt
 from pathlib import Path
 
 import pytest
+from commands import expect_refusal, run_command
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,14 +33,6 @@ PAPER = str(ROOT / "models" / "paper-instance-1.toml")
 GOLDEN = (3 + sqrt(5)) / 2
 PATH = ["curve", PAPER, "--sweep", "mean:2", "--from", "0", "--to", "2.5", "--points", "11"]
 RANKING = BanditModel(Gaussian(), [3, 4, 2], "gaps")
-
-
-def traced(capsys, *argv, status=0):
-    """Standard output of a command that says nothing on stderr."""
-    assert main([*map(str, argv)]) == status
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
 
 
 # values and switches
@@ -138,7 +131,7 @@ def test_models_outside_the_family_are_a_gap(capsys):
     model = BanditModel(Bernoulli(), [0.5, 0.2], [1, 1])
     curve = trace_curve(model, "best-arm", "mean:0", 0.6, 1.4, 5)
     assert [point.error is None for point in curve.points] == [True, True, True, False, False]
-    out = traced(
+    out = run_command(
         capsys,
         *(["curve", "--family", "bernoulli", "--means", "0.5,0.2", "--costs", "1,1", "--task", "best-arm"]),
         *(["--sweep", "mean:0", "--from", "0.6", "--to", "1.4", "--points", "5", "--json"]),
@@ -160,7 +153,7 @@ def test_a_solver_that_fails_is_a_gap_and_status_1(capsys, monkeypatch, tmp_path
         return solve(model, task, **how)
 
     monkeypatch.setattr(curves, "characteristic_time", unlucky)
-    out = traced(capsys, *PATH, "--no-figure", "--output", tmp_path / "c", status=1)
+    out = run_command(capsys, *PATH, "--no-figure", "--output", tmp_path / "c", status=1)
     assert "no T* at 1: out of luck" in out
 
 
@@ -168,7 +161,7 @@ def test_a_solver_that_fails_is_a_gap_and_status_1(capsys, monkeypatch, tmp_path
 
 
 def test_the_command_writes_figure_and_csv(capsys, tmp_path):
-    out = traced(capsys, *PATH, "--output", tmp_path / "new" / "path")
+    out = run_command(capsys, *PATH, "--output", tmp_path / "new" / "path")
     files = {suffix: tmp_path / "new" / f"path.{suffix}" for suffix in ("csv", "png", "pdf")}
     assert files["png"].read_bytes().startswith(b"\x89PNG")
     assert files["pdf"].read_bytes().startswith(b"%PDF")
@@ -207,7 +200,7 @@ def test_regions_are_labelled_only_where_there_is_room():
 
 
 def test_json_has_points_switches_and_ties(capsys):
-    record = json.loads(traced(capsys, *PATH, "--json"))
+    record = json.loads(run_command(capsys, *PATH, "--json"))
     assert list(record) == ["task", "family", "sweep", "arms", "points", "switches", "ties"]
     assert len(record["points"]) == 12
     assert record["switches"][0]["pair"] == [1, 0]
@@ -217,7 +210,7 @@ def test_json_has_points_switches_and_ties(capsys):
 def test_a_logarithmic_sweep_of_a_named_arm(capsys, tmp_path):
     model = ROOT / "models" / "wireless-channels.toml"
     argv = ["--sweep", "cost:2.4 GHz", "--from", "1", "--to", "100", "--points", "3", "--log"]
-    out = traced(capsys, "curve", model, *argv, "--no-figure", "--output", tmp_path / "c")
+    out = run_command(capsys, "curve", model, *argv, "--no-figure", "--output", tmp_path / "c")
     assert [line.split()[0] for line in out.splitlines()[4:7]] == ["1", "10", "100"]
     assert "no closed form applies" in out
     assert not (tmp_path / "c.png").exists()
@@ -234,7 +227,7 @@ def test_missing_matplotlib_is_named_before_anything_is_solved(capsys, monkeypat
     assert main([*PATH, "--output", str(tmp_path / "new" / "c")]) == 2
     assert "pip install 'caet-opt[plot]', or in a clone: pip install '.[plot]'" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
-    traced(capsys, *PATH, "--no-figure", "--output", tmp_path / "c")
+    run_command(capsys, *PATH, "--no-figure", "--output", tmp_path / "c")
 
 
 @pytest.mark.parametrize(
@@ -265,11 +258,7 @@ def test_bad_input_is_one_line(capsys, tmp_path, change, message):
         options["--output"] = str(tmp_path / "c")
     options |= change
     words = [word for name, value in options.items() if value is not None for word in (name, value) if word]
-    assert main(["curve", PAPER, *words]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert message in err
+    expect_refusal(capsys, "curve", PAPER, *words, words=message)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -280,7 +269,7 @@ def test_the_examples_of_the_help_work(capsys, monkeypatch, tmp_path):
     examples = [shlex.split(line)[1:] for line in lines if line.startswith("  caet-opt ")]
     assert len(examples) == 3
     for argv in examples:
-        traced(capsys, *argv)
+        run_command(capsys, *argv)
     assert len(list((tmp_path / "results").iterdir())) == 3
 
 

@@ -3,12 +3,14 @@
 import csv
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
+from commands import expect_refusal, run_command
 
 from caet_opt import MissingExtraError
-from caet_opt.cli import main, reproduce
-from caet_opt.presenting.figures import FIGURES, figure_1, proportions, regret, style
+from caet_opt.cli import main
+from caet_opt.presenting.figures import FIGURES, figure_1, proportions, style
 from caet_opt.presenting.figures.style import Effort
 
 PNG, PDF = b"\x89PNG", b"%PDF"
@@ -17,18 +19,15 @@ PNG, PDF = b"\x89PNG", b"%PDF"
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     """Two deltas or horizons per instance."""
-    monkeypatch.setattr(figure_1, "QUICK", (2.0, 5.0))
-    monkeypatch.setattr(proportions, "QUICK", (3.0, 8.0))
-    monkeypatch.setattr(regret, "HORIZONS", (100, 1000))
-    monkeypatch.setattr(regret, "INSTANCES", dict(list(regret.INSTANCES.items())[1:]))
+    short = {"figure-1": {"quick": (2.0, 5.0)}, "proportions": {"quick": (3.0, 8.0)}}
+    short["regret"] = {"quick": (100, 1000), "instances": FIGURES["regret"].instances[1:]}
+    for name, changes in short.items():
+        monkeypatch.setitem(FIGURES, name, replace(FIGURES[name], **changes))
 
 
 def reproduced(capsys, *argv):
     """Standard output of a command that succeeds and says nothing on stderr."""
-    assert main(["reproduce", *map(str, argv), "--workers", "1"]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
+    return run_command(capsys, "reproduce", *argv, "--workers", "1")
 
 
 def read(path):
@@ -51,12 +50,8 @@ def test_a_figure_is_written_as_png_pdf_csv_and_table(capsys, tmp_path, name, li
     assert all(str(file) in written for file in files.values())
 
 
-def test_every_name_of_the_command_has_a_figure():
-    assert tuple(FIGURES) == reproduce.NAMES
-
-
 def test_rows_of_figure_1_carry_the_bounds_of_the_theory():
-    rows = list(figure_1.measure(Effort(runs=3)))
+    rows = list(FIGURES["figure-1"].measure(Effort(runs=3)))
     assert [(row.instance, row.log_inv_delta) for row in rows] == [
         (name, level) for name in ("(3, 4, 2)", "(1.4, 0.8, 0.3)") for level in (2.0, 5.0)
     ]
@@ -69,14 +64,13 @@ def test_rows_of_figure_1_carry_the_bounds_of_the_theory():
 
 def test_figure_1_falls_between_the_bounds():
     for means in figure_1.INSTANCES:
-        row = figure_1.measured(means, 100.0, 16, Effort(seed=1))
+        (row,) = figure_1.measure_point(means, 100.0, 16, Effort(seed=1))
         assert row.characteristic_time < row.per_log("mean_cost") < 1.2 * row.characteristic_time
         assert row.unfinished == 0
 
 
 def test_shares_add_up_and_approach_their_limits():
-    instance = proportions.INSTANCES[1]
-    rows = proportions.measured(instance, 100.0, 4, Effort())
+    rows = proportions.measure_point(list(proportions.INSTANCES)[1], 100.0, 4, Effort())
     alpha = 1.0 - 100.0**-0.4
     parts = [row.share * (1.0 if row.kind == "free" else 1.0 - alpha) for row in rows]
     assert sum(parts) == pytest.approx(1.0)
@@ -88,29 +82,31 @@ def test_shares_add_up_and_approach_their_limits():
 
 def test_the_seed_decides_and_the_workers_do_not():
     first, again, spread, other = (
-        list(figure_1.measure(effort))
+        list(FIGURES["figure-1"].measure(effort))
         for effort in (Effort(runs=2), Effort(runs=2), Effort(runs=2, workers=2), Effort(runs=2, seed=5))
     )
     assert first == again == spread != other
 
 
 def test_full_has_more_points_and_runs():
-    assert Effort(full=True).runs_or(40, 1000) == 1000
-    assert Effort(full=True, runs=3).runs_or(40, 1000) == 3
+    figure = FIGURES["figure-1"]
+    assert figure.choose_runs(Effort(full=True)) == 1000
+    assert figure.choose_runs(Effort(full=True, runs=3)) == 3
+    assert figure.plan(Effort(full=True, runs=2)) == [level for level in figure_1.FULL for _ in range(2 * 2)]
     assert len(figure_1.FULL) > 8
     assert len(proportions.FULL) > 6
 
 
 def test_an_interrupted_run_keeps_its_rows(capsys, tmp_path, monkeypatch):
-    measured, seen = figure_1.measured, []
+    run_many, seen = figure_1.run_many, []
 
     def interrupted(*arguments):
         seen.append(arguments)
         if len(seen) == 3:
             raise KeyboardInterrupt
-        return measured(*arguments)
+        return run_many(*arguments)
 
-    monkeypatch.setattr(figure_1, "measured", interrupted)
+    monkeypatch.setattr(figure_1, "run_many", interrupted)
     assert main(["reproduce", "figure-1", "--runs", "2", "--out", str(tmp_path), "--workers", "1"]) == 130
     out, err = capsys.readouterr()
     assert err == "caet-opt: interrupted\n"
@@ -159,8 +155,4 @@ def test_importing_the_figures_does_not_import_matplotlib():
     ],
 )
 def test_bad_input_is_one_line(capsys, argv, message):
-    assert main(["reproduce", *argv]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert message in err
+    expect_refusal(capsys, "reproduce", *argv, words=message)

@@ -1,15 +1,15 @@
 """The progress bar: what it says, that a pipe gets nothing, and that every command has it with total and time left."""
 
-import doctest
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from caet_opt.cli import main
 from caet_opt.presenting import progress
-from caet_opt.presenting.figures import FIGURES, Effort, figure_1, proportions, regret
+from caet_opt.presenting.figures import FIGURES, Effort
 from caet_opt.presenting.progress import Bar
 
 ROOT = Path(__file__).parents[2]
@@ -26,9 +26,8 @@ def pretend_terminal(monkeypatch, columns):
 @pytest.fixture
 def short(monkeypatch):
     """Figures of two points each."""
-    for module in (figure_1, proportions):
-        monkeypatch.setattr(module, "QUICK", (2.0, 3.0))
-    monkeypatch.setattr(regret, "HORIZONS", (1000,))
+    for name, levels in (("figure-1", (2.0, 3.0)), ("proportions", (2.0, 3.0)), ("regret", (1000,))):
+        monkeypatch.setitem(FIGURES, name, replace(FIGURES[name], quick=levels))
 
 
 def test_the_time_left_goes_by_the_work():
@@ -87,7 +86,3 @@ def test_every_command_shows_total_and_time_left(short, capsys, monkeypatch, tmp
     assert last in lines[-1]
     assert re.match(r"\[#{30}\] (\d+)/\1 \w+, 0\.0 s left", lines[-1])
     assert end == ""
-
-
-def test_the_examples_in_the_docstrings():
-    assert doctest.testmod(progress) == (0, 1)

@@ -11,14 +11,14 @@ from math import isnan
 from pathlib import Path
 
 import pytest
+from commands import expect_refusal
 from report_pages import EVIL, make_results
 
 from caet_opt import summarise_results
 from caet_opt.cli import main
 from caet_opt.presenting.report import page
-from caet_opt.presenting.report.payload import collect_data
-from caet_opt.presenting.report.results import label_models, number_repeats, read_results
-from caet_opt.simulating.studies import parquet
+from caet_opt.presenting.report.results import collect_data, label_models, number_repeats, read_results
+from caet_opt.simulating.studies import store as store_module
 from caet_opt.version import __version__
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
@@ -177,16 +177,6 @@ def test_the_command_says_what_it_wrote(folder, tmp_path, capsys):
     assert Reader(place.read_text(encoding="utf-8")).texts["h1"] == ["Mine"]
 
 
-def refused(capsys, *argv):
-    """The one line on stderr of a command that ends with status 2."""
-    assert main(["report", *map(str, argv)]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("caet-opt: error: ")
-    assert err.count("\n") == 1
-    return err
-
-
 def no_manifest(folder):
     (folder / "manifest.json").unlink()
 
@@ -225,28 +215,28 @@ def test_a_spoilt_folder_is_refused_and_the_old_page_stays(tmp_path, capsys, spo
     spoil(folder)
     place = tmp_path / "report.html"
     place.write_text("old")
-    assert words in refused(capsys, folder, "-o", place)
+    assert words in expect_refusal(capsys, "report", folder, "-o", place)
     assert place.read_text() == "old"
     assert not list(tmp_path.glob("*.part"))
 
 
 def test_a_place_that_cannot_be_written_is_noticed_first(tmp_path, capsys):
-    assert "name a file" in refused(capsys, tmp_path / "nowhere", "-o", tmp_path)
-    assert "cannot be written" in refused(capsys, tmp_path, "-o", tmp_path / "no" / "report.html")
+    assert "name a file" in expect_refusal(capsys, "report", tmp_path / "nowhere", "-o", tmp_path)
+    assert "cannot be written" in expect_refusal(capsys, "report", tmp_path, "-o", tmp_path / "no" / "report.html")
 
 
 def test_other_bad_usage(folder, capsys):
-    assert "--title is empty" in refused(capsys, folder, "--title", " ")
-    assert "FOLDER" in refused(capsys)
+    assert "--title is empty" in expect_refusal(capsys, "report", folder, "--title", " ")
+    assert "FOLDER" in expect_refusal(capsys, "report")
 
 
 @pytest.mark.parametrize(
     ("module", "package", "extra"),
-    [(page, "plotly", "report"), (page, "jinja2", "report"), (parquet, "pyarrow", "studies")],
+    [(page, "plotly", "report"), (page, "jinja2", "report"), (store_module, "pyarrow", "studies")],
 )
 def test_a_missing_extra_is_named(folder, tmp_path, capsys, monkeypatch, module, package, extra):
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == package else find_spec(name))
-    said = refused(capsys, folder, "-o", tmp_path / "report.html")
+    said = expect_refusal(capsys, "report", folder, "-o", tmp_path / "report.html")
     assert f"need {package}" in said
     assert f"pip install 'caet-opt[{extra}]'" in said
     assert list(Path(tmp_path).iterdir()) == []

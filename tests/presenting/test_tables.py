@@ -1,7 +1,6 @@
 """Tables: rows, columns, digits, formats, failed rows, workers, and the shape of LaTeX and Markdown."""
 
 import csv
-import doctest
 import json
 import os
 import re
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import expect_refusal, read_json, run_command
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,13 +28,13 @@ from caet_opt import (
 )
 from caet_opt.cli import main
 from caet_opt.cli import table as command
-from caet_opt.presenting.tables import formats, latex, rows, tex_text, work
+from caet_opt.presenting.tables import formats, latex, rows
 from caet_opt.presenting.tables.columns import columns, conventions, usual_names
 from caet_opt.presenting.tables.layout import Number, Table, choose_columns
 from caet_opt.presenting.tables.tex_text import tex
 from caet_opt.simulating import pool
 from caet_opt.solving.backends.clarabel import Clarabel
-from caet_opt.solving.numbers import certified, digits_shared, table
+from caet_opt.solving.numbers import digits_shared, format_certified, table
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
@@ -64,19 +64,12 @@ def folder(tmp_path):
 
 def tabled(capsys, *argv, status=0):
     """Standard output of the command, which says nothing on stderr."""
-    assert main(["table", *map(str, argv)]) == status
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
+    return run_command(capsys, "table", *argv, status=status)
 
 
 def records(capsys, *argv, status=0):
     """The rows of the JSON format."""
-
-    def refuse(constant):
-        raise AssertionError(constant)
-
-    return json.loads(tabled(capsys, *argv, "--format", "json", status=status), parse_constant=refuse)["rows"]
+    return read_json(tabled(capsys, *argv, "--format", "json", status=status))["rows"]
 
 
 # rows
@@ -147,7 +140,7 @@ def test_the_cost_blind_model_is_solved_only_where_a_column_needs_it(monkeypatch
     def refuse(*arguments):
         raise AssertionError(arguments)
 
-    monkeypatch.setattr(rows, "blind", refuse)
+    monkeypatch.setattr(rows, "compare_blind", refuse)
     assert len(characteristic_table(PAPER, columns=["model", "T*"])) == 1
 
 
@@ -246,7 +239,7 @@ def test_the_whole_interval_rounds_to_the_printed_digits(upper, gap, place):
     lower = upper * (1 - gap)
     value = lower + place * (upper - lower)
     digits = digits_shared(value, lower, upper, gap)
-    shown = certified(value, lower, upper, gap)[0]
+    shown = format_certified(value, lower, upper, gap)[0]
     unit = 10.0 ** (np.floor(np.log10(float(shown))) + 1 - digits)
     if digits > 1:
         assert max(float(shown) - lower, upper - float(shown)) <= 0.5 * unit * (1 + 1e-6)
@@ -255,7 +248,7 @@ def test_the_whole_interval_rounds_to_the_printed_digits(upper, gap, place):
 @given(st.floats(1e-8, 1e8), st.floats(1e-14, 0.2))
 def test_the_printed_interval_is_as_wide_as_the_gap_says(upper, gap):
     lower = upper * (1 - gap)
-    low, high = map(Decimal, certified(upper, lower, upper, gap)[1].strip("[]").split(", "))
+    low, high = map(Decimal, format_certified(upper, lower, upper, gap)[1].strip("[]").split(", "))
     width = Decimal(upper) - Decimal(lower)
     assert low <= Decimal(lower)
     assert high >= Decimal(upper)
@@ -379,7 +372,7 @@ def golden_table(folder):
     request = rows.Request({"native": caet_opt.Profile("native")}, (0.05,))
     paths = [folder / f"{name}.toml" for name in ("broken", "good", "named", "tied")]
     paths += [ROOT / "models" / f"{name}.toml" for name in ("clinical-trial", "free-of-charge", "regret-poisson")]
-    found = work.compute([rows.Source(path.stem, path) for path in paths], request)
+    found = rows.compute([rows.Source(path.stem, path) for path in paths], request)
     return Table(
         chosen, found, conventions([column.name for column in chosen], False), "Characteristic times.", ("A note.",)
     )
@@ -447,7 +440,7 @@ def test_a_wide_latex_table_has_wide_paper(capsys):
 
 
 def test_control_characters_are_written_out():
-    assert formats.printable("a\x1b[31mb\nc\td") == r"a\x1b[31mb c\td"
+    assert formats.escape_controls("a\x1b[31mb\nc\td") == r"a\x1b[31mb c\td"
     assert formats.markdown_text("a|b_c*d`e<f") == r"a\|b\_c\*d\`e\<f"
 
 
@@ -464,7 +457,7 @@ def test_a_remark_does_not_widen_its_column():
 
 
 def test_workers_change_no_row(folder, monkeypatch):
-    monkeypatch.setattr(work, "QUICK_SOLVES", 0)
+    monkeypatch.setattr(rows, "QUICK_SOLVES", 0)
     models = [folder, ROOT / "models"]
     names = [column.name for column in columns() if column.name != "seconds"]
     alone, shared = (characteristic_table(models, columns=names, workers=workers) for workers in (1, 2))
@@ -479,13 +472,13 @@ def test_a_short_table_starts_no_process(monkeypatch):
 
     monkeypatch.setattr(pool.Worker, "start", refuse)
     assert len(characteristic_table(ROOT / "models", workers=2)) == 25
-    monkeypatch.setattr(work, "QUICK_SOLVES", 10)
+    monkeypatch.setattr(rows, "QUICK_SOLVES", 10)
     with pytest.raises(AssertionError):
         characteristic_table(ROOT / "models", workers=2)
 
 
 def interrupted_after(monkeypatch, models):
-    compute, seen = work.rows_of, []
+    compute, seen = rows.rows_of, []
 
     def interrupting(source, request):
         seen.append(source)
@@ -493,7 +486,7 @@ def interrupted_after(monkeypatch, models):
             raise KeyboardInterrupt
         return compute(source, request)
 
-    monkeypatch.setattr(work, "rows_of", interrupting)
+    monkeypatch.setattr(rows, "rows_of", interrupting)
 
 
 def test_ctrl_c_prints_what_is_finished(capsys, monkeypatch):
@@ -569,11 +562,7 @@ def test_the_table_goes_to_a_file(capsys, tmp_path):
     ],
 )
 def test_bad_input_is_one_line(capsys, argv, message):
-    assert main(["table", *argv]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert message in err
+    expect_refusal(capsys, "table", *argv, words=message)
 
 
 @pytest.mark.parametrize(
@@ -590,8 +579,3 @@ def test_bad_input_is_one_line(capsys, argv, message):
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(InputError, match=re.escape(message)):
         characteristic_table(**arguments)
-
-
-@pytest.mark.parametrize("module", [tex_text, latex])
-def test_the_examples_in_the_docstrings(module):
-    assert doctest.testmod(module).failed == 0

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import caet_opt
 from caet_opt import BanditModel, Bernoulli, Comparisons, Gaussian, InputError, Poisson, certify, characteristic_time
 from caet_opt.proving.closed_forms import CLOSED_FORMS, applicable, closed_form
-from caet_opt.proving.closed_forms import enclosed_pair as pair
-from caet_opt.proving.closed_forms import three_arms as three
+from caet_opt.proving.closed_forms import gaussian_pairs as gauss
 from caet_opt.proving.closed_forms.compared import compare
 
 forms = pytest.mark.parametrize("form", CLOSED_FORMS.values(), ids=CLOSED_FORMS)
@@ -121,35 +120,35 @@ def test_groups_add_up(seed):
 
 
 def test_three_arm_branches_meet_smoothly():
-    (first, condition), (second, _) = three.ThreeArmRanking.formula.args
-    boundary = three.g * sympy.sqrt(1 + sympy.sqrt(three.c_3 * three.V_3 / (three.c_2 * three.V_2)))
-    numbers = {three.c_2: 3, three.c_3: 5, three.V_2: 2, three.V_3: 7, three.g: 11}
-    at = {three.h: boundary.subs(numbers), **numbers}
+    (first, condition), (second, _) = gauss.ThreeArmRanking.formula.args
+    boundary = gauss.g * sympy.sqrt(1 + sympy.sqrt(gauss.c_3 * gauss.V_3 / (gauss.c_2 * gauss.V_2)))
+    numbers = {gauss.c_2: 3, gauss.c_3: 5, gauss.V_2: 2, gauss.V_3: 7, gauss.g: 11}
+    at = {gauss.h: boundary.subs(numbers), **numbers}
     assert sympy.simplify((condition.lhs - condition.rhs).subs(at)) == 0
     assert abs(sympy.N((first - second).subs(at), 60)) < 1e-55
-    for symbol in (three.g, three.h, three.c_2, three.c_3):
+    for symbol in (gauss.g, gauss.h, gauss.c_2, gauss.c_3):
         assert abs(sympy.N(sympy.diff(first - second, symbol).subs(at), 60)) < 1e-55
 
 
 def test_gap_costs_are_a_special_case():
-    place = {three.c_2: three.D_2, three.c_3: three.D_3, three.V_2: three.V, three.V_3: three.V, three.g: three.D_2}
-    place[three.h] = three.D_3 - three.D_2
-    for general, special in zip(three.ThreeArmRanking.formula.args, three.ThreeArmGaps.formula.args, strict=True):
-        numbers = {three.D_2: sympy.Rational(2, 7), three.D_3: sympy.Rational(9, 8), three.V: 3}
+    place = {gauss.c_2: gauss.D_2, gauss.c_3: gauss.D_3, gauss.V_2: gauss.V, gauss.V_3: gauss.V, gauss.g: gauss.D_2}
+    place[gauss.h] = gauss.D_3 - gauss.D_2
+    for general, special in zip(gauss.ThreeArmRanking.formula.args, gauss.ThreeArmGaps.formula.args, strict=True):
+        numbers = {gauss.D_2: sympy.Rational(2, 7), gauss.D_3: sympy.Rational(9, 8), gauss.V: 3}
         assert abs(sympy.N((general[0].subs(place) - special[0]).subs(numbers), 50)) < 1e-45
-    boundary = {three.D_3: three.GOLDEN * three.D_2}
-    difference = (place[three.h] ** 2 * sympy.sqrt(three.D_2)) - three.D_2**2 * (
-        sympy.sqrt(three.D_2) + sympy.sqrt(three.D_3)
+    boundary = {gauss.D_3: gauss.GOLDEN * gauss.D_2}
+    difference = (place[gauss.h] ** 2 * sympy.sqrt(gauss.D_2)) - gauss.D_2**2 * (
+        sympy.sqrt(gauss.D_2) + sympy.sqrt(gauss.D_3)
     )
-    assert abs(sympy.N(difference.subs(boundary).subs(three.D_2, 1), 50)) < 1e-45
+    assert abs(sympy.N(difference.subs(boundary).subs(gauss.D_2, 1), 50)) < 1e-45
 
 
 def test_enclosed_pair_tends_to_the_path_of_three():
-    far = {pair.g_2: sympy.Integer(10) ** 40}
+    far = {gauss.g_2: sympy.Integer(10) ** 40}
     for near in (sympy.Rational(1, 3), sympy.Integer(3)):
-        numbers = {pair.c_1: 2, pair.c_2: 3, pair.V_1: 1, pair.V_2: 5, pair.g_1: near, pair.h: 2}
-        path = {three.c_2: 2, three.c_3: 3, three.V_2: 1, three.V_3: 5, three.g: near, three.h: 2}
-        difference = pair.EnclosedPair.formula.subs({**numbers, **far}) - three.ThreeArmRanking.formula.subs(path)
+        numbers = {gauss.c_1: 2, gauss.c_2: 3, gauss.V_1: 1, gauss.V_2: 5, gauss.g_1: near, gauss.h: 2}
+        path = {gauss.c_2: 2, gauss.c_3: 3, gauss.V_2: 1, gauss.V_3: 5, gauss.g: near, gauss.h: 2}
+        difference = gauss.EnclosedPair.formula.subs({**numbers, **far}) - gauss.ThreeArmRanking.formula.subs(path)
         assert abs(sympy.N(difference, 50)) < 1e-45
 
 
@@ -159,8 +158,8 @@ def decade(ratio):
 
 
 def test_draws_come_close_to_the_boundary_of_gaps_on_both_sides():
-    golden = float(three.GOLDEN)
-    ratios = [float(d_3 / d_2) / golden for d_2, d_3, _ in (values(three.ThreeArmGaps(), seed) for seed in range(1500))]
+    golden = float(gauss.GOLDEN)
+    ratios = [float(d_3 / d_2) / golden for d_2, d_3, _ in (values(gauss.ThreeArmGaps(), seed) for seed in range(1500))]
     seen = {decade(ratio) for ratio in ratios if ratio != 1.0}
     assert seen >= {(power, side) for power in range(-10, -1) for side in (True, False)}
     assert min(ratios) < 0.5 < 1e3 < max(ratios)
@@ -169,7 +168,7 @@ def test_draws_come_close_to_the_boundary_of_gaps_on_both_sides():
 def test_draws_come_close_to_the_boundary_of_any_costs_and_meet_it():
     exactly, seen = 0, set()
     for seed in range(1500):
-        c_2, c_3, v_2, v_3, g, h = values(three.ThreeArmRanking(), seed)
+        c_2, c_3, v_2, v_3, g, h = values(gauss.ThreeArmRanking(), seed)
         root = np.sqrt(float(c_3 * v_3 / (c_2 * v_2)))
         ratio = float(h / g) / np.sqrt(1.0 + root)
         square = sympy.sqrt(sympy.Rational(c_3 * v_3 / (c_2 * v_2))) if abs(ratio - 1.0) < 1e-15 else sympy.oo
@@ -180,9 +179,9 @@ def test_draws_come_close_to_the_boundary_of_any_costs_and_meet_it():
 
 
 def test_draws_meet_every_branch_of_the_enclosed_pair():
-    counts, cases = [0] * 4, sympy.lambdify(pair.EnclosedPair.symbols, pair.CASES)
+    counts, cases = [0] * 4, sympy.lambdify(gauss.EnclosedPair.symbols, (*gauss.ENCLOSED, sympy.true))
     for seed in range(300):
-        counts[cases(*map(float, values(pair.EnclosedPair(), seed))).index(True)] += 1
+        counts[cases(*map(float, values(gauss.EnclosedPair(), seed))).index(True)] += 1
     assert min(counts) > 20
 
 

@@ -13,7 +13,6 @@ from inverse_gaussian import InverseGaussian
 from problems import FAMILIES, REFERENCES, TASKS, random_instance
 from proven_digits import of_doubles
 
-import caet_opt
 from caet_opt import (
     BanditModel,
     Bernoulli,
@@ -30,7 +29,7 @@ from caet_opt import (
 )
 from caet_opt.cli import main
 from caet_opt.proving import check as checker
-from caet_opt.proving import refine
+from caet_opt.proving import closed_forms, refine
 from caet_opt.proving.certificates import certificate
 from caet_opt.proving.result import common_rounding
 
@@ -134,7 +133,7 @@ def test_at_a_branch_point_a_binding_pair_has_multiplier_zero(third):
 def test_where_bold_steps_run_in_circles(variances, means, costs, task):
     """Two of three binding pairs carry almost nothing; predictor and corrector then undo each other's steps."""
     model = BanditModel(Gaussian(variances), means, costs)
-    (form,) = caet_opt.proving.closed_forms.applicable(model, task)
+    (form,) = closed_forms.applicable(model, task)
     proven = proven_time(model, task, 50)
     assert proven.lower <= Fraction(form.decimal_time(model, task, 60)) <= proven.upper
 

@@ -11,13 +11,15 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
+from commands import expect_refusal
 
 from caet_opt import BanditModel, Custom, Gaussian, InputError, Ranking, SolverError, verify_formula
 from caet_opt.cli import main
-from caet_opt.cli.verify import command
+from caet_opt.cli.verify import write_command
+from caet_opt.proving import verification
 from caet_opt.proving.closed_forms import CLOSED_FORMS
-from caet_opt.proving.closed_forms.three_arms import D_2, D_3, GOLDEN, ThreeArmGaps, ThreeArmRanking, g
-from caet_opt.proving.verification import checks, make_plan, of_closed_form, study, verify
+from caet_opt.proving.closed_forms.gaussian_pairs import D_2, D_3, GOLDEN, ThreeArmGaps, ThreeArmRanking, g
+from caet_opt.proving.verification import checks, make_plan, verify, wrap_closed_form
 from caet_opt.proving.verification.formula import draw_many
 from caet_opt.simulating.pool import is_portable, run_jobs
 from caet_opt.solving.backends.clarabel import Clarabel
@@ -86,7 +88,7 @@ def test_proven_digits_of_the_papers_example():
 
 def test_proven_digits_of_a_closed_form():
     (verification,) = verify(
-        [of_closed_form(CLOSED_FORMS["two-arms-one-free"], 10, 0)], make_plan(["native"], 0, 40, 10)
+        [wrap_closed_form(CLOSED_FORMS["two-arms-one-free"], 10, 0)], make_plan(["native"], 0, 40, 10)
     )
     assert verification.holds
     entry = judged(verification)["40 digits"]
@@ -95,20 +97,20 @@ def test_proven_digits_of_a_closed_form():
 
 
 def test_the_number_of_workers_changes_nothing():
-    formulas = [of_closed_form(CLOSED_FORMS[name], 40, 3) for name in ("two-gaussian-arms", "three-arm-ranking")]
+    formulas = [wrap_closed_form(CLOSED_FORMS[name], 40, 3) for name in ("two-gaussian-arms", "three-arm-ranking")]
     assert verify(formulas, NATIVE) == verify(formulas, NATIVE, partial(run_jobs, workers=2))
 
 
 def test_the_order_of_the_instances_changes_nothing(solver):
     def backwards(do, shared, jobs):
-        return study.run_here(do, shared, jobs[::-1])
+        return verification.run_here(do, shared, jobs[::-1])
 
-    formulas, plan = [of_closed_form(CLOSED_FORMS["three-arm-ranking-gaps"], 16, 0)], make_plan([solver], 16, 50, 0)
+    formulas, plan = [wrap_closed_form(CLOSED_FORMS["three-arm-ranking-gaps"], 16, 0)], make_plan([solver], 16, 50, 0)
     assert verify(formulas, plan) == verify(formulas, plan, backwards)
 
 
 def test_formulas_can_be_sent_to_a_spawned_process():
-    assert is_portable([of_closed_form(form, 1, 0) for form in CLOSED_FORMS.values()])
+    assert is_portable([wrap_closed_form(form, 1, 0) for form in CLOSED_FORMS.values()])
 
 
 # without ball arithmetic
@@ -150,7 +152,7 @@ def test_the_heading_names_only_columns_that_there_are(user, capsys):
 @pytest.mark.parametrize("factor", [0.99, 0.9999, 1.0001, 1.01])
 def test_branch_condition_of_gaps_off_by_a_little(factor):
     formula = sympy.Piecewise((first, sympy.Le(D_3, factor * GOLDEN * D_2)), (second, True))
-    (verification,) = verify([of_closed_form(planted(ThreeArmGaps, formula), 200, 0)], NATIVE)
+    (verification,) = verify([wrap_closed_form(planted(ThreeArmGaps, formula), 200, 0)], NATIVE)
     assert not verification.holds
     assert judged(verification)["native"].failures > 0
 
@@ -158,7 +160,7 @@ def test_branch_condition_of_gaps_off_by_a_little(factor):
 @pytest.mark.parametrize("factor", [1 - sympy.Rational(1, 10**8), 1 + sympy.Rational(1, 10**8)])
 def test_branch_condition_off_by_so_little_that_only_proven_digits_show_it(factor):
     formula = sympy.Piecewise((first, sympy.Le(D_3, factor * GOLDEN * D_2)), (second, True))
-    formulas = [of_closed_form(planted(ThreeArmGaps, formula), 100, 0)]
+    formulas = [wrap_closed_form(planted(ThreeArmGaps, formula), 100, 0)]
     (verification,) = verify(formulas, make_plan(["native"], 0, 50, None))
     assert judged(verification)["native"].failures == 0
     assert judged(verification)["50 digits"].failures > 0
@@ -168,7 +170,7 @@ def test_branch_condition_off_by_so_little_that_only_proven_digits_show_it(facto
 def test_branch_condition_of_any_costs_off_by_a_little(factor):
     wrong = general_condition.subs(g, factor * g)
     formula = sympy.Piecewise((general_first, wrong), (general_second, True))
-    (verification,) = verify([of_closed_form(planted(ThreeArmRanking, formula), 200, 0)], NATIVE)
+    (verification,) = verify([wrap_closed_form(planted(ThreeArmRanking, formula), 200, 0)], NATIVE)
     assert not verification.holds
 
 
@@ -265,7 +267,7 @@ def test_interrupted(monkeypatch, capsys):
             raise KeyboardInterrupt
         return checks.check(*arguments)
 
-    monkeypatch.setattr(study, "check", interrupted)
+    monkeypatch.setattr(verification, "check", interrupted)
     status, out, err = run(capsys, "two-gaussian-arms", "three-arm-ranking", "--instances", "9", *QUICK)
     assert status == 130
     assert err == "caet-opt: interrupted, 5 of 18 instances are checked\n"
@@ -367,10 +369,7 @@ def test_mistakes_in_a_users_file(user, capsys, text, message):
     ],
 )
 def test_wrong_arguments(capsys, argv, message):
-    status, out, err = run(capsys, *argv)
-    assert (status, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
+    expect_refusal(capsys, "verify", *argv, words=message)
 
 
 def test_wrong_numbers_in_python():
@@ -387,6 +386,6 @@ def test_the_list_of_forms(capsys):
 
 
 def test_an_instance_of_a_custom_task_is_shown_as_a_model_file():
-    text = command(PAPER, Custom([[(0, 1)], [(1, 0)]]))
+    text = write_command(PAPER, Custom([[(0, 1)], [(1, 0)]]))
     assert 'family = "gaussian"' in text
     assert "answers = " in text

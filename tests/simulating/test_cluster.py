@@ -1,6 +1,5 @@
 """The same blocks on a Dask cluster, started as users start one."""
 
-import json
 import os
 import socket
 import subprocess
@@ -10,9 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from study_files import contents, doomed, wait_until, write_study
+from study_files import contents, run_doomed, run_sweep, wait_until, write_study
 
-from caet_opt.cli import main
 from caet_opt.simulating.studies import cluster
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
@@ -20,7 +18,7 @@ pytest.importorskip("distributed", reason="dask is not installed (extra: cluster
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 
-#: The scheduler gives up a block that two workers have died with, not four, which takes longer; both know `doomed`.
+#: The scheduler gives up a block that two workers have died with, not four, which takes longer; both know `run_doomed`.
 SETTINGS = os.environ | {
     "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1",
     "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
@@ -68,16 +66,9 @@ def workers(scheduler, tmp_path_factory):
     ended(*processes)
 
 
-def swept(capsys, study, folder, *options, status=0):
-    """The JSON object that the command prints, and what it says on stderr."""
-    assert main(["sweep", study, "--out", str(folder), "--json", *options]) == status
-    out, err = capsys.readouterr()
-    return json.loads(out) if out else None, err
-
-
 def refused(capsys, tmp_path, *options):
     """What the command says that does not run."""
-    found, err = swept(capsys, write_study(tmp_path), tmp_path / "out", *options, status=2)
+    found, err = run_sweep(capsys, write_study(tmp_path), tmp_path / "out", *options, status=2)
     assert found is None
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "out").exists()
@@ -142,10 +133,10 @@ def test_a_cluster_gives_the_same_results_although_a_worker_is_killed(
 
     with ThreadPoolExecutor(1) as pool:
         before = pool.submit(kill_one)
-        found, err = swept(capsys, study, folder, "--scheduler", scheduler)
+        found, err = run_sweep(capsys, study, folder, "--scheduler", scheduler)
         assert before.result() < 48
     assert (found["blocks_stored"], found["failures"], err) == (48, [], "")
-    swept(capsys, study, tmp_path / "here", "--workers", "1")
+    run_sweep(capsys, study, tmp_path / "here", "--workers", "1")
     assert contents(folder) == contents(tmp_path / "here")
 
 
@@ -153,8 +144,8 @@ def test_blocks_that_fail_are_reported_and_the_rest_goes_on(capsys, tmp_path, sc
     monkeypatch.setattr(cluster, "PATIENCE", 20)
     study, folder = write_study(tmp_path), tmp_path / "cluster"
     with monkeypatch.context() as patch:
-        patch.setattr(cluster, "run_there", doomed)
-        found, err = swept(capsys, study, folder, "--scheduler", scheduler, status=1)
+        patch.setattr(cluster, "run_there", run_doomed)
+        found, err = run_sweep(capsys, study, folder, "--scheduler", scheduler, status=1)
     assert found is not None, err
     assert found["blocks_stored"] == 18, err
     assert sorted(err.splitlines()) == [
@@ -164,7 +155,7 @@ def test_blocks_that_fail_are_reported_and_the_rest_goes_on(capsys, tmp_path, sc
             ("5 to 9", "ArithmeticError: no luck"),
         )
     ]
-    assert swept(capsys, study, folder, "--workers", "1")[0]["blocks"] == 2
+    assert run_sweep(capsys, study, folder, "--workers", "1")[0]["blocks"] == 2
 
 
 def test_a_result_lost_with_its_worker_is_waited_for():

@@ -6,7 +6,7 @@ import pytest
 from study_files import write_study
 
 import caet_opt
-from caet_opt import BanditModel, InputError, SolverError
+from caet_opt import InputError, SolverError
 from caet_opt.cli import main
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
@@ -34,9 +34,3 @@ def test_a_certificate(tmp_path):
         caet_opt.check_certificate(path)
     with pytest.raises(InputError, match="no such file"):
         caet_opt.check_certificate(tmp_path / "none.json")
-
-
-def test_every_public_name_is_there():
-    assert set(caet_opt.__all__) <= set(dir(caet_opt))
-    assert all(getattr(caet_opt, name) is not None for name in caet_opt.__all__)
-    assert BanditModel("gaussian", [3, 4, 2], "gaps").costs == (1.0, 0.0, 2.0)

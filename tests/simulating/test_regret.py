@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from caet_opt import BanditModel, Bernoulli, BestArm, Gaussian, InputError, Poisson, characteristic_time
-from caet_opt.simulating.regret import explore_then_commit, half_width, recorded_rounds, regret_rate
+from caet_opt.simulating.regret import explore_then_commit, recorded_rounds, regret_rate
+from caet_opt.simulating.summary import half_width
 
 EASY = BanditModel(Gaussian(), [2.0, 0.0, 1.0], "gaps")
 

@@ -9,6 +9,7 @@ from math import log
 
 import numpy as np
 import pytest
+from commands import expect_refusal, run_command
 from inverse_gaussian import InverseGaussian
 
 from caet_opt import BanditModel, BestArm, InputError, TieError, parse_family
@@ -43,10 +44,7 @@ EXPERIMENTS = {"paper": PAPER, "bernoulli": BERNOULLI, "free": FREE, "random-cos
 
 def simulated(capsys, *argv, status=0):
     """Standard output of the command, which says nothing on stderr."""
-    assert main(["simulate", *map(str, argv)]) == status
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
+    return run_command(capsys, "simulate", *argv, status=status)
 
 
 # many runs
@@ -355,7 +353,7 @@ def test_options_reach_the_algorithm(capsys):
         (["--delta", "small"], "must be a number"),
         (["--log-inv-delta", "3"], "either --delta"),
         (["--runs", "0"], "positive whole number"),
-        (["--runs", "2.5"], "must be a whole number"),
+        (["--runs", "2.5"], "must be a positive whole number"),
         (["--seed", "-1"], "--seed"),
         (["--workers", "0"], "positive whole number"),
         (["--max-rounds", "0"], "positive whole number"),
@@ -388,27 +386,19 @@ def test_options_reach_the_algorithm(capsys):
     ],
 )
 def test_bad_input(capsys, monkeypatch, arguments, words):
-    monkeypatch.setattr(sim, "run_many", lambda *_, **__: pytest.fail("nothing must be run"))
-    assert main(["simulate", *EASY, *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert words in err
+    monkeypatch.setattr("caet_opt.cli.simulate.run_many", lambda *_, **__: pytest.fail("nothing must be run"))
+    expect_refusal(capsys, "simulate", *EASY, *arguments, words=words)
 
 
 def test_neither_delta_nor_its_logarithm(capsys):
-    assert main(["simulate", *EASY[:-2]]) == 2
-    assert "--log-inv-delta" in capsys.readouterr().err
-    assert main(["simulate", *EASY[:-2], "--log-inv-delta", "inf"]) == 2
-    assert "positive and finite" in capsys.readouterr().err
+    expect_refusal(capsys, "simulate", *EASY[:-2], words="--log-inv-delta")
+    expect_refusal(capsys, "simulate", *EASY[:-2], "--log-inv-delta", "inf", words="positive and finite")
 
 
 @pytest.mark.parametrize("level", ["1e-17", "1e-300", "1e-16", "1e101", "1e308"])
 def test_a_delta_that_is_no_double_below_one(capsys, level):
-    assert main(["simulate", *EASY[:-2], "--log-inv-delta", level]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert "log(1/delta) must lie in [1e-15, 1e+100]" in err
+    words = "log(1/delta) must lie in [1e-15, 1e+100]"
+    expect_refusal(capsys, "simulate", *EASY[:-2], "--log-inv-delta", level, words=words)
 
 
 def test_the_extremes_of_what_is_allowed(capsys):

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import random
+from dataclasses import dataclass
 from math import isnan, log, nan
 from shutil import copytree
 
@@ -13,18 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from study_files import contents, write_study
 
-from caet_opt import InputError, __version__, load_results, run_many, summarise, summarise_results
+from caet_opt import THRESHOLDS, InputError, __version__, load_results, run_many, summarise, summarise_results
 from caet_opt.cli import main
+from caet_opt.exploring.stopping import Customary
 from caet_opt.simulating.runs import RunRecord
-from caet_opt.simulating.studies import parquet
-from caet_opt.simulating.studies.blocks import Block, Outcome, gaps_between, is_stored, missing_blocks
+from caet_opt.simulating.studies import store as store_module
+from caet_opt.simulating.studies.blocks import Block, Outcome, gaps_between, is_stored, missing_blocks, run_locally
 from caet_opt.simulating.studies.cells import make_cells
-from caet_opt.simulating.studies.estimate import expected_rounds, seconds_per_run
-from caet_opt.simulating.studies.local import run_locally
-from caet_opt.simulating.studies.manifest import sealed
+from caet_opt.simulating.studies.manifest import seal
 from caet_opt.simulating.studies.store import Store
 from caet_opt.simulating.studies.study import read_study
-from caet_opt.simulating.studies.sweep import Progress, sweep
+from caet_opt.simulating.studies.sweep import Progress, expected_rounds, seconds_per_run, sweep
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
 
@@ -105,6 +105,27 @@ def test_a_cell_is_known_by_what_it_computes(tmp_path):
     assert len(found | {first.id}) == len(changes) + 1
 
 
+def test_an_option_goes_with_whatever_threshold_declares_it(tmp_path, monkeypatch):
+    @dataclass(frozen=True)
+    class Steep(Customary):
+        name = "steep"
+        theta: float = 2.0
+
+        @classmethod
+        def build(cls, family, arms, log_inv_delta, theta, constant):
+            return cls(arms, log_inv_delta, theta)
+
+    monkeypatch.setitem(THRESHOLDS, "steep", Steep)
+    cells = cells_of(tmp_path, log_inv_deltas=1, threshold=["mixture", "steep"], theta=[3, 4])
+    assert {(cell.setting["threshold"], cell.setting["theta"]) for cell in cells} == {
+        ("mixture", None),
+        ("steep", 3.0),
+        ("steep", 4.0),
+    }
+    with pytest.raises(InputError, match="takes no theta"):
+        cells_of(tmp_path, threshold=["mixture", "customary"], theta=2)
+
+
 def test_equal_names_in_two_folders_are_told_apart(tmp_path):
     study = write_study(tmp_path)
     (tmp_path / "sub").mkdir()
@@ -182,10 +203,10 @@ BLOCK = Block("cell", 1, 5, 3)
 
 
 def test_a_block_comes_back_as_it_was(tmp_path):
-    content = parquet.block_bytes(BLOCK, RECORDS)
-    path = tmp_path / parquet.file_name(BLOCK, content)
+    content = store_module.block_bytes(BLOCK, RECORDS)
+    path = tmp_path / store_module.file_name(BLOCK, content)
     path.write_bytes(content)
-    block, version, table = parquet.read_block(path)
+    block, version, table = store_module.read_block(path)
     assert (block, version) == (BLOCK, __version__)
     assert [RunRecord(*row.values()) for row in table.to_pylist()] == [
         record._replace(counts=list(record.counts)) for record in RECORDS
@@ -193,18 +214,18 @@ def test_a_block_comes_back_as_it_was(tmp_path):
 
 
 def test_no_damage_goes_unnoticed(tmp_path):
-    whole, generator = parquet.block_bytes(BLOCK, RECORDS), random.Random(4)
-    path = tmp_path / parquet.file_name(BLOCK, whole)
+    whole, generator = store_module.block_bytes(BLOCK, RECORDS), random.Random(4)
+    path = tmp_path / store_module.file_name(BLOCK, whole)
     for _ in range(300):
         harmed = bytearray(whole)
         harmed[generator.randrange(len(whole))] ^= 1 << generator.randrange(8)
         path.write_bytes(harmed[: generator.choice([len(whole), generator.randrange(len(whole))])])
-        with pytest.raises(parquet.DamagedError):
-            parquet.read_block(path)
+        with pytest.raises(store_module.DamagedError):
+            store_module.read_block(path)
     other = tmp_path / path.name.replace(BLOCK.name, BLOCK._replace(first=6).name)
     other.write_bytes(whole)
-    with pytest.raises(parquet.DamagedError, match="does not hold what it says"):
-        parquet.read_block(other)
+    with pytest.raises(store_module.DamagedError, match="does not hold what it says"):
+        store_module.read_block(other)
 
 
 def flipped(content, generator):
@@ -252,7 +273,7 @@ def rewritten(folder, version, cell, monkeypatch):
         if found.block.cell == cell:
             path.unlink()
             with monkeypatch.context() as patch:
-                patch.setattr(parquet, "__version__", version)
+                patch.setattr(store_module, "__version__", version)
                 rows = [tuple(row.values()) for row in found.table.to_pylist()]
                 store.write_block(found.block, [RunRecord(*row) for row in rows])
 
@@ -326,7 +347,7 @@ def test_a_manifest_of_wrong_content_is_one_line(folder, capsys):
     path, whole = folder / "manifest.json", Store(folder).read_manifest()
     commands = (["table", str(folder)], ["report", str(folder), "-o", str(folder / "page.html")])
     for number, wrong in enumerate(manifests_of_wrong_content(whole)):
-        path.write_bytes(sealed(wrong))
+        path.write_bytes(seal(wrong))
         with pytest.raises(InputError) as caught:
             load_results(folder)
         message = str(caught.value)
@@ -341,7 +362,7 @@ def test_a_manifest_of_wrong_content_is_one_line(folder, capsys):
 
 
 def test_a_missing_extra_is_named(capsys, monkeypatch, folder, tmp_path):
-    monkeypatch.setattr(parquet, "find_spec", lambda name: None)
+    monkeypatch.setattr(store_module, "find_spec", lambda name: None)
     for argv in (["sweep", str(tmp_path / "study.toml")], ["table", str(folder)]):
         assert main(argv) == 2
         assert "pip install 'caet-opt[studies]', or in a clone: pip install '.[studies]'" in capsys.readouterr().err
@@ -419,7 +440,7 @@ def test_blocks_that_overlap_count_once(folder):
 def test_cells_without_runs(folder, capsys):
     cell = summarise_results(folder)["cell"][0]
     for path in list((folder / "blocks").iterdir()):
-        if parquet.read_block(path).block.cell == cell:
+        if store_module.read_block(path).block.cell == cell:
             path.unlink()
     first, *others = summarise_results(folder).to_dict("records")
     assert (first["runs"], first["asked"]) == (0, 24)

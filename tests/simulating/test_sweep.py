@@ -2,7 +2,6 @@
 
 import csv
 import errno
-import json
 import os
 import random
 import signal
@@ -12,8 +11,9 @@ from math import exp
 from shutil import copytree
 
 import pytest
+from commands import expect_refusal
 from pandas.testing import assert_frame_equal
-from study_files import children, contents, forked, is_running, wait_until, write_study
+from study_files import children, contents, is_running, run_sweep, start_command, wait_until, write_study
 
 from caet_opt import load_results
 from caet_opt.cli import main
@@ -28,13 +28,6 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are found 
 @pytest.fixture
 def study(tmp_path):
     return write_study(tmp_path)
-
-
-def swept(capsys, study, folder, *options, status=0):
-    """The JSON object that the command prints, and what it says on stderr."""
-    assert main(["sweep", study, "--out", str(folder), "--json", *options]) == status
-    out, err = capsys.readouterr()
-    return json.loads(out) if out else None, err
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +54,7 @@ def same(folder, undisturbed):
 
 
 def test_any_number_of_workers_gives_the_same_files(tmp_path, study, undisturbed, capsys):
-    found, err = swept(capsys, study, tmp_path / "three", "--workers", "3")
+    found, err = run_sweep(capsys, study, tmp_path / "three", "--workers", "3")
     assert err == ""
     assert (found["cells"], found["runs"], found["runs_stored"]) == (4, 96, 96)
     assert (found["blocks"], found["blocks_stored"], found["failures"]) == (20, 20, [])
@@ -84,7 +77,7 @@ def test_runs_are_those_of_simulate(tmp_path, study, undisturbed, capsys):
 
 def test_nothing_is_computed_again(study, undisturbed, capsys):
     before = {path: path.stat().st_mtime_ns for path in (undisturbed / "blocks").iterdir()}
-    found, _ = swept(capsys, study, undisturbed)
+    found, _ = run_sweep(capsys, study, undisturbed)
     assert (found["blocks"], found["runs_stored"]) == (0, 96)
     assert {path: path.stat().st_mtime_ns for path in (undisturbed / "blocks").iterdir()} == before
     assert main(["sweep", study, "--out", str(undisturbed)]) == 0
@@ -93,26 +86,26 @@ def test_nothing_is_computed_again(study, undisturbed, capsys):
 
 def test_more_runs_and_other_blocks_compute_only_what_is_new(tmp_path, study, undisturbed, capsys):
     before = contents(undisturbed)
-    found, _ = swept(capsys, write_study(tmp_path, runs=30, block=7), undisturbed)
+    found, _ = run_sweep(capsys, write_study(tmp_path, runs=30, block=7), undisturbed)
     assert (found["blocks"], found["runs_stored"]) == (8, 120)  # runs 24 to 27, and 28 and 29, of every cell
     after = contents(undisturbed)
     assert before.items() <= after.items()
     frame = load_results(undisturbed)
     assert frame.groupby("cell", observed=True)["run"].apply(list).tolist() == 4 * [list(range(30))]
-    swept(capsys, write_study(tmp_path, runs=30), tmp_path / "at once")
+    run_sweep(capsys, write_study(tmp_path, runs=30), tmp_path / "at once")
     assert_frame_equal(load_results(tmp_path / "at once"), frame)
 
 
 def test_a_changed_study_adds_cells_and_keeps_the_old(tmp_path, undisturbed, capsys):
     before = load_results(undisturbed)
-    found, _ = swept(capsys, write_study(tmp_path, log_inv_deltas=[3, 5], seed=0), undisturbed)
+    found, _ = run_sweep(capsys, write_study(tmp_path, log_inv_deltas=[3, 5], seed=0), undisturbed)
     assert (found["cells"], found["blocks"]) == (4, 10)
     after = load_results(undisturbed)
     assert sorted(after["log_inv_delta"].unique()) == [1, 3, 5]
     assert len(after) == 6 * 24
     kept = after[after["log_inv_delta"] < 5]
     assert sorted(kept["cost"]) == sorted(before["cost"])
-    found, _ = swept(capsys, write_study(tmp_path, seed=1), undisturbed)
+    found, _ = run_sweep(capsys, write_study(tmp_path, seed=1), undisturbed)
     assert found["blocks"] == 20
     assert set(load_results(undisturbed)["seed"]) == {0, 1}
 
@@ -129,7 +122,7 @@ def test_a_damaged_file_is_noticed_and_computed_again(study, undisturbed, capsys
     )
     assert main(["table", str(undisturbed)]) == 2
     assert first.name in capsys.readouterr().err
-    found, _ = swept(capsys, study, undisturbed)
+    found, _ = run_sweep(capsys, study, undisturbed)
     assert (found["damaged"], found["blocks"]) == (1, 1)
     assert contents(undisturbed) == before
 
@@ -138,7 +131,7 @@ def test_a_folder_in_place_of_a_file_is_told(study, undisturbed, capsys):
     path = next((undisturbed / "blocks").iterdir())
     path.unlink()
     path.mkdir()
-    _, err = swept(capsys, study, undisturbed, status=1)
+    _, err = run_sweep(capsys, study, undisturbed, status=1)
     assert f"{path}: cannot be removed" in err
     assert len(err.splitlines()) == 1
 
@@ -157,7 +150,7 @@ def test_killed_twenty_times_and_resumed(tmp_path, capsys):
 
     for number in range(20):
         goal = stored() + generator.randrange(6)
-        process = forked(["sweep", study, "--out", str(folder), "--workers", "2"], tmp_path / "log")
+        process = start_command(["sweep", study, "--out", str(folder), "--workers", "2"], tmp_path / "log")
         wait_until(lambda goal=goal: stored() >= goal)
         time.sleep(generator.uniform(0, 0.03))
         workers = children(process.pid)
@@ -169,10 +162,10 @@ def test_killed_twenty_times_and_resumed(tmp_path, capsys):
         wait_until(lambda workers=workers: not any(map(is_running, workers)))
     before = stored()
     assert 20 < before < 200
-    found, err = swept(capsys, study, folder, "--workers", "2")
+    found, err = run_sweep(capsys, study, folder, "--workers", "2")
     assert found["blocks_stored"] == 200 - before
     assert err == ""
-    swept(capsys, study, whole, "--workers", "2")
+    run_sweep(capsys, study, whole, "--workers", "2")
     assert same(folder, whole)
 
 
@@ -213,7 +206,7 @@ def test_a_block_that_fails_three_times_is_reported_and_the_rest_goes_on(
 
     with monkeypatch.context() as patch:
         unlucky(patch, counted)
-        found, err = swept(capsys, study, folder, "--workers", "2", status=1)
+        found, err = run_sweep(capsys, study, folder, "--workers", "2", status=1)
     assert tries.read_text() == "xxxxxx"
     assert (found["blocks_stored"], found["runs_stored"]) == (18, 86)
     assert sorted(err.splitlines()) == [
@@ -222,7 +215,7 @@ def test_a_block_that_fails_three_times_is_reported_and_the_rest_goes_on(
     left = Store(folder).read_manifest()["failures"]
     assert left == found["failures"]
     assert [(failure["first"], failure["runs"], failure["seed"]) for failure in left] == 2 * [(5, 5, 0)]
-    assert swept(capsys, study, folder)[0]["blocks"] == 2
+    assert run_sweep(capsys, study, folder)[0]["blocks"] == 2
     assert same(folder, undisturbed)
 
 
@@ -236,7 +229,7 @@ def test_a_killed_worker_has_its_block_run_again(tmp_path, study, undisturbed, c
             killed()
 
     unlucky(monkeypatch, once)
-    _, err = swept(capsys, study, folder, "--workers", "2")
+    _, err = run_sweep(capsys, study, folder, "--workers", "2")
     assert err == ""
     assert same(folder, undisturbed)
 
@@ -253,21 +246,21 @@ def test_a_full_disk_stops_it_cleanly(tmp_path, study, undisturbed, capsys, monk
 
     with monkeypatch.context() as patch:
         patch.setattr(store.os, "fsync", full)
-        _, err = swept(capsys, study, folder, status=1)
+        _, err = run_sweep(capsys, study, folder, status=1)
     assert err == (
         f"caet-opt: error: {folder}: cannot be written (No space left on device); "
         f"{writes - 1} of 20 blocks are stored, and the same command goes on\n"
     )
     assert not list(folder.rglob("*.part"))
     assert len(contents(folder)) == writes - 1
-    swept(capsys, study, folder)
+    run_sweep(capsys, study, folder)
     assert same(folder, undisturbed)
 
 
 @linux
 def test_ctrl_c_keeps_what_is_finished(tmp_path, study, undisturbed, capsys):
     folder, log = tmp_path / "interrupted", tmp_path / "log"
-    process = forked(["sweep", write_study(tmp_path, runs=5000), "--out", str(folder), "--workers", "2"], log)
+    process = start_command(["sweep", write_study(tmp_path, runs=5000), "--out", str(folder), "--workers", "2"], log)
     wait_until(lambda: len(list(folder.glob("blocks/*.parquet"))) > 3)
     workers = children(process.pid)
     os.kill(process.pid, signal.SIGINT)
@@ -284,20 +277,20 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path, study, undisturbed, capsys):
 @linux
 def test_a_second_sweep_is_refused(tmp_path, capsys):
     folder, log = tmp_path / "held", tmp_path / "log"
-    process = forked(["sweep", write_study(tmp_path, runs=5000), "--out", str(folder)], log)
+    process = start_command(["sweep", write_study(tmp_path, runs=5000), "--out", str(folder)], log)
     wait_until(lambda: list(folder.glob("blocks/*.parquet")))
     study = write_study(tmp_path)
-    _, err = swept(capsys, study, folder, status=2)
+    _, err = run_sweep(capsys, study, folder, status=2)
     process.kill()
     process.join()
     assert err.startswith(f"caet-opt: error: {folder}: a sweep is running here already (process {process.pid} on ")
     assert len(err.splitlines()) == 1
-    swept(capsys, study, folder)  # the lock ended with its process, although that had no time to say so
+    run_sweep(capsys, study, folder)  # the lock ended with its process, although that had no time to say so
 
 
 def test_a_missing_lock_library_is_named(tmp_path, study, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "filelock", None)
-    _, err = swept(capsys, study, tmp_path / "out", status=2)
+    _, err = run_sweep(capsys, study, tmp_path / "out", status=2)
     assert err == (
         "caet-opt: error: sweeps need the module 'filelock'; "
         "install it with: pip install 'caet-opt[studies]', or in a clone: pip install '.[studies]'\n"
@@ -306,7 +299,7 @@ def test_a_missing_lock_library_is_named(tmp_path, study, capsys, monkeypatch):
 
 def test_the_lock_is_given_back(study, undisturbed, capsys):
     for _ in range(2):
-        swept(capsys, study, undisturbed)
+        run_sweep(capsys, study, undisturbed)
     assert not (undisturbed / "sweep.json").exists()
 
 
@@ -314,7 +307,7 @@ def test_the_bar_names_the_cell(tmp_path, study, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setattr("caet_opt.presenting.progress.INTERVAL", -1.0)
     monkeypatch.setenv("COLUMNS", "200")
-    _, err = swept(capsys, study, tmp_path / "out", "--workers", "1")
+    _, err = run_sweep(capsys, study, tmp_path / "out", "--workers", "1")
     last = err.split("\r\033[K")[-2]
     assert last.startswith(f"[{'#' * 30}] 20/20 blocks, 0.0 s left | 5/5 of ")
 
@@ -322,7 +315,7 @@ def test_the_bar_names_the_cell(tmp_path, study, capsys, monkeypatch):
 def test_what_a_killed_sweep_left_unfinished_is_removed(study, undisturbed, capsys):
     (undisturbed / "blocks" / "0123.parquet.part").write_bytes(b"PAR1")
     (undisturbed / "manifest.json.part").write_text("{")
-    swept(capsys, study, undisturbed)
+    run_sweep(capsys, study, undisturbed)
     assert not list(undisturbed.rglob("*.part"))
 
 
@@ -345,7 +338,7 @@ def test_a_dry_run_prints_the_cells_and_writes_nothing(tmp_path, study, capsys):
 def test_a_dry_run_knows_what_is_stored(study, undisturbed, capsys):
     next((undisturbed / "blocks").iterdir()).write_bytes(b"")
     before = contents(undisturbed)
-    found, _ = swept(capsys, study, undisturbed, "--dry-run")
+    found, _ = run_sweep(capsys, study, undisturbed, "--dry-run")
     assert (found["runs"], found["blocks"], len(found["cells"])) == (96, 1, 4)
     assert found["core_seconds"] > 0
     assert contents(undisturbed) == before
@@ -418,14 +411,12 @@ def test_a_bad_study_is_one_line_and_runs_nothing(tmp_path, capsys, changes, wor
         (tmp_path / name).mkdir()
         (tmp_path / name / "manifest.json").write_text(manifest)
     out = [] if "--out" in words else ["--out", str(tmp_path / "out")]
-    assert main(["sweep", study, *out, *words.format(folder=tmp_path).split()]) == 2
-    printed, err = capsys.readouterr()
-    assert printed == ""
-    assert len(err.splitlines()) == 1
-    assert message in err
+    expect_refusal(capsys, "sweep", study, *out, *words.format(folder=tmp_path).split(), words=message)
     assert not list(tmp_path.rglob("*.parquet"))
 
 
 def test_deltas_are_those_of_simulate(tmp_path, capsys):
-    found, _ = swept(capsys, write_study(tmp_path, log_inv_deltas=None, deltas=[0.1]), tmp_path / "out", "--dry-run")
+    found, _ = run_sweep(
+        capsys, write_study(tmp_path, log_inv_deltas=None, deltas=[0.1]), tmp_path / "out", "--dry-run"
+    )
     assert [exp(-cell["log_inv_delta"]) for cell in found["cells"]] == pytest.approx([0.1, 0.1], rel=1e-15)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from commands import expect_refusal, run_command
 
 from caet_opt import (
     BanditModel,
@@ -23,9 +24,8 @@ from caet_opt import (
 from caet_opt.cli import main
 from caet_opt.solving import compare
 from caet_opt.solving.backends.clarabel import Clarabel
-from caet_opt.solving.backends.ipopt import Ipopt
+from caet_opt.solving.backends.ipopt import Ipopt, Pyomo
 from caet_opt.solving.backends.native import Native
-from caet_opt.solving.backends.pyomo import Pyomo
 from caet_opt.solving.compare import COLUMNS, Comparison, Measurement, median_seconds
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,10 +37,7 @@ TIED = 'family = "gaussian"\nmeans = [1, 1]\ncosts = [1, 1]\ntask = "best-arm"\n
 
 def compared(capsys, *argv, status=0):
     """Standard output of the command, which says nothing on stderr."""
-    assert main(["compare", *map(str, argv)]) == status
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
+    return run_command(capsys, "compare", *argv, status=status)
 
 
 @pytest.fixture
@@ -199,7 +196,7 @@ def test_who_provides_ipopt_is_told(capsys, monkeypatch):
     for backend in (Ipopt, Pyomo):
         monkeypatch.setattr(backend, "provider", classmethod(lambda cls: "Ipopt 3.14 by someone"))
         monkeypatch.setattr(backend, "solve", lambda self, *given: Native().solve(*given))
-        monkeypatch.setattr(backend, "installed", classmethod(lambda cls: True))
+        monkeypatch.setattr(backend, "is_installed", classmethod(lambda cls: True))
     solvers = ["--solvers", "native", "ipopt", "pyomo", "--repeat", "1"]
     assert compared(capsys, TWO, PAPER, *solvers).endswith("\n\nipopt, pyomo: Ipopt 3.14 by someone\n")
     record = json.loads(compared(capsys, TWO, *solvers, "--json"))
@@ -290,16 +287,11 @@ def test_a_disagreement_is_told(capsys, monkeypatch, form):
     ],
 )
 def test_bad_input_is_one_line_and_status_2(capsys, words, message):
-    assert main(["compare", *words]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert message in err
+    expect_refusal(capsys, "compare", *words, words=message)
 
 
 def test_a_folder_without_models_is_bad_input(capsys, tmp_path):
-    assert main(["compare", str(tmp_path)]) == 2
-    assert "no model file" in capsys.readouterr().err
+    expect_refusal(capsys, "compare", tmp_path, words="no model file")
 
 
 def test_a_solver_that_is_not_installed_is_bad_input(capsys, monkeypatch):

@@ -19,7 +19,7 @@ import pytest
 from caet_opt import BanditModel, Gaussian, Profile, SolverError, characteristic_time, read_model
 from caet_opt.cli import main
 from caet_opt.solving.backends import casadi_ipopt, ipopt
-from caet_opt.solving.backends.casadi_ipopt import Problem, interrupt_kept
+from caet_opt.solving.backends.casadi_ipopt import Problem, keep_interrupt
 from caet_opt.solving.ipopt_provider import casadi_library, module_folder
 from caet_opt.solving.programs.nonlinear import NonlinearProgram
 
@@ -199,7 +199,7 @@ def test_an_interrupt_ends_ipopt_and_is_raised(name, monkeypatch, capfd):
 
 def test_an_interrupt_between_callbacks_is_kept():
     failures = []
-    with interrupt_kept(failures):
+    with keep_interrupt(failures):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
     assert [type(failure) for failure in failures] == [KeyboardInterrupt]

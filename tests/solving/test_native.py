@@ -16,7 +16,14 @@ from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.backends.ipopt import Ipopt
 from caet_opt.solving.backends.native import Native, instance_data
 from caet_opt.solving.native import factor, records
-from caet_opt.solving.native.compiled import KERNEL, announced, compiled_kernel, fingerprint, foreign_kernel, kernel_for
+from caet_opt.solving.native.compiled import (
+    KERNEL,
+    announce_compiling,
+    compiled_kernel,
+    fingerprint,
+    foreign_kernel,
+    kernel_for,
+)
 from caet_opt.solving.native.elimination import plan_elimination
 from caet_opt.solving.problem import Question, pose
 
@@ -51,7 +58,7 @@ def test_hostile_instances_are_certified_or_refused():
 
 @pytest.mark.parametrize("task", TASKS)
 def test_native_and_ipopt_lie_in_each_others_interval(task):
-    if not Ipopt.installed():
+    if not Ipopt.is_installed():
         pytest.skip(f"needs {Ipopt.needs()}")
     rng = np.random.default_rng([3, TASKS.index(task)])
     for index in range(200):
@@ -235,7 +242,7 @@ def test_compiling_is_announced_only_when_something_is_compiled(capsys, tmp_path
     double = import_module("doubling").double
     for expected in ("caet-opt: compiling a test, once ...\n", ""):  # the second time from the cache on disk
         compiled_now = numba.njit(cache=True)(double)
-        with announced("a test"):
+        with announce_compiling("a test"):
             assert compiled_now(2) == 4
         assert sum(compiled_now.stats.cache_misses.values()) == (expected != "")
         assert capsys.readouterr().err == expected

@@ -16,7 +16,13 @@ from caet_opt.errors import InputError
 
 
 class MeanSpace(NamedTuple):
-    """The interval of admissible means, with its ends included or not."""
+    """The interval of admissible means, with its ends included or not.
+
+    >>> print(Bernoulli.mean_space)
+    [0, 1]
+    >>> 1.5 in Bernoulli.mean_space
+    False
+    """
 
     low: float
     high: float
@@ -43,6 +49,10 @@ class Family(ABC):
     (`caet_opt.solving.native.divergences`), and tests hold the two against each other. Dispersion (a Gaussian's
     variance, the inverse of a gamma's shape) divides the divergence: an arm of dispersion phi is an arm of unit
     dispersion whose effort counts 1/phi, which is how every solver here sees it.
+
+    >>> family = parse_family("gaussian:4")
+    >>> isinstance(family, Family), family.unit_divergence(3.0, 1.0, -2.0), family.dispersions(2)
+    (True, 2.0, array([4., 4.]))
     """
 
     name: ClassVar[str]

@@ -12,7 +12,11 @@ from caet_opt.bandits.families.numerics import Array, kl_div, slope
 
 
 class Bernoulli(Family):
-    """``d(x, y) = x log(x / y) + (1 - x) log((1 - x) / (1 - y))``."""
+    """``d(x, y) = x log(x / y) + (1 - x) log((1 - x) / (1 - y))``.
+
+    >>> print(round(Bernoulli().divergence(0.5, 0.25), 6))
+    0.143841
+    """
 
     name = "bernoulli"
     mean_space = MeanSpace(0.0, 1.0, low_included=True, high_included=True)

@@ -16,7 +16,11 @@ from caet_opt.errors import InputError
 
 
 class Exponential(Family):
-    """``d(x, y) = x / y - 1 - log(x / y)``."""
+    """``d(x, y) = x / y - 1 - log(x / y)``.
+
+    >>> print(round(Exponential().divergence(2.0, 1.0), 6))
+    0.306853
+    """
 
     name = "exponential"
     mean_space = MeanSpace(0.0, np.inf)
@@ -79,7 +83,11 @@ class Exponential(Family):
 
 
 class Gamma(Exponential):
-    """``d(x, y) = shape (x / y - 1 - log(x / y))``: the exponential with dispersion 1 / shape."""
+    """``d(x, y) = shape (x / y - 1 - log(x / y))``: the exponential with dispersion 1 / shape.
+
+    >>> BanditModel(Gamma(2.5), [2, 1], costs=[1, 1]).dispersions
+    array([0.4, 0.4])
+    """
 
     name = "gamma"
 

@@ -16,7 +16,13 @@ from caet_opt.errors import InputError
 
 
 class Gaussian(Family):
-    """``d(x, y) = (x - y)^2 / (2 variance)``; one variance for all arms, or one per arm."""
+    """``d(x, y) = (x - y)^2 / (2 variance)``; one variance for all arms, or one per arm.
+
+    >>> print(Gaussian().divergence(3.0, 1.0))
+    2.0
+    >>> BanditModel(Gaussian([1, 4]), [2, 1], costs=[1, 1]).dispersions
+    array([1., 4.])
+    """
 
     name = "gaussian"
     mean_space = MeanSpace(-np.inf, np.inf)

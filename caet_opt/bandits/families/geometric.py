@@ -12,7 +12,11 @@ from caet_opt.bandits.families.numerics import Array, kl_div, slope
 
 
 class Geometric(Family):
-    """``d(x, y) = x log(x / y) - (1 + x) log((1 + x) / (1 + y))``."""
+    """``d(x, y) = x log(x / y) - (1 + x) log((1 + x) / (1 + y))``.
+
+    >>> print(round(Geometric().divergence(2.0, 1.0), 6))
+    0.169899
+    """
 
     name = "geometric"
     mean_space = MeanSpace(0.0, np.inf, low_included=True)

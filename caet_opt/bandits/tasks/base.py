@@ -18,6 +18,10 @@ class Task(ABC):
 
     Ties between means are broken by the lower arm number, so that `answer` is defined for any means; whether a
     tie matters is decided where the pairs are used.
+
+    >>> task = parse_task("top-arms:2")
+    >>> task.answer([3, 4, 2]), task.pairs([3, 4, 2])
+    ((0, 1), ((0, 2), (1, 2)))
     """
 
     name: ClassVar[str]
@@ -78,7 +82,7 @@ class PlainTask(Task):
     """A task without parameters."""
 
     @classmethod
-    def parse(cls, argument: str | None) -> "PlainTask":
+    def parse(cls, argument: str | None) -> Task:
         if argument is not None:
             raise InputError(f"task {cls.name!r} takes no parameter, got {argument!r}")
         return cls()

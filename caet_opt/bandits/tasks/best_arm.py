@@ -8,7 +8,11 @@ from caet_opt.errors import InputError
 
 
 class BestArm(PlainTask):
-    """Which arm has the largest mean: it beats every other arm."""
+    """Which arm has the largest mean: it beats every other arm.
+
+    >>> BestArm().answer([3, 4, 2]), BestArm().pairs([3, 4, 2])
+    (1, ((1, 0), (1, 2)))
+    """
 
     name = "best-arm"
 
@@ -25,7 +29,11 @@ class BestArm(PlainTask):
 
 
 class TopArms(Task):
-    """Which m arms have the largest means: each of them beats each of the others."""
+    """Which m arms have the largest means: each of them beats each of the others.
+
+    >>> TopArms(2).pairs([3, 4, 2])
+    ((0, 2), (1, 2))
+    """
 
     name = "top-arms"
 

@@ -8,7 +8,11 @@ from caet_opt.errors import InputError
 
 
 class Comparisons(Task):
-    """For each listed pair of arms, which one has the larger mean."""
+    """For each listed pair of arms, which one has the larger mean.
+
+    >>> Comparisons([(0, 1), (2, 3)]).pairs([3, 4, 2, 1])
+    ((1, 0), (2, 3))
+    """
 
     name = "comparisons"
 
@@ -58,7 +62,11 @@ class Comparisons(Task):
 
 
 class Control(Task):
-    """Which arms have a larger mean than a control arm."""
+    """Which arms have a larger mean than a control arm.
+
+    >>> Control(0).answer([3, 4, 2]), Control(0).pairs([3, 4, 2])
+    ((1,), ((1, 0), (0, 2)))
+    """
 
     name = "control"
 

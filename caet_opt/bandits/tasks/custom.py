@@ -29,6 +29,9 @@ class Custom(Task):
     Up to `ENUMERATION_LIMIT` compared arms this is checked by enumeration. Beyond, that no two answers overlap is
     checked all the same: two sets of pairs can hold together unless their union has a cycle. That every order is
     covered is then checked for the means at hand.
+
+    >>> Custom([[(0, 1)], [(1, 0)]]).pairs([3, 4, 2])
+    ((1, 0),)
     """
 
     name = "custom"

@@ -9,7 +9,11 @@ from caet_opt.errors import InputError
 
 
 class Groups(Task):
-    """In each of several disjoint groups, which arm has the largest mean: it beats the rest of its group."""
+    """In each of several disjoint groups, which arm has the largest mean: it beats the rest of its group.
+
+    >>> Groups([[0, 1], [2, 3]]).pairs([3, 4, 2, 1])
+    ((1, 0), (2, 3))
+    """
 
     name = "groups"
 

@@ -8,7 +8,11 @@ from caet_opt.bandits.tasks.base import Pair, PlainTask, descending
 
 
 class Ranking(PlainTask):
-    """The complete order: each arm beats the next one. Every wrong order inverts some adjacent pair."""
+    """The complete order: each arm beats the next one. Every wrong order inverts some adjacent pair.
+
+    >>> Ranking().answer([3, 4, 2]), Ranking().pairs([3, 4, 2])
+    ((1, 0, 2), ((1, 0), (0, 2)))
+    """
 
     name = "ranking"
 

@@ -22,7 +22,7 @@ from caet_opt.exploring.settings import ABSENT, CostSource, Parameters
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import threshold_of
 from caet_opt.exploring.stopping.base import PairState
-from caet_opt.solving.characteristic import characteristic_time, starts
+from caet_opt.solving.characteristic import can_start, characteristic_time
 from caet_opt.solving.native.compiled import FAMILY_CODES, compiled_kernel, foreign_kernel, loaded_kernel
 from caet_opt.solving.native.divergences import mixture_divergence
 from caet_opt.solving.profiles import find_profile
@@ -45,6 +45,14 @@ class Diagnostics:
     evidence, thresholds : of each of these pairs
     costs : the costs that the target was computed for, negligible ones at zero
     target, projected : u_alpha, and its projection that forces exploration
+
+    Examples
+    --------
+    >>> caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2])
+    >>> caet.observe(0, 1.5)
+    >>> caet.observe(1, 0.5)
+    >>> caet.diagnostics.pairs, caet.diagnostics.evidence, caet.diagnostics.settled
+    (((0, 1),), array([0.25]), False)
     """
 
     answer: Hashable
@@ -82,6 +90,13 @@ class Caet:
 
     Begin with `Caet.start`, which is told everything by name, or go on with `Caet.resume`. The threshold is made from
     the family, the number of arms and the confidence given, so that it cannot be another experiment's.
+
+    >>> caet = Caet.start("best-arm", "bernoulli", arms=2, delta=0.05, costs=[1, 2])
+    >>> while not caet.stopped:
+    ...     arm = caet.next_arm()
+    ...     caet.observe(arm, [1, 0][arm])  # what the experiment said
+    >>> caet.answer, caet.state.counts
+    (0, (26, 17))
     """
 
     def __init__(
@@ -345,7 +360,7 @@ class Caet:
     def last_solution(self) -> tuple[Array, Array] | None:
         """Effort and multipliers of the last solve, if it was for the present pairs and costly arms."""
         now, last = self.diagnostics, self._now.last
-        if last is None or not starts(last, now.pairs, now.costs.tolist()):
+        if last is None or not can_start(last, now.pairs, now.costs.tolist()):
             return None
         return last.effort, last.multipliers
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from caet_opt.bandits.families import Family, parse_family
+from caet_opt.bandits.registry import Registry
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.settings import SETTINGS, Parameters, checked_level
@@ -13,10 +14,16 @@ from caet_opt.exploring.stopping.e_process import EProcess
 from caet_opt.exploring.stopping.informational import Informational
 from caet_opt.exploring.stopping.mixture import Mixture
 
-#: Thresholds by name, in order of preference.
-THRESHOLDS: dict[str, type[Threshold]] = {
-    threshold.name: threshold for threshold in (EProcess, Mixture, Informational, Deviational, Customary)
-}
+THRESHOLDS: Registry[type[Threshold]] = Registry(
+    """Stopping thresholds by name, in order of preference; `make_threshold` makes one.
+
+    >>> list(THRESHOLDS)
+    ['e-process', 'mixture', 'informational', 'deviational', 'customary']
+    >>> isinstance(make_threshold("e-process", "gaussian", arms=3, delta=0.05), THRESHOLDS["e-process"])
+    True
+    """,
+    *(EProcess, Mixture, Informational, Deviational, Customary),
+)
 
 #: The settings that belong to one threshold.
 OPTIONS = tuple(setting.name for setting in SETTINGS if setting.owner == "threshold")
@@ -37,6 +44,9 @@ def make_threshold(
     Without a task it covers every task on so many arms. Options belong to one threshold and are refused by the others:
     ``rho`` (positive; 8 unless given) to the e-process, ``theta`` (above 1; 1.2 unless given) and ``constant``
     (positive, or ``"certified"``; 1 unless given) to the deviational one.
+
+    >>> print(make_threshold("deviational", "gaussian", arms=3, delta=0.05, theta=1.2).describe())
+    log(C t^theta / delta), C = 1, theta = 1.2, log(1/delta) = 2.99573
     """
     if not isinstance(name, str) or name not in THRESHOLDS:
         raise InputError(unknown_name("threshold", str(name), THRESHOLDS))

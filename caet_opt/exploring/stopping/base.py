@@ -33,6 +33,12 @@ class Threshold(ABC):
     ----------
     arms, pairs : K, and R, the pairs at risk
     log_inv_delta : log(1/delta)
+
+    Examples
+    --------
+    >>> threshold = make_threshold("customary", "gaussian", arms=3, delta=0.05)
+    >>> round(threshold.value(100, 40, 30), 6), threshold.guarantees(Gaussian())
+    (4.719422, False)
     """
 
     name: ClassVar[str]

@@ -13,7 +13,7 @@ from caet_opt.exploring.stopping import e_values
 from caet_opt.exploring.stopping.base import PairState, Threshold
 from caet_opt.exploring.stopping.e_values import Side
 from caet_opt.exploring.stopping.kernels import E_PROCESS
-from caet_opt.solving.native.compiled import FAMILY_CODES, rebound
+from caet_opt.solving.native.compiled import FAMILY_CODES, rebind
 
 #: What the prior of each mean is worth in observations; chosen by ``analysis/threshold_study.py``.
 DEFAULT_RHO = 8.0
@@ -106,5 +106,5 @@ def rule_of(family: type[Family]) -> Callable[..., Any]:
         "log_martingale_floor": log_martingale_floor,
     }
     for source in (e_values.is_covered, e_values.needed_evidence):
-        functions[source.__name__] = rebound(source, functions)
+        functions[source.__name__] = rebind(source, functions)
     return functions["needed_evidence"]

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from caet_opt.bandits.families import martingales, scalar
 from caet_opt.bandits.families.martingales import (
     bernoulli_log_martingale,
     bernoulli_log_martingale_floor,
@@ -18,7 +17,7 @@ from caet_opt.bandits.families.martingales import (
 from caet_opt.solving.native.divergences import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON
 
 #: The first step from the pooled mean, as a part of the gap between the means, and the smallest, also as a part of what
-#: is left to the boundary, at which it is given up: less than a thousandth of the evidence is lost by it.
+#: is left to a boundary, at which it is given up: less than a thousandth of the evidence is lost by it.
 FIRST_STEP, SMALLEST_STEP = 0.0625, 1e-4
 
 #: Where it is given up, too: formulas would leave double precision.
@@ -104,7 +103,7 @@ def is_covered(
             rising = log_martingale(family, loser, x, False)
         else:
             step = SHRINKAGE * step
-        if not (step > SMALLEST_STEP * min(gap, high - x) and x < x + step < LARGEST):
+        if not (step > SMALLEST_STEP * min(gap, x - low, high - x) and x < x + step < LARGEST):
             return False
     x, step, falling = start, FIRST_STEP * gap, up
     while not falling + floor_down > level:
@@ -115,31 +114,6 @@ def is_covered(
             falling = log_martingale(family, winner, x, True)
         else:
             step = SHRINKAGE * step
-        if not (step > SMALLEST_STEP * min(gap, x - low) and -LARGEST < x - step < x):
+        if not (step > SMALLEST_STEP * min(gap, x - low, high - x) and -LARGEST < x - step < x):
             return False
     return True
-
-
-#: The functions of the rule, callees first, for the compiler.
-E_VALUES = (
-    scalar.log_factorial_rest,
-    scalar.log_normal_tail,
-    martingales.entropy,
-    martingales.log_mode_tail,
-    martingales.log_gamma_gain,
-    martingales.log_beta_gain,
-    gaussian_log_martingale,
-    poisson_log_martingale,
-    exponential_log_martingale,
-    bernoulli_log_martingale,
-    geometric_log_martingale,
-    gaussian_log_martingale_floor,
-    poisson_log_martingale_floor,
-    exponential_log_martingale_floor,
-    bernoulli_log_martingale_floor,
-    geometric_log_martingale_floor,
-    log_martingale,
-    log_martingale_floor,
-    is_covered,
-    needed_evidence,
-)

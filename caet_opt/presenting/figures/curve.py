@@ -6,8 +6,8 @@ from math import exp, log
 from textwrap import fill
 from typing import Any
 
-from caet_opt.presenting.curves import Curve, Point
-from caet_opt.presenting.figures.style import CURVES, LOWER, UPPER, panels, shared_legend
+from caet_opt.presenting.curves import Curve, CurvePoint
+from caet_opt.presenting.figures.style import CURVES, LOWER, UPPER, draw_legend, make_panels
 from caet_opt.solving.numbers import pair_names
 from caet_opt.solving.result import CharacteristicTime
 
@@ -23,7 +23,7 @@ WIDTH, TITLE = 0.0115, 70
 
 def draw(curve: Curve, title: str, logarithmic: bool = False) -> Any:
     """Three panels over the swept value: T*, the cost proportions, and the sampling proportions."""
-    canvas, axes = panels(3, 1, (6.6, 8.2))
+    canvas, axes = make_panels(3, 1, (6.6, 8.2))
     times, costs, pulls = axes[:, 0]
     draw_times(times, curve)
     draw_shares(costs, curve, lambda result: result.cost_proportions.tolist())
@@ -39,7 +39,7 @@ def draw(curve: Curve, title: str, logarithmic: bool = False) -> Any:
     pulls.set_ylabel("sampling proportions u*")
     pulls.set_xlabel(f"{curve.sweep.kind} of arm {curve.model.arms[curve.sweep.arm]}")
     canvas.align_ylabels()
-    shared_legend(canvas, [times, costs, pulls], 3, "")
+    draw_legend(canvas, [times, costs, pulls], 3, "")
     return canvas
 
 
@@ -64,9 +64,9 @@ def draw_times(axis: Any, curve: Curve) -> None:
         axis.set_yscale("log")
 
 
-def by_form(curve: Curve) -> dict[str, list[Point]]:
+def by_form(curve: Curve) -> dict[str, list[CurvePoint]]:
     """The points of the grid that each closed form applies to."""
-    found: dict[str, list[Point]] = {}
+    found: dict[str, list[CurvePoint]] = {}
     for point in curve.points:
         if point.closed_form is not None and point.kind == "grid":
             found.setdefault(point.closed_form, []).append(point)
@@ -87,7 +87,9 @@ def draw_shares(axis: Any, curve: Curve, shares: Callable[[CharacteristicTime], 
     axis.set_ylim(-0.03, 1.03)
 
 
-def line(stretch: Sequence[Point], quantity: Callable[[CharacteristicTime], float]) -> tuple[list[float], list[float]]:
+def line(
+    stretch: Sequence[CurvePoint], quantity: Callable[[CharacteristicTime], float]
+) -> tuple[list[float], list[float]]:
     """Values and a quantity of the points of a stretch."""
     solved = [(point.value, point.result) for point in stretch if point.result is not None]
     return [value for value, _ in solved], [quantity(result) for _, result in solved]

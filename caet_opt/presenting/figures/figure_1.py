@@ -3,7 +3,7 @@
 The text calls the instances Bernoulli, with means that no Bernoulli has; they are unit-variance Gaussian.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import nan
 from typing import Any
@@ -12,24 +12,23 @@ from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
 from caet_opt.exploring.settings import Parameters
-from caet_opt.presenting.figures.style import LOWER, UPPER, Effort, Figure, curve, panels, shared_legend
-from caet_opt.simulating.runs import Experiment, run_many
+from caet_opt.presenting.figures.style import LOWER, UPPER, Effort, Figure, draw_curve, draw_legend, make_panels
+from caet_opt.simulating.runs import Experiment, RunRecord, run_many
 from caet_opt.simulating.summary import summarise
 from caet_opt.solving.numbers import table as aligned
 
 #: The means of the two instances; the costs are the gaps to the best arm.
 INSTANCES = ((3.0, 4.0, 2.0), (1.4, 0.8, 0.3))
 
-THETA, CONSTANT = 1.2, 1.0
-EXPONENT, COST_EXPONENT, GAMMA0 = 0.4, 0.1, 0.1
+#: The paper's settings.
+SETTINGS: dict[str, Any] = {"threshold": "deviational", "theta": 1.2, "constant": 1.0}
+SETTINGS |= {"r": 0.4, "r_prime": 0.1, "gamma0": 0.1, "zero_cost_share": "paper"}
 
 #: log(1/delta): quick, and with the paper's quality.
 QUICK = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 FULL = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 150.0, 200.0, 250.0, 300.0, 400.0, 500.0)
 
-QUICK_RUNS, FULL_RUNS = 40, 1000
-
-SETTING = "Gaussian rewards of variance 1, ranking, gaps as costs; deviational threshold, theta = 1.2, C = 1"
+LEGEND = "Gaussian rewards of variance 1, ranking, gaps as costs; deviational threshold, theta = 1.2, C = 1"
 
 
 @dataclass(frozen=True)
@@ -54,73 +53,26 @@ class Row:
         return float(getattr(self, name)) / self.log_inv_delta
 
 
-def plan(effort: Effort) -> list[float]:
-    """The expected work of every run, which grows like log(1/delta)."""
-    levels = FULL if effort.full else QUICK
-    return [level for level in levels for _ in range(len(INSTANCES) * effort.runs_or(QUICK_RUNS, FULL_RUNS))]
+def run_ranking(model: BanditModel, level: float, runs: int, effort: Effort) -> tuple[Experiment, list[RunRecord]]:
+    """Runs of the ranking task with the paper's settings at ``level = log(1/delta)``, every level from the same streams
+    of rewards; the work of a run grows like the level."""
+    experiment = Experiment(model, Ranking(), Parameters(log_inv_delta=level, **SETTINGS))
+    return experiment, run_many(experiment, runs, effort.seed, effort.workers, lambda _: effort.progress(level))
 
 
-def measure(effort: Effort) -> Iterator[Row]:
-    """Every instance at every delta, from the same streams of rewards."""
-    runs = effort.runs_or(QUICK_RUNS, FULL_RUNS)
-    for means in INSTANCES:
-        for log_inv_delta in FULL if effort.full else QUICK:
-            yield measured(means, log_inv_delta, runs, effort)
-
-
-def measured(means: tuple[float, ...], log_inv_delta: float, runs: int, effort: Effort) -> Row:
+def measure_point(means: tuple[float, ...], log_inv_delta: float, runs: int, effort: Effort) -> list[Row]:
     """One instance at one delta."""
-    experiment = Experiment(
-        BanditModel(Gaussian(), means, "gaps"),
-        Ranking(),
-        Parameters(
-            log_inv_delta=log_inv_delta,
-            r=EXPONENT,
-            r_prime=COST_EXPONENT,
-            gamma0=GAMMA0,
-            zero_cost_share="paper",
-            threshold="deviational",
-            theta=THETA,
-            constant=CONSTANT,
-        ),
-    )
-    summary = summarise(
-        experiment, run_many(experiment, runs, effort.seed, effort.workers, lambda _: effort.progress(log_inv_delta))
-    )
-    return Row(
-        instance_name(means),
-        log_inv_delta,
-        summary.runs,
-        summary.unfinished,
-        summary.mean_cost,
-        *(summary.cost_ci or (nan, nan)),
-        summary.mean_samples,
-        summary.error_rate,
-        summary.characteristic_time,
-        summary.lower_bound,
-        summary.upper_bound,
-    )
-
-
-def instance_name(means: Sequence[float]) -> str:
-    """The means as people write them."""
-    return f"({', '.join(f'{mean:g}' for mean in means)})"
+    summary = summarise(*run_ranking(BanditModel(Gaussian(), means, "gaps"), log_inv_delta, runs, effort))
+    low, high = summary.cost_ci or (nan, nan)
+    found: dict[str, Any] = {"cost_low": low, "cost_high": high}
+    found |= {field.name: getattr(summary, field.name) for field in fields(Row)[2:] if field.name not in found}
+    return [Row(f"({', '.join(f'{mean:g}' for mean in means)})", log_inv_delta, **found)]
 
 
 def table(rows: Sequence[Row]) -> str:
     """One line per instance and delta; L is log(1/delta)."""
-    headers = [
-        "means",
-        "L",
-        "runs",
-        "unfinished",
-        "mean cost",
-        "95 % interval",
-        "cost/L",
-        "lower/L",
-        "upper/L",
-        "error",
-    ]
+    headers = ["means", "L", "runs", "unfinished", "mean cost", "95 % interval"]
+    headers += ["cost/L", "lower/L", "upper/L", "error"]
     return aligned(headers, [cells(row) for row in rows])
 
 
@@ -135,50 +87,45 @@ def cells(row: Row) -> list[str]:
 def draw(rows: Sequence[Row]) -> Any:
     """Above the cost, below the cost over log(1/delta), with both bounds; one column per instance."""
     names = list(dict.fromkeys(row.instance for row in rows))
-    canvas, axes = panels(2, len(names), (4.6 * len(names), 6.6))
+    canvas, axes = make_panels(2, len(names), (4.6 * len(names), 6.6))
     for column, name in enumerate(names):
         points = [row for row in rows if row.instance == name]
-        cost_panel(axes[0, column], points)
-        ratio_panel(axes[1, column], points)
+        for axis, per_log in zip(axes[:, column], (False, True), strict=True):
+            draw_costs(axis, points, per_log)
         axes[0, column].set_title(f"means {name},  T* = {points[0].characteristic_time:.3f}", fontsize=11)
         axes[1, column].set_xlabel("log(1/delta)")
     axes[0, 0].set_ylabel("cost at stopping")
     axes[1, 0].set_ylabel("cost / log(1/delta)")
-    shared_legend(canvas, list(axes.flat), 3, SETTING)
+    draw_legend(canvas, list(axes.flat), 3, LEGEND)
     return canvas
 
 
-def cost_panel(axis: Any, rows: Sequence[Row]) -> None:
-    """Cost and bounds against log(1/delta), both axes logarithmic."""
+def draw_costs(axis: Any, rows: Sequence[Row], per_log: bool) -> None:
+    """Cost and both bounds against log(1/delta), or all of them over log(1/delta), where the bounds are level."""
     x = [row.log_inv_delta for row in rows]
-    bounds(axis, x, [row.lower_bound for row in rows], [row.upper_bound for row in rows])
-    band = [row.cost_low for row in rows], [row.cost_high for row in rows]
-    curve(axis, x, [row.mean_cost for row in rows], *band, 0, label="CAET, mean and 95 % band")
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-
-
-def ratio_panel(axis: Any, rows: Sequence[Row]) -> None:
-    """The same over log(1/delta), where the two bounds are level and the distance to them shows."""
-    x = [row.log_inv_delta for row in rows]
-    bounds(axis, x, *([row.per_log(name) for row in rows] for name in ("lower_bound", "upper_bound")))
-    mean, low, high = ([row.per_log(name) for row in rows] for name in ("mean_cost", "cost_low", "cost_high"))
-    curve(axis, x, mean, low, high, 0, label="CAET, mean and 95 % band")
-    axis.set_xscale("log")
-    axis.set_ylim(0, 3.2 * rows[0].characteristic_time)
-
-
-def bounds(axis: Any, x: Sequence[float], lower: Sequence[float], upper: Sequence[float]) -> None:
-    """The two lines of the theory."""
+    lower, upper, mean, low, high = (
+        [row.per_log(name) if per_log else getattr(row, name) for row in rows]
+        for name in ("lower_bound", "upper_bound", "mean_cost", "cost_low", "cost_high")
+    )
     axis.plot(x, lower, label="lower bound T* kl(delta, 1 - delta)", **LOWER)
     axis.plot(x, upper, label="asymptotic upper bound theta T* log(1/delta)", **UPPER)
+    draw_curve(axis, x, mean, low, high, 0, label="CAET, mean and 95 % band")
+    axis.set_xscale("log")
+    if per_log:
+        axis.set_ylim(0, 3.2 * rows[0].characteristic_time)
+    else:
+        axis.set_yscale("log")
 
 
 FIGURE = Figure(
-    "CAET's cost against the lower and the upper bound (Figure 1)",
-    tuple(field.name for field in fields(Row)),
-    plan,
-    measure,
-    table,
-    draw,
+    title="CAET's cost against the lower and the upper bound (Figure 1)",
+    row=Row,
+    instances=INSTANCES,
+    quick=QUICK,
+    full=FULL,
+    runs=(40, 1000),
+    work=float,
+    measure_point=measure_point,
+    table=table,
+    draw=draw,
 )

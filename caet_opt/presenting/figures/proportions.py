@@ -4,9 +4,9 @@ N_a(tau) / ((1 - alpha) tau)  ->  u*_a        a costly arm,
 N_a(tau) / tau                ->  1 / |N|     a free arm, N the free arms.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,36 +14,25 @@ from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
-from caet_opt.exploring.settings import Parameters
-from caet_opt.presenting.figures.style import CURVES, Effort, Figure, curve, panels, shared_legend
-from caet_opt.simulating.regret import half_width
-from caet_opt.simulating.runs import Experiment, RunRecord, run_many
+from caet_opt.presenting.figures.figure_1 import run_ranking
+from caet_opt.presenting.figures.style import CURVES, Effort, Figure, draw_curve, draw_legend, make_panels
+from caet_opt.simulating.runs import RunRecord
+from caet_opt.simulating.summary import half_width
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.numbers import table as aligned
 
-
-class Instance(NamedTuple):
-    """A model with its name."""
-
-    name: str
-    model: BanditModel
-
-
-INSTANCES = (
-    Instance("means (3, 4, 2), gaps as costs", BanditModel(Gaussian(), (3.0, 4.0, 2.0), "gaps")),
-    Instance(
-        "means (4, 3, 1.5, 0), costs (0, 1, 0, 1)",
-        BanditModel(Gaussian(), (4.0, 3.0, 1.5, 0.0), (0.0, 1.0, 0.0, 1.0)),
-    ),
-)
+#: Models by name.
+INSTANCES = {
+    "means (3, 4, 2), gaps as costs": BanditModel(Gaussian(), (3.0, 4.0, 2.0), "gaps"),
+    "means (4, 3, 1.5, 0), costs (0, 1, 0, 1)": BanditModel(Gaussian(), (4.0, 3.0, 1.5, 0.0), (0.0, 1.0, 0.0, 1.0)),
+}
 
 #: log(1/delta): quick, and with the paper's quality.
 QUICK = (5.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 FULL = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0)
 
-QUICK_RUNS, FULL_RUNS = 30, 400
-
-SETTING = "ranking, Gaussian rewards of variance 1; deviational threshold, theta = 1.2, C = 1; r = 0.4"
+LEGEND = """ranking, Gaussian rewards of variance 1; deviational threshold, theta = 1.2, C = 1; r = 0.4
+thin lines: the limits u*_a and 1/|N|; grey dots: the target alpha/|N| of the free arms"""
 
 
 @dataclass(frozen=True)
@@ -63,34 +52,20 @@ class Row:
     target: float
 
 
-def plan(effort: Effort) -> list[float]:
-    """The expected work of every run, which grows like log(1/delta)."""
-    levels = FULL if effort.full else QUICK
-    return [level for level in levels for _ in range(len(INSTANCES) * effort.runs_or(QUICK_RUNS, FULL_RUNS))]
-
-
-def measure(effort: Effort) -> Iterator[Row]:
-    """Every arm of every instance at every delta."""
-    runs = effort.runs_or(QUICK_RUNS, FULL_RUNS)
-    for instance in INSTANCES:
-        for log_inv_delta in FULL if effort.full else QUICK:
-            yield from measured(instance, log_inv_delta, runs, effort)
-
-
-def measured(instance: Instance, log_inv_delta: float, runs: int, effort: Effort) -> list[Row]:
+def measure_point(name: str, log_inv_delta: float, runs: int, effort: Effort) -> list[Row]:
     """One instance at one delta, a row per arm."""
-    parameters = Parameters(log_inv_delta=log_inv_delta, threshold="deviational", zero_cost_share="paper")
-    experiment = Experiment(instance.model, Ranking(), parameters)
-    records = run_many(experiment, runs, effort.seed, effort.workers, lambda _: effort.progress(log_inv_delta))
+    model = INSTANCES[name]
+    experiment, records = run_ranking(model, log_inv_delta, runs, effort)
+    alpha = experiment.parameters.free_share
     unfinished = sum(not record.stopped for record in records)
-    shares = scaled_shares(records, instance.model, parameters.free_share)
+    shares = scale_shares(records, model, alpha)
     mean, half = np.mean(shares, axis=0), half_width(shares)
-    limit = limits(instance.model)
-    target = np.where(is_free(instance.model), parameters.free_share, 1.0) * limit
-    kinds = np.where(is_free(instance.model), "free", "costly")
+    limit = limits(model)
+    target = np.where(is_free(model), alpha, 1.0) * limit
+    kinds = np.where(is_free(model), "free", "costly")
     columns = (kinds.tolist(), *(values.tolist() for values in (mean, mean - half, mean + half, limit, target)))
     return [
-        Row(instance.name, log_inv_delta, runs, unfinished, arm, *values)
+        Row(name, log_inv_delta, runs, unfinished, arm, *values)
         for arm, values in enumerate(zip(*columns, strict=True))
     ]
 
@@ -100,7 +75,7 @@ def is_free(model: BanditModel) -> Any:
     return np.array(model.costs) == 0
 
 
-def scaled_shares(records: Sequence[RunRecord], model: BanditModel, alpha: float) -> Array:
+def scale_shares(records: Sequence[RunRecord], model: BanditModel, alpha: float) -> Array:
     """``N_a / tau`` of the free arms and ``N_a / ((1 - alpha) tau)`` of the costly ones; one row per run."""
     counts = np.array([record.counts for record in records], dtype=float)
     shares = counts / np.sum(counts, axis=1, keepdims=True)
@@ -130,26 +105,25 @@ def cells(row: Row) -> list[str]:
 def draw(rows: Sequence[Row]) -> Any:
     """Costly arms above, free arms below; one column per instance."""
     names = list(dict.fromkeys(row.instance for row in rows))
-    canvas, axes = panels(2, len(names), (4.6 * len(names), 6.6))
+    canvas, axes = make_panels(2, len(names), (4.6 * len(names), 6.6))
     for column, name in enumerate(names):
         for line, kind in enumerate(("costly", "free")):
-            share_panel(axes[line, column], [row for row in rows if (row.instance, row.kind) == (name, kind)])
+            draw_shares(axes[line, column], [row for row in rows if (row.instance, row.kind) == (name, kind)])
         axes[0, column].set_title(name, fontsize=11)
         axes[1, column].set_xlabel("log(1/delta)")
     axes[0, 0].set_ylabel("costly arms:  N_a / ((1 - alpha) tau)")
     axes[1, 0].set_ylabel("free arms:  N_a / tau")
-    theory = "thin lines: the limits u*_a and 1/|N|; grey dots: the target alpha/|N| of the free arms"
-    shared_legend(canvas, list(axes.flat), 4, f"{SETTING}\n{theory}")
+    draw_legend(canvas, list(axes.flat), 4, LEGEND)
     return canvas
 
 
-def share_panel(axis: Any, rows: Sequence[Row]) -> None:
+def draw_shares(axis: Any, rows: Sequence[Row]) -> None:
     """The shares of some arms against log(1/delta), each with its limit."""
     for arm in sorted({row.arm for row in rows}):
         points = [row for row in rows if row.arm == arm]
         x = [row.log_inv_delta for row in points]
         band = [row.share_low for row in points], [row.share_high for row in points]
-        curve(axis, x, [row.share for row in points], *band, arm, label=f"arm {arm}")
+        draw_curve(axis, x, [row.share for row in points], *band, arm, label=f"arm {arm}")
         axis.axhline(points[0].limit, color=CURVES[arm % len(CURVES)][0], linewidth=0.9)
         if points[0].kind == "free":
             axis.plot(x, [row.target for row in points], color="0.5", linestyle=":", linewidth=1.8)
@@ -158,10 +132,14 @@ def share_panel(axis: Any, rows: Sequence[Row]) -> None:
 
 
 FIGURE = Figure(
-    "shares of the pulls against their limits",
-    tuple(field.name for field in fields(Row)),
-    plan,
-    measure,
-    table,
-    draw,
+    title="shares of the pulls against their limits",
+    row=Row,
+    instances=tuple(INSTANCES),
+    quick=QUICK,
+    full=FULL,
+    runs=(30, 400),
+    work=float,
+    measure_point=measure_point,
+    table=table,
+    draw=draw,
 )

@@ -1,7 +1,7 @@
 """The regret of explore then commit, and its asymptote ``sum_a gap_a / d(mu_a, mu_best) log T``."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import log
 from typing import Any
@@ -10,8 +10,8 @@ import numpy as np
 
 from caet_opt.bandits.families import Bernoulli, Gaussian
 from caet_opt.bandits.model import BanditModel
-from caet_opt.presenting.figures.style import CURVES, Effort, Figure, curve, panels, shared_legend
-from caet_opt.simulating.regret import RegretCurve, explore_then_commit
+from caet_opt.presenting.figures.style import CURVES, Effort, Figure, draw_curve, draw_legend, make_panels
+from caet_opt.simulating.regret import explore_then_commit
 from caet_opt.solving.numbers import table as aligned
 
 INSTANCES = {
@@ -21,12 +21,11 @@ INSTANCES = {
 
 HORIZONS = (10**5, 10**7, 10**9)
 
-QUICK_RUNS, FULL_RUNS = 40, 1000
-
 #: gamma0 lies below the gaps that matter: with 0.1, arms 0.05 below the best one would be pulled as if they were free.
 THRESHOLD, GAMMA0 = "customary", 0.01
 
-SETTING = f"delta = 1/T; {THRESHOLD} threshold log((1 + log t)/delta), not proven; gaps estimated, gamma0 = {GAMMA0:g}"
+LEGEND = f"""delta = 1/T; {THRESHOLD} threshold log((1 + log t)/delta), not proven; gaps estimated, gamma0 = {GAMMA0:g}
+thin lines: the asymptotes sum_a gap_a / d(mu_a, mu_best) log T; markers: median commitment"""
 
 
 @dataclass(frozen=True)
@@ -46,36 +45,22 @@ class Row:
     median_commitment_time: float
 
 
-def plan(effort: Effort) -> list[float]:
-    """The expected work of every run, which grows like log T."""
-    return [log(horizon) for horizon in HORIZONS for _ in range(len(INSTANCES) * effort.runs_or(QUICK_RUNS, FULL_RUNS))]
-
-
-def measure(effort: Effort) -> Iterator[Row]:
-    """The curve of every instance and horizon."""
-    runs = effort.runs_or(QUICK_RUNS, FULL_RUNS)
-    for name, model in INSTANCES.items():
-        for horizon in HORIZONS:
-            found = explore_then_commit(
-                model,
-                horizon,
-                runs,
-                effort.seed,
-                workers=effort.workers,
-                progress=partial(effort.progress, log(horizon)),
-                threshold=THRESHOLD,
-                gamma0=GAMMA0,
-            )
-            yield from curve_rows(name, found)
-
-
-def curve_rows(name: str, found: RegretCurve) -> list[Row]:
-    """A curve as rows, one per recorded round."""
+def measure_point(name: str, horizon: int, runs: int, effort: Effort) -> list[Row]:
+    """The curve of an instance up to a horizon, a row per recorded round; the work of a run grows like log T."""
+    found = explore_then_commit(
+        INSTANCES[name],
+        horizon,
+        runs,
+        effort.seed,
+        workers=effort.workers,
+        progress=partial(effort.progress, log(horizon)),
+        threshold=THRESHOLD,
+        gamma0=GAMMA0,
+    )
     times = found.commitment_times[found.commitment_times > 0]
     median = float(np.median(times)) if len(times) else float("nan")
     tail = (found.asymptote, found.committed, found.wrong, median)
     columns = (values.tolist() for values in (found.times, found.mean_regret, *found.ci))
-    runs = len(found.regrets)
     return [
         Row(name, found.horizon, runs, int(time), mean, low, high, *tail)
         for time, mean, low, high in zip(*columns, strict=True)
@@ -101,28 +86,26 @@ def cells(row: Row) -> list[str]:
 def draw(rows: Sequence[Row]) -> Any:
     """R(t) against t, one panel per instance, one curve per horizon, each with its asymptote and commitment."""
     names = list(dict.fromkeys(row.instance for row in rows))
-    canvas, axes = panels(1, len(names), (4.8 * len(names), 4.6))
+    horizons = list(dict.fromkeys(row.horizon for row in rows))
+    canvas, axes = make_panels(1, len(names), (4.8 * len(names), 4.6))
     for axis, name in zip(axes[0], names, strict=True):
-        for which, horizon in enumerate(HORIZONS):
-            points = [row for row in rows if (row.instance, row.horizon) == (name, horizon)]
-            if points:
-                regret_curve(axis, points, which)
+        for which, horizon in enumerate(horizons):
+            draw_regret(axis, [row for row in rows if (row.instance, row.horizon) == (name, horizon)], which)
         axis.set_title(name, fontsize=11)
         axis.set_xscale("log")
         axis.set_xlabel("round t")
         axis.set_ylim(bottom=0)
     axes[0, 0].set_ylabel("regret R(t)")
-    theory = "thin lines: the asymptotes sum_a gap_a / d(mu_a, mu_best) log T; markers: median commitment"
-    shared_legend(canvas, list(axes.flat), len(HORIZONS), f"{SETTING}\n{theory}")
+    draw_legend(canvas, list(axes.flat), len(horizons), LEGEND)
     return canvas
 
 
-def regret_curve(axis: Any, rows: Sequence[Row], which: int) -> None:
+def draw_regret(axis: Any, rows: Sequence[Row], which: int) -> None:
     """One horizon's curve."""
     colour, marker, _ = CURVES[which]
     x, mean = [row.round for row in rows], [row.mean_regret for row in rows]
     band = [row.regret_low for row in rows], [row.regret_high for row in rows]
-    curve(axis, x, mean, *band, which, marker="", label=f"T = $10^{{{np.log10(rows[0].horizon):.3g}}}$")
+    draw_curve(axis, x, mean, *band, which, marker="", label=f"T = $10^{{{np.log10(rows[0].horizon):.3g}}}$")
     axis.axhline(rows[0].asymptote, color=colour, linestyle=CURVES[which][2], linewidth=0.8)
     time = rows[0].median_commitment_time
     if np.isfinite(time):
@@ -130,10 +113,14 @@ def regret_curve(axis: Any, rows: Sequence[Row], which: int) -> None:
 
 
 FIGURE = Figure(
-    "regret of explore then commit against its asymptote",
-    tuple(field.name for field in fields(Row)),
-    plan,
-    measure,
-    table,
-    draw,
+    title="regret of explore then commit against its asymptote",
+    row=Row,
+    instances=tuple(INSTANCES),
+    quick=HORIZONS,
+    full=HORIZONS,
+    runs=(40, 1000),
+    work=log,
+    measure_point=measure_point,
+    table=table,
+    draw=draw,
 )

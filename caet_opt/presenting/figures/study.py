@@ -4,8 +4,8 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.errors import InputError
-from caet_opt.presenting.figures.style import LOWER, UPPER, curve, panels, shared_legend
-from caet_opt.simulating.studies.results import varied
+from caet_opt.presenting.figures.style import LOWER, UPPER, draw_curve, draw_legend, make_panels
+from caet_opt.simulating.studies.results import find_varying
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,11 +24,11 @@ def draw(summary: "pd.DataFrame") -> Any:
     models = list(dict.fromkeys(cells["model"]))
     across = min(ACROSS, len(models))
     down = ceil(len(models) / across)
-    canvas, axes = panels(down, across, (WIDE * across, HIGH * down + 0.8))
-    differing = varied(cells)
+    canvas, axes = make_panels(down, across, (WIDE * across, HIGH * down + 0.8))
+    differing = find_varying(cells)
     names = list(dict.fromkeys(curve_name(row, differing) for _, row in cells.iterrows()))
     for axis, model in zip(axes.flat, models, strict=False):
-        panel(axis, cells[cells["model"] == model], differing, names)
+        draw_model(axis, cells[cells["model"] == model], differing, names)
         axis.set_title(model, fontsize=10)
     for axis in axes.flat[len(models) :]:
         axis.set_axis_off()
@@ -37,11 +37,11 @@ def draw(summary: "pd.DataFrame") -> Any:
     for axis in axes.flat[max(0, len(models) - across) : len(models)]:  # the lowest of each column
         axis.set_xlabel("log(1/delta)")
         axis.tick_params(labelbottom=True)
-    shared_legend(canvas, list(axes.flat), min(across, 2), LEGEND)
+    draw_legend(canvas, list(axes.flat), min(across, 2), LEGEND)
     return canvas
 
 
-def panel(axis: Any, cells: "pd.DataFrame", differing: list[str], names: list[str]) -> None:
+def draw_model(axis: Any, cells: "pd.DataFrame", differing: list[str], names: list[str]) -> None:
     """One model: a curve per setting, and the bounds."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -51,7 +51,7 @@ def panel(axis: Any, cells: "pd.DataFrame", differing: list[str], names: list[st
             continue
         level = rows["log_inv_delta"]
         mean, low, high = ((rows[column] / level).tolist() for column in ("mean_cost", "cost_low", "cost_high"))
-        curve(axis, level.tolist(), mean, low, high, names.index(name), label=f"CAET, {name}" if name else "CAET")
+        draw_curve(axis, level.tolist(), mean, low, high, names.index(name), label=f"CAET, {name}" if name else "CAET")
         axis.plot(level, rows["lower_bound"] / level, label="lower bound", **LOWER)
         axis.plot(level, rows["upper_bound"] / level, label="upper bound, asymptotic", **UPPER)
     axis.set_xscale("log")
@@ -62,12 +62,7 @@ def panel(axis: Any, cells: "pd.DataFrame", differing: list[str], names: list[st
 
 
 def curve_name(row: "pd.Series[Any]", differing: list[str]) -> str:
-    """The values of the attributes in which curves differ, where there are any."""
-    return ", ".join(written(name, row[name]) for name in differing if row[name] is not None and row[name] == row[name])
-
-
-def written(name: str, value: Any) -> str:
-    """An attribute as a legend has it."""
-    if name == "threshold":
-        return str(value)
-    return f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
+    """The values of the attributes in which curves differ, where there are any, as a legend has them."""
+    values = {name: row[name] for name in differing if row[name] is not None and row[name] == row[name]}
+    texts = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in values.items()}
+    return ", ".join(text if name == "threshold" else f"{name} = {text}" for name, text in texts.items())

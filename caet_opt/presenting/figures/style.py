@@ -1,7 +1,7 @@
 """What a figure supplies, and how all of them look: readable in print, and without colour."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -40,31 +40,52 @@ class Effort(NamedTuple):
     workers: int = 1
     progress: Callable[[float], None] = lambda work: None
 
-    def runs_or(self, quick: int, full: int) -> int:
-        """The number of runs: the one asked for, or the setting's own."""
-        return self.runs if self.runs is not None else full if self.full else quick
-
 
 @dataclass(frozen=True)
 class Figure:
-    """A study that ends in a figure; its rows are dataclasses whose fields are the columns of the CSV file.
+    """A study that ends in a figure: simulated runs of every instance at every level.
 
     Attributes
     ----------
     title : what it shows, in one line
-    columns : of the CSV file
-    plan : the expected work of every run, in any unit
-    measure : the rows, one after the other
-    table : rows as an aligned table
-    draw : rows as a matplotlib figure
+    row : the class of its rows, a dataclass whose fields are the columns of the CSV file
+    instances, quick, full : the models in any form, and the levels, log(1/delta) or a horizon
+    runs : of an instance at a level, with the quick and with the full setting
+    work : expected of a run at a level, in any unit
+    measure_point : the rows of an instance at a level, from so many runs
+    table, draw : rows as an aligned table, and as a matplotlib figure
     """
 
     title: str
-    columns: tuple[str, ...]
-    plan: Callable[[Effort], list[float]]
-    measure: Callable[[Effort], Iterator[Any]]
+    row: type
+    instances: Sequence[Any]
+    quick: Sequence[float]
+    full: Sequence[float]
+    runs: tuple[int, int]
+    work: Callable[[float], float]
+    measure_point: Callable[[Any, Any, int, Effort], Iterable[Any]]
     table: Callable[[Sequence[Any]], str]
     draw: Callable[[Sequence[Any]], Any]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the CSV file."""
+        return tuple(field.name for field in fields(self.row))
+
+    def choose_runs(self, effort: Effort) -> int:
+        """Runs of an instance at a level: the number asked for, or the setting's own."""
+        return self.runs[effort.full] if effort.runs is None else effort.runs
+
+    def plan(self, effort: Effort) -> list[float]:
+        """The expected work of every run."""
+        runs = len(self.instances) * self.choose_runs(effort)
+        return [self.work(level) for level in (self.full if effort.full else self.quick) for _ in range(runs)]
+
+    def measure(self, effort: Effort) -> Iterator[Any]:
+        """The rows of every instance at every level, one after the other."""
+        for instance in self.instances:
+            for level in self.full if effort.full else self.quick:
+                yield from self.measure_point(instance, level, self.choose_runs(effort), effort)
 
 
 def require_matplotlib() -> None:
@@ -73,7 +94,7 @@ def require_matplotlib() -> None:
         raise missing_extra("figures need matplotlib", "plot")
 
 
-def panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
+def make_panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
     """An empty figure and its grid of axes, those of a column over the same range."""
     require_matplotlib()
     from matplotlib.figure import Figure as Canvas
@@ -86,7 +107,7 @@ def panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any
     return canvas, axes
 
 
-def curve(
+def draw_curve(
     axis: Any,
     x: Sequence[float],
     mean: Sequence[float],
@@ -102,7 +123,7 @@ def curve(
     axis.fill_between(x, low, high, color=colour, alpha=BAND, linewidth=0)
 
 
-def shared_legend(canvas: Any, axes: Sequence[Any], columns: int, title: str) -> None:
+def draw_legend(canvas: Any, axes: Sequence[Any], columns: int, title: str) -> None:
     """One legend below all panels, each label once and in order, with a title that states the setting."""
     lines = {line.get_label(): line for axis in axes for line in axis.get_lines() if line.get_label()[0] != "_"}
     canvas.legend(

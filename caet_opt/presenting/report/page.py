@@ -12,11 +12,19 @@ from typing import Any
 
 from caet_opt.bandits.files import write_whole
 from caet_opt.errors import missing_extra
-from caet_opt.presenting.report.payload import collect_data, describe_model, list_search_words
-from caet_opt.presenting.report.results import MISSING, SETTINGS, Results, read_results, write_setting
+from caet_opt.presenting.report.results import (
+    MISSING,
+    SETTINGS,
+    Results,
+    collect_data,
+    describe_model,
+    list_search_words,
+    read_results,
+    write_setting,
+)
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES
-from caet_opt.solving.numbers import certified, proportion
+from caet_opt.solving.numbers import format_certified, proportion
 from caet_opt.version import __version__
 
 #: Most digits of T* on a card.
@@ -34,7 +42,10 @@ def require_extra() -> None:
 
 
 def write_report(folder: str | Path, path: str | Path, title: str | None = None) -> None:
-    """Write a folder of results as one HTML page; the file is whole or not there."""
+    """Write a folder of results as one HTML page; the file is whole or not there.
+
+    >>> write_report("results/study", "page.html")  # the folder of `run_study`
+    """
     require_extra()
     write_whole(path, report_page(folder, title))
 
@@ -120,7 +131,7 @@ def find_guarantees(results: Results) -> dict[str, str]:
 def make_card(record: Record, label: str) -> dict[str, Any]:
     """What is said of a model: T* to its certified digits, the interval, the binding pairs, and its arms."""
     ends = (record["lower"], record["upper"], record["gap"])
-    value, interval = certified(record["characteristic_time"], *ends, MOST_DIGITS)
+    value, interval = format_certified(record["characteristic_time"], *ends, MOST_DIGITS)
     arms = record["arms"]
     columns = (arms, record["means"], record["arm_costs"], record["cost_proportions"], record["sampling_proportions"])
     rows = [

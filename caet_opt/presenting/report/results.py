@@ -1,17 +1,21 @@
-"""The results of a folder as the page shows them: models, series of cells over delta, and what was given up."""
+"""The results of a folder as the page shows them: models, series of cells over delta, and what was given up.
+
+Its script works with the same as JSON, and with the rows of the files to download.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import isnan
 from pathlib import Path
 from typing import Any
 
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RECORDED
+from caet_opt.presenting.tables.formats import csv_lines
+from caet_opt.presenting.tables.results import plain_rows
 from caet_opt.simulating.studies.manifest import Record
-from caet_opt.simulating.studies.results import summarise_results
+from caet_opt.simulating.studies.results import QUANTILES, summarise_results
 from caet_opt.simulating.studies.store import Store
 
 #: Settings that may differ between the cells of a model besides delta, with the words for them.
@@ -20,8 +24,12 @@ SETTINGS = {setting.name: setting.symbol for setting in RECORDED} | {"seed": "se
 #: What stands for a value that is not there.
 MISSING = "-"
 
-#: Columns of the summary that count, which a frame with missing values holds as doubles.
-COUNTS = ("unfinished", "errors")
+
+#: Columns of the file of models.
+MODEL_COLUMNS = (
+    *("model", "title", "task", "family", "arms", "means", "arm_costs", "characteristic_time", "lower", "upper", "gap"),
+    *("cost_proportions", "sampling_proportions", "binding_pairs"),
+)
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,7 @@ def read_results(folder: str | Path) -> Results:
     """Read a folder; `InputError` where it is no folder of results, is damaged, or has no run yet."""
     summary = summarise_results(folder)
     manifest = Store(folder).read_manifest()
-    rows = [clean_row(row) for row in summary.to_dict("records")]  # type: ignore[arg-type]
+    rows = plain_rows(summary)
     if not any(row["runs"] for row in rows):
         raise InputError(f"{folder}: no run is stored yet; let caet-opt sweep finish a block first")
     models = {identify_model(record): record for record in reversed(manifest["cells"])}
@@ -109,12 +117,6 @@ def read_results(folder: str | Path) -> Results:
     shown = [models[name] for name in numbers]
     names = number_repeats([record["model"] for record in shown])
     return Results(manifest, rows, shown, label_models(shown), names, series, series_of)
-
-
-def clean_row(row: Mapping[str, Any]) -> Record:
-    """A row of the summary with None for missing values and whole numbers where something is counted."""
-    plain = {name: None if isinstance(value, float) and isnan(value) else value for name, value in row.items()}
-    return {name: int(value) if name in COUNTS and value is not None else value for name, value in plain.items()}
 
 
 def identify_model(record: Record) -> str:
@@ -156,3 +158,77 @@ def number_repeats(names: Sequence[str]) -> list[str]:
     return [
         f"{name} #{names[: at + 1].count(name)}" if names.count(name) > 1 else name for at, name in enumerate(names)
     ]
+
+
+def collect_data(results: Results) -> Record:
+    """All that the charts, the filters and the downloads need."""
+    columns = list(dict.fromkeys(name for row in results.rows for name in row))
+    return {
+        "models": [collect_model(record, label) for record, label in zip(results.models, results.labels, strict=True)],
+        "series": [
+            {
+                "model": series.model,
+                "settings": series.settings,
+                "note": series.note,
+                "label": ", ".join(filter(None, [results.labels[series.model], series.note])),
+            }
+            for series in results.series
+        ],
+        "cells": [
+            collect_cell(row, series, columns) for row, series in zip(results.rows, results.series_of, strict=True)
+        ],
+        "parameters": [{"name": name, "values": values} for name, values in results.parameters.items()],
+        "missing": MISSING,
+        "files": {"cells": csv_lines([columns]), "models": csv_lines([MODEL_COLUMNS])},
+    }
+
+
+def collect_model(record: Record, label: str) -> Record:
+    """What the charts of a model need."""
+    return {
+        "label": label,
+        "detail": describe_model(record),
+        "search": list_search_words(record),
+        "arms": record["arms"],
+        "costly": [cost > 0 for cost in record["arm_costs"]],
+        "time": record["characteristic_time"],
+        "sampling": record["sampling_proportions"],
+        "csv": csv_lines([[record[name] for name in MODEL_COLUMNS]]),
+    }
+
+
+def describe_model(record: Record) -> str:
+    """Name, task and family in one line."""
+    return f"{record['model']}: {record['task']}, {record['family']}"
+
+
+def list_search_words(record: Record) -> str:
+    """What a search for a model looks at."""
+    return " ".join([record["model"], record["title"] or "", record["task"], record["family"]]).lower()
+
+
+def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
+    """What the charts need of a cell, its values as they are stored."""
+
+    def triple(*names: str) -> list[Any]:
+        return [row.get(name) for name in names]
+
+    rounds = triple(*(f"rounds_{per_cent}" for per_cent in QUANTILES))
+    return {
+        "id": row["cell"],
+        "series": series,
+        "level": row["log_inv_delta"],
+        "delta": row["delta"],
+        "theta": 1.0 if row["theta"] is None else row["theta"],
+        "runs": row["runs"],
+        "unfinished": row.get("unfinished"),
+        "cost": triple("mean_cost", "cost_low", "cost_high"),
+        "ratio": triple("ratio", "ratio_low", "ratio_high"),
+        "lower": row["lower_bound"],
+        "upper": row["upper_bound"],
+        "error": triple("error_rate", "error_low", "error_high"),
+        "samples": row.get("mean_samples"),
+        "proportions": row.get("proportions"),
+        "rounds": None if rounds[0] is None else rounds,
+        "csv": csv_lines([[row.get(name) for name in columns]]),
+    }

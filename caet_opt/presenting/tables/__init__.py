@@ -1,1 +1,1 @@
-"""Tables: what they are (`layout`), those of characteristic times (`columns`, `rows`, `work`), and `formats` of any."""
+"""Tables: what they are (`layout`), those of characteristic times (`columns`, `rows`), and `formats` of any."""

@@ -12,8 +12,7 @@ from caet_opt.errors import InputError
 from caet_opt.presenting.tables.columns import BLIND, PROVEN
 from caet_opt.presenting.tables.columns import columns as known_columns
 from caet_opt.presenting.tables.layout import ERROR, choose_columns
-from caet_opt.presenting.tables.rows import Request, Source
-from caet_opt.presenting.tables.work import compute
+from caet_opt.presenting.tables.rows import Request, Source, compute
 from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.compare import Solver, name_solvers
 
@@ -55,6 +54,14 @@ def characteristic_table(
     A frame of raw values, vectors as lists in the order of ``names``: ``frame.explode(["names",
     "sampling_proportions"])`` has one row per arm. A model that cannot be solved keeps its row, with the reason in the
     column ``error``, which is always there.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> frame = characteristic_table({"mine": (model, "ranking")}, deltas=[0.01], columns=["model", "T*", "bound"])
+    >>> frame.round(4)
+      model  characteristic_time  lower_bound error
+    0  mine              11.6569      52.4933  None
     """
     import pandas as pd
 
@@ -91,17 +98,22 @@ def make_request(
 def sources(models: Model | Iterable[Model] | Mapping[str, Model]) -> list[Source]:
     """The models with their names in the table: the shortest that tell files apart, or titles, or numbers."""
     if isinstance(models, Mapping):
-        return [Source(name, in_file(model) or Path(str(model))) for name, model in models.items()]
+        return [Source(name, make_entry(model) or Path(str(model))) for name, model in models.items()]
     one: Any = models
     listed: Iterable[Model] = [one] if isinstance(one, str | Path | ModelFile) or is_pair(one) else one
     found: list[Path | ModelFile] = []
     for model in listed:
-        entry = in_file(model)
+        entry = make_entry(model)
         found += model_paths(Path(str(model))) if entry is None else [entry]
     found = list(dict.fromkeys(found)) if all(isinstance(one, Path) for one in found) else found
     if not found:
         raise InputError("there is no model to make a table of")
-    return [Source(name, one) for name, one in zip(model_names(found), found, strict=True)]
+    paths = [one for one in found if isinstance(one, Path)]
+    names = iter(shortest_names([str(path) for path in paths], [path.stem for path in paths]))
+    return [
+        Source(next(names) if isinstance(one, Path) else one.title or f"model {number}", one)
+        for number, one in enumerate(found, start=1)
+    ]
 
 
 def is_pair(model: object) -> TypeGuard[tuple[BanditModel, Task | str]]:
@@ -109,19 +121,9 @@ def is_pair(model: object) -> TypeGuard[tuple[BanditModel, Task | str]]:
     return isinstance(model, tuple) and len(model) == 2 and isinstance(model[0], BanditModel)
 
 
-def in_file(model: Model) -> ModelFile | None:
+def make_entry(model: Model) -> ModelFile | None:
     """What a model file of this model would hold; None for a path."""
     if is_pair(model):
         bandit, task = model
         return ModelFile(bandit, parse_task(task) if isinstance(task, str) else task)
     return model if isinstance(model, ModelFile) else None
-
-
-def model_names(models: Sequence[Path | ModelFile]) -> list[str]:
-    """The names of models in the table."""
-    paths = [one for one in models if isinstance(one, Path)]
-    names = iter(shortest_names([str(path) for path in paths], [path.stem for path in paths]))
-    return [
-        next(names) if isinstance(one, Path) else one.title or f"model {number}"
-        for number, one in enumerate(models, start=1)
-    ]

@@ -1,44 +1,30 @@
 """The columns of tables of characteristic times, and the conventions that are stated with them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector
-from caet_opt.solving.numbers import MOST_DIGITS, certified_parts, digits_rooted, pair_names, proportion, significant
+from caet_opt.solving.numbers import MOST_DIGITS, certified_parts, digits_rooted, pair_names, proportion, to_digits
 
 #: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
 DECIMALS, BLIND_DIGITS, RATIO_DIGITS = 4, 6, 5
 
-
-def words(name: str, row: Row) -> Cell:
-    """A raw value as words."""
-    value = row.get(name)
-    return None if value is None else str(value)
+#: Columns that only tables with proven digits have.
+PROVEN = ("proven", "proven_lower", "proven_upper")
 
 
-def formatted(name: str, form: str, row: Row) -> Cell:
-    """A raw number in a format."""
-    value = row.get(name)
-    return None if value is None else Number(format(value, form) if value else "0")
+def time_cell(which: int, row: Row, most: int = MOST_DIGITS) -> Cell:
+    """T* (0), or the lower (1) or upper (2) end of its interval, rounded away from the other one.
 
-
-def time_cell(row: Row, most: int = MOST_DIGITS) -> Cell:
-    """T* as its proven decimals, or else as the digits that its certified interval supports."""
-    if row.get("proven") is not None:
-        return Number(row["proven"])
-    if row.get("characteristic_time") is None:
-        return None
-    return Number(certified_parts(*interval(row), most)[0])
-
-
-def end_cell(which: int, row: Row, most: int = MOST_DIGITS) -> Cell:
-    """The lower (0) or the upper (1) end of the interval, rounded away from the other one."""
-    proven = row.get(("proven_lower", "proven_upper")[which])
+    Proven decimals where there are any, or else the digits that the certified interval supports.
+    """
+    proven = row.get(PROVEN[which])
     if proven is not None:
         return Number(proven)
     if row.get("characteristic_time") is None:
         return None
-    return Number(certified_parts(*interval(row), most)[1 + which])
+    return Number(certified_parts(*interval(row), most)[which])
 
 
 def bound_cell(row: Row, most: int = MOST_DIGITS) -> Cell:
@@ -58,34 +44,22 @@ def interval(row: Row) -> tuple[float, float, float, float]:
 
 def shares(name: str, row: Row) -> Cell:
     """Proportions by arm, to as many decimals as the root of the gap supports."""
-    values = row.get(name)
-    if values is None:
+    return vector(name, lambda share: proportion(share, digits_rooted(row["gap"], DECIMALS)), row)
+
+
+def vector(name: str, write: Callable[[float], str], row: Row) -> Cell:
+    """Numbers by arm, with the names of the arms where they are more than their numbers."""
+    if row.get(name) is None:
         return None
-    decimals = digits_rooted(row["gap"], DECIMALS)
-    return Vector(tuple(Number(proportion(value, decimals)) for value in values), labels(row))
-
-
-def given(name: str, row: Row) -> Cell:
-    """Means or costs by arm."""
-    values = row.get(name)
-    return None if values is None else Vector(tuple(Number(f"{value:.10g}") for value in values), labels(row))
-
-
-def labels(row: Row) -> tuple[str, ...] | None:
-    """Names of the arms, where they are more than their numbers."""
     names = tuple(row["names"])
-    return None if names == tuple(map(str, range(len(names)))) else names
-
-
-def names_cell(row: Row) -> Cell:
-    """The names of the arms."""
-    return None if row.get("names") is None else ", ".join(row["names"])
+    labels = None if names == tuple(map(str, range(len(names)))) else names
+    return Vector(tuple(Number(write(value)) for value in row[name]), labels)
 
 
 def blind_cell(name: str, most: int, row: Row) -> Cell:
     """A number of the cost-blind comparison; computed from proportions, so the root of the gap limits its digits."""
     value = row.get(name)
-    return None if value is None else Number(significant(value, digits_rooted(row["gap"], most)))
+    return None if value is None else Number(to_digits(value, digits_rooted(row["gap"], most)))
 
 
 def pairs_cell(row: Row) -> Cell:
@@ -95,23 +69,50 @@ def pairs_cell(row: Row) -> Cell:
     return ", ".join(pair_names(row["binding_pairs"], row["names"])) or "none"
 
 
-def milliseconds(row: Row) -> Cell:
-    """The time in milliseconds."""
-    return None if row.get("seconds") is None else Number(significant(1e3 * row["seconds"], 3))
+def value_column(
+    name: str,
+    heading: str,
+    explanation: str,
+    write: Callable[[Any], Cell],
+    latex: str | None = None,
+    numeric: bool = False,
+) -> Column:
+    """A column of raw values, each written by itself; nothing for a missing one."""
+
+    def cell(row: Row) -> Cell:
+        return None if row.get(name) is None else write(row[name])
+
+    return Column(name, heading, explanation, cell, latex, numeric)
 
 
 def text_column(name: str, heading: str, explanation: str) -> Column:
     """A column of words."""
-    return Column(name, heading, explanation, partial(words, name))
+    return value_column(name, heading, explanation, str)
 
 
 def number_column(name: str, heading: str, explanation: str, form: str, latex: str | None = None) -> Column:
     """A column of numbers in one format."""
-    return Column(name, heading, explanation, partial(formatted, name, form), latex, numeric=True)
+
+    def write(value: float) -> Cell:
+        return Number(format(value, form) if value else "0")
+
+    return value_column(name, heading, explanation, write, latex, numeric=True)
 
 
 def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
     """Every column of a table of characteristic times; T* and what follows from it to at most so many digits."""
+    time, lower, upper = (partial(time_cell, which, most=most) for which in range(3))
+    bound = partial(bound_cell, most=most)
+    blind_time = partial(blind_cell, "cost_blind_time", BLIND_DIGITS)
+    blind_ratio = partial(blind_cell, "cost_blind_ratio", RATIO_DIGITS)
+    kl = r"$T^\star \mathrm{kl}(\delta, 1 - \delta)$"
+
+    def by_arm(name: str, heading: str, explanation: str, latex: str, cell: Callable[[str, Row], Cell]) -> Column:
+        return Column(name, heading, explanation, partial(cell, name), latex)
+
+    def numbers(name: str, row: Row) -> Cell:
+        return vector(name, "{:.10g}".format, row)
+
     return (
         text_column("model", "model", "file name without .toml"),
         text_column("title", "title", "title in the model file"),
@@ -119,72 +120,33 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
         text_column("family", "family", "reward family"),
         text_column("task", "task", "task, in the grammar"),
         number_column("arms", "K", "number of arms", "d", "$K$"),
-        Column("names", "names", "names of the arms", names_cell),
-        Column("means", "means", "mean of each arm", partial(given, "means"), r"$\mu$"),
-        Column("costs", "costs", "cost of each arm", partial(given, "costs"), "$c$"),
-        Column(
-            "characteristic_time",
-            "T*",
-            "characteristic time",
-            partial(time_cell, most=most),
-            r"$T^\star$",
-            True,
-        ),
-        Column("lower", "lower", "certified lower bound on T*", partial(end_cell, 0, most=most), numeric=True),
-        Column("upper", "upper", "certified upper bound on T*", partial(end_cell, 1, most=most), numeric=True),
+        value_column("names", "names", "names of the arms", ", ".join),
+        by_arm("means", "means", "mean of each arm", r"$\mu$", numbers),
+        by_arm("costs", "costs", "cost of each arm", "$c$", numbers),
+        Column("characteristic_time", "T*", "characteristic time", time, r"$T^\star$", True),
+        Column("lower", "lower", "certified lower bound on T*", lower, numeric=True),
+        Column("upper", "upper", "certified upper bound on T*", upper, numeric=True),
         number_column("gap", "gap", "relative width of the certified interval", ".0e"),
-        Column(
-            "cost_proportions",
-            "omega*",
-            "share of the cost of each arm",
-            partial(shares, "cost_proportions"),
-            r"$\omega^\star$",
-        ),
-        Column(
-            "sampling_proportions",
-            "u*",
-            "share of the pulls of each costly arm",
-            partial(shares, "sampling_proportions"),
-            r"$u^\star$",
-        ),
+        by_arm("cost_proportions", "omega*", "share of the cost of each arm", r"$\omega^\star$", shares),
+        by_arm("sampling_proportions", "u*", "share of the pulls of each costly arm", r"$u^\star$", shares),
         Column("binding_pairs", "binding pairs", "the pairs that decide T*", pairs_cell),
         number_column("delta", "delta", "error probability, as asked for", "g", r"$\delta$"),
-        Column(
-            "lower_bound",
-            "bound",
-            "T* kl(delta, 1 - delta), for every --delta",
-            partial(bound_cell, most=most),
-            r"$T^\star \mathrm{kl}(\delta, 1 - \delta)$",
-            True,
-        ),
+        Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", bound, kl, True),
         Column(
             "cost_blind_time",
             "blind T",
             "T of the cost-blind proportions under the costs",
-            partial(blind_cell, "cost_blind_time", BLIND_DIGITS),
+            blind_time,
             r"blind $T$",
             True,
         ),
-        Column(
-            "cost_blind_ratio",
-            "blind/T*",
-            "its ratio to T*",
-            partial(blind_cell, "cost_blind_ratio", RATIO_DIGITS),
-            r"blind $T / T^\star$",
-            True,
-        ),
-        Column(
-            "cost_blind_proportions",
-            "u blind",
-            "u* for unit costs",
-            partial(shares, "cost_blind_proportions"),
-            r"$u^{\mathrm{blind}}$",
-        ),
+        Column("cost_blind_ratio", "blind/T*", "its ratio to T*", blind_ratio, r"blind $T / T^\star$", True),
+        by_arm("cost_blind_proportions", "u blind", "u* for unit costs", r"$u^{\mathrm{blind}}$", shares),
         number_column("expected", "expected", "T* in the model file", ".12g"),
         number_column("deviation", "deviation", "relative deviation from it", ".0e"),
         text_column("solver", "solver", "solver, and who answered when it fell back"),
         number_column("iterations", "iterations", "of the solver", "d"),
-        Column("seconds", "ms", "time to solve", milliseconds, numeric=True),
+        value_column("seconds", "ms", "time to solve", lambda time: Number(to_digits(1e3 * time, 3)), numeric=True),
         text_column("proven", "proven T*", "T* to --digits decimals, proven"),
         text_column("proven_lower", "proven lower", "proven lower bound"),
         text_column("proven_upper", "proven upper", "proven upper bound"),
@@ -199,9 +161,6 @@ USUAL_PROVEN = ("model", "task", "characteristic_time")
 #: Columns that need the model solved for unit costs.
 BLIND = frozenset({"cost_blind_time", "cost_blind_ratio", "cost_blind_proportions"})
 
-#: Columns that only tables with proven digits have.
-PROVEN = ("proven", "proven_lower", "proven_upper")
-
 
 def usual_names(deltas: int, solvers: int, proven: bool) -> tuple[str, ...]:
     """The usual columns of a table with so many deltas and solvers."""
@@ -213,50 +172,30 @@ def usual_names(deltas: int, solvers: int, proven: bool) -> tuple[str, ...]:
 #: What a reader of any table must know.
 CONVENTIONS = {
     "characteristic_time": Statement(
-        "T*, not 1/T*: T* = min c.w subject to f_e(w) >= 1 for every needed pair e; the least expected cost grows "
-        "like T* log(1/delta).",
         r"$T^\star$, not $1/T^\star$: $T^\star = \min c \cdot w$ subject to $f_e(w) \ge 1$ for every needed pair $e$; "
-        r"the least expected cost grows like $T^\star \log(1/\delta)$.",
+        r"the least expected cost grows like $T^\star \log(1/\delta)$."
     ),
     "divergence": Statement(
-        "d is the family's Kullback-Leibler divergence; Gaussian: d(x, y) = (x - y)^2 / (2 s^2) with s^2 the variance, "
-        "1 unless the family says otherwise.",
         r"$d$ is the family's Kullback--Leibler divergence; Gaussian: $d(x, y) = (x - y)^2 / (2 \sigma^2)$ with "
-        r"$\sigma^2$ the variance, 1 unless the family says otherwise.",
+        r"$\sigma^2$ the variance, 1 unless the family says otherwise."
     ),
     "confidence": Statement(
-        "Lower bound at delta: T* kl(delta, 1 - delta), where kl(delta, 1 - delta) = (1 - 2 delta) "
-        "log((1 - delta) / delta) is at least log(1/(2.4 delta)) and, for small delta, close to log(1/delta); zero "
-        "from delta = 1/2 on.",
         r"Lower bound at $\delta$: $T^\star \mathrm{kl}(\delta, 1 - \delta)$, where $\mathrm{kl}(\delta, 1 - \delta) = "
         r"(1 - 2 \delta) \log((1 - \delta) / \delta)$ is at least $\log(1/(2.4 \delta))$ and, for small $\delta$, "
-        r"close to $\log(1/\delta)$; zero from $\delta = 1/2$ on.",
+        r"close to $\log(1/\delta)$; zero from $\delta = 1/2$ on."
     ),
-    "digits": Statement(
-        "Digits of T* are those to which its whole certified interval rounds.",
-        r"Digits of $T^\star$ are those to which its whole certified interval rounds.",
-    ),
+    "digits": Statement(r"Digits of $T^\star$ are those to which its whole certified interval rounds."),
 }
 
 #: What a reader must know of some columns.
 COLUMN_CONVENTIONS = {
-    "cost_proportions": Statement(
-        "omega*: share of the cost that goes to each arm.", r"$\omega^\star$: share of the cost that goes to each arm."
-    ),
-    "sampling_proportions": Statement(
-        "u*: share of the pulls of costly arms; a free arm has none.",
-        r"$u^\star$: share of the pulls of costly arms; a free arm has none.",
-    ),
+    "cost_proportions": Statement(r"$\omega^\star$: share of the cost that goes to each arm."),
+    "sampling_proportions": Statement(r"$u^\star$: share of the pulls of costly arms; a free arm has none."),
     "cost_blind": Statement(
-        "Blind: u is optimal for the same model with every cost 1, and T = c.u / min_e f_e(u) is what tracking it "
-        "pays; u samples free arms too, so f_e has the finite weights of both arms.",
         r"Blind: $u$ is optimal for the same model with every cost 1, and $T = c \cdot u / \min_e f_e(u)$ is what "
-        r"tracking it pays; $u$ samples free arms too, so $f_e$ has the finite weights of both arms.",
+        r"tracking it pays; $u$ samples free arms too, so $f_e$ has the finite weights of both arms."
     ),
-    "proven": Statement(
-        "T*, lower and upper are proven for the inputs as exact decimals.",
-        r"$T^\star$, lower and upper are proven for the inputs as exact decimals.",
-    ),
+    "proven": Statement(r"$T^\star$, lower and upper are proven for the inputs as exact decimals."),
 }
 
 

@@ -21,18 +21,18 @@ def terminal(table: Table) -> str:
     """Aligned columns, then the conventions and the notes."""
     left = [index for index, column in enumerate(table.columns) if not column.numeric]
     lines = [
-        aligned([column.heading for column in table.columns], [terminal_cells(table, row) for row in table.rows], left)
+        aligned([column.heading for column in table.columns], [text_cells(table, row) for row in table.rows], left)
     ]
     lines += ["", *(line for remark in remarks(table) for line in wrap(remark, REMARK_WIDTH, subsequent_indent="  "))]
     return "\n".join(lines) + "\n"
 
 
-def terminal_cells(table: Table, row: Row) -> list[str]:
+def text_cells(table: Table, row: Row) -> list[str]:
     """The cells of a row; those of a failed one end in its error."""
     if row.get(ERROR) is None:
-        return [plain(column.cell(row)) for column in table.columns]
+        return [cell_text(column.cell(row)) for column in table.columns]
     lead = leading_cells(table, row)
-    return [*map(plain, lead), printable(error_text(row, lead))]
+    return [*map(cell_text, lead), escape_controls(error_text(row, lead))]
 
 
 def markdown(table: Table) -> str:
@@ -45,11 +45,8 @@ def markdown(table: Table) -> str:
 
 
 def markdown_cells(table: Table, row: Row) -> list[str]:
-    """The cells of a row; a failed one has its error in the first cell without a value."""
-    if row.get(ERROR) is None:
-        return [markdown_text(plain(column.cell(row))) for column in table.columns]
-    lead = leading_cells(table, row)
-    cells = [markdown_text(plain(cell)) for cell in lead] + [markdown_text(error_text(row, lead))]
+    """The cells of a row; a failed one has its error in the first cell without a value, and empty cells after it."""
+    cells = [markdown_text(text) for text in text_cells(table, row)]
     return cells + [""] * (len(table.columns) - len(cells))
 
 
@@ -61,10 +58,16 @@ def csv_table(table: Table) -> str:
 def csv_text(rows: Sequence[Row], columns: Iterable[str] | None = None) -> str:
     """Rows as CSV with a header, the columns those of the first row unless given; lists as JSON, nothing for None."""
     names = list(rows[0] if columns is None else columns)
+    return csv_lines([names, *([row.get(name) for name in names] for row in rows)])
+
+
+def csv_lines(lines: Iterable[Iterable[Any]]) -> str:
+    """Lines of CSV: numbers in full, lists as JSON, nothing for None."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([csv_value(row.get(name)) for name in names] for row in rows)
+    writer.writerows(
+        [json.dumps(value) if isinstance(value, list | tuple) else value for value in line] for line in lines
+    )
     return sink.getvalue()
 
 
@@ -79,7 +82,7 @@ def json_text(table: Table) -> str:
 
 def remarks(table: Table) -> list[str]:
     """The conventions and the notes as text."""
-    return [*(statement.text for statement in table.conventions.values()), *map(printable, table.notes)]
+    return [*(statement.text for statement in table.conventions.values()), *map(escape_controls, table.notes)]
 
 
 def machine_names(table: Table) -> list[str]:
@@ -87,28 +90,19 @@ def machine_names(table: Table) -> list[str]:
     return [*(column.name for column in table.columns if column.name != ERROR), ERROR]
 
 
-def csv_value(value: Any) -> Any:
-    """A raw value for CSV."""
-    return json.dumps(value) if isinstance(value, list | tuple) else value
-
-
-def plain(cell: Cell) -> str:
-    """A cell as text."""
+def cell_text(cell: Cell) -> str:
+    """A cell as text; numbers by arm in the order of the arms, or each after its arm's name."""
     if cell is None:
         return MISSING
-    if isinstance(cell, Vector):
-        return vector_text(cell)
-    return printable(cell)
+    if not isinstance(cell, Vector):
+        return escape_controls(cell)
+    if cell.labels is None:
+        return f"({', '.join(cell.numbers)})"
+    named = zip(cell.labels, cell.numbers, strict=True)
+    return ", ".join(f"{escape_controls(name)} {number}" for name, number in named)
 
 
-def vector_text(vector: Vector) -> str:
-    """Numbers in the order of the arms, or each after its arm's name."""
-    if vector.labels is None:
-        return f"({', '.join(vector.numbers)})"
-    return ", ".join(f"{printable(name)} {number}" for name, number in zip(vector.labels, vector.numbers, strict=True))
-
-
-def printable(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Text in one line, with control characters written out."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode()
@@ -118,7 +112,7 @@ def printable(text: str) -> str:
 
 def markdown_text(text: str) -> str:
     """Text that means itself in a cell of a Markdown table."""
-    return "".join(f"\\{character}" if character in "\\`*_|<[" else character for character in printable(text))
+    return "".join(f"\\{character}" if character in "\\`*_|<[" else character for character in escape_controls(text))
 
 
 #: Formats by name, in the order of the help.

@@ -33,12 +33,11 @@ def latex_document(table: Table) -> str:
         paper = "a4paper"
     else:
         paper = f"paperwidth={max(width, LANDSCAPE):.0f}mm, paperheight={PORTRAIT:.0f}mm"
-    packages = ["booktabs", "siunitx", *(["longtable"] if is_long(table) else [])]
     return "\n".join(
         [
             r"\documentclass{article}",
             rf"\usepackage[{paper}, margin={MARGIN:.0f}mm]{{geometry}}",
-            *(rf"\usepackage{{{package}}}" for package in packages),
+            *(rf"\usepackage{{{package}}}" for package in packages(table)),
             r"\begin{document}",
             body(table),
             r"\end{document}",
@@ -49,8 +48,12 @@ def latex_document(table: Table) -> str:
 
 def latex_fragment(table: Table) -> str:
     r"""The table alone, for ``\input`` in a document that loads the packages named in its first line."""
-    packages = r"\usepackage{booktabs,siunitx}" if not is_long(table) else r"\usepackage{booktabs,siunitx,longtable}"
-    return f"% needs {packages}\n{body(table)}\n"
+    return f"% needs \\usepackage{{{','.join(packages(table))}}}\n{body(table)}\n"
+
+
+def packages(table: Table) -> list[str]:
+    """What the table needs of LaTeX."""
+    return ["booktabs", "siunitx", *(["longtable"] if is_long(table) else [])]
 
 
 def is_long(table: Table) -> bool:
@@ -64,10 +67,10 @@ def body(table: Table) -> str:
     preamble = "".join(shape.letter for shape in forms)
     head = " & ".join(heading(column) for column in table.columns) + r" \\"
     rows = [latex_row(table, row, forms) for row in table.rows]
-    return (long_table if is_long(table) else floating)(table, preamble, head, rows)
+    return (long_table if is_long(table) else float_table)(table, preamble, head, rows)
 
 
-def floating(table: Table, preamble: str, head: str, rows: Sequence[str]) -> str:
+def float_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> str:
     """A table that floats."""
     return "\n".join(
         [
@@ -111,8 +114,7 @@ def long_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> s
 
 def remarks(table: Table) -> str:
     """The conventions and the notes as sentences."""
-    statements = [statement.latex or tex(statement.text) for statement in table.conventions.values()]
-    return "\n".join([*statements, *map(tex, table.notes)])
+    return "\n".join([*table.conventions.values(), *map(tex, table.notes)])
 
 
 def heading(column: Column) -> str:
@@ -135,22 +137,17 @@ def latex_row(table: Table, row: Row, forms: Sequence[Shape]) -> str:
 
 
 def latex_cell(cell: Cell, column: Column) -> str:
-    """A cell; words in a column of numbers are shielded from siunitx."""
+    """A cell; words in a column of numbers are shielded from siunitx, and arms are not parted from their numbers."""
     if cell is None:
         return "{---}" if column.numeric else "---"
     if isinstance(cell, Vector):
-        return latex_vector(cell)
+        numbers = [latex_number(number) for number in cell.numbers]
+        if cell.labels is None:
+            return f"({', '.join(numbers)})"
+        return ", ".join(f"{tex(name)}~{number}" for name, number in zip(cell.labels, numbers, strict=True))
     if isinstance(cell, Number):
         return siunitx(cell) if column.numeric else latex_number(cell)
     return f"{{{tex(cell)}}}" if column.numeric else tex(cell)
-
-
-def latex_vector(vector: Vector) -> str:
-    """Numbers in the order of the arms, or each after its arm's name, from which it is not parted."""
-    numbers = [latex_number(number) for number in vector.numbers]
-    if vector.labels is None:
-        return f"({', '.join(numbers)})"
-    return ", ".join(f"{tex(name)}~{number}" for name, number in zip(vector.labels, numbers, strict=True))
 
 
 def latex_number(number: Number) -> str:
@@ -214,6 +211,3 @@ def split_number(number: Number) -> tuple[str, str, str]:
     mantissa, _, exponent = siunitx(number).partition("e")
     whole, _, decimals = mantissa.partition(".")
     return whole, decimals, exponent
-
-
-__all__ = ["latex_document", "latex_fragment"]

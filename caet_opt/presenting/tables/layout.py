@@ -53,11 +53,24 @@ class Column:
     numeric: bool = False
 
 
-class Statement(NamedTuple):
-    """Something that a reader must know, as text and in LaTeX where that differs."""
+#: LaTeX that is written otherwise in text.
+SPOKEN = {"$": "", r"^\star": "*", r" \cdot ": ".", r"\ge": ">=", r"\sigma": "s", r"\mathrm{kl}": "kl", "--": "-"}
 
-    text: str
-    latex: str | None = None
+
+class Statement(str):
+    """Something that a reader must know, in LaTeX."""
+
+    @property
+    def text(self) -> str:
+        r"""The same for people.
+
+        >>> Statement(r"$T^\star \ge c \cdot w$ in 95\,\% of the runs").text
+        'T* >= c.w in 95 % of the runs'
+        """
+        text = str(self)
+        for latex, spoken in SPOKEN.items():
+            text = text.replace(latex, spoken)
+        return text.replace(r"\,\%", " %").replace("\\", "")
 
 
 @dataclass(frozen=True)

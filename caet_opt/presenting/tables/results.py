@@ -1,6 +1,7 @@
 """Tables of a study's results: a row per cell, from `caet_opt.summarise_results`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +12,14 @@ from caet_opt.presenting.tables.columns import (
     DECIMALS,
     bound_cell,
     number_column,
-    shares,
     text_column,
-    time_cell,
+    value_column,
+    vector,
 )
-from caet_opt.presenting.tables.columns import labels as arm_labels
-from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector
-from caet_opt.simulating.studies.results import varied
-from caet_opt.solving.numbers import MOST_DIGITS, proportion, significant
+from caet_opt.presenting.tables.columns import columns as time_columns
+from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement
+from caet_opt.simulating.studies.results import QUANTILES, find_varying
+from caet_opt.solving.numbers import MOST_DIGITS, proportion, to_digits
 from caet_opt.version import __version__
 
 if TYPE_CHECKING:
@@ -36,144 +37,105 @@ USUAL = ("runs", "unfinished", "mean_cost", "cost_interval", "lower_bound", "rat
 #: What a reader of such a table must know, besides the conventions of T* and of the lower bound.
 RESULT_CONVENTIONS = {
     "cost_interval": Statement(
-        "Cost: mean over all runs with its 95 % t-interval; with unfinished runs a lower estimate.",
-        r"Cost: mean over all runs with its 95\,\% $t$-interval; with unfinished runs a lower estimate.",
+        r"Cost: mean over all runs with its 95\,\% $t$-interval; with unfinished runs a lower estimate."
     ),
-    "ratio": Statement(
-        "Ratio: mean cost over the lower bound T* kl(delta, 1 - delta).",
-        r"Ratio: mean cost over the lower bound $T^\star \mathrm{kl}(\delta, 1 - \delta)$.",
-    ),
+    "ratio": Statement(r"Ratio: mean cost over the lower bound $T^\star \mathrm{kl}(\delta, 1 - \delta)$."),
     "error_interval": Statement(
-        "Errors: runs that stopped with a wrong answer over all runs, with a 95 % Clopper-Pearson interval whose upper "
-        "end counts every unfinished run as an error.",
         r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval whose "
-        r"upper end counts every unfinished run as an error.",
+        r"upper end counts every unfinished run as an error."
     ),
 }
 
 
-def estimate(name: str, row: Row) -> Cell:
+def write_estimate(value: float) -> Cell:
     """An estimated number."""
-    value = row.get(name)
-    return None if value is None else Number(significant(value, ESTIMATED))
+    return Number(to_digits(value, ESTIMATED))
 
 
-def rate(name: str, row: Row) -> Cell:
+def write_rate(value: float) -> Cell:
     """An estimated probability."""
-    value = row.get(name)
-    return None if value is None else Number(proportion(value, DECIMALS))
+    return Number(proportion(value, DECIMALS))
 
 
-def interval(name: str, form: Any, row: Row) -> Cell:
-    """The ends of an interval."""
-    ends = row.get(name)
-    return None if ends is None else "[{}, {}]".format(*(form(end) for end in ends))
-
-
-def mean_shares(row: Row) -> Cell:
-    """Estimated proportions by arm."""
-    values = row.get("proportions")
-    if values is None:
-        return None
-    return Vector(tuple(Number(proportion(value, DECIMALS)) for value in values), arm_labels(row))
-
-
-def setting_cell(name: str, row: Row) -> Cell:
+def write_setting(value: Any) -> Cell:
     """A setting that is a number or a word."""
-    value = row.get(name)
-    return None if value is None else Number(f"{value:.6g}") if isinstance(value, float) else str(value)
+    return Number(f"{value:.6g}") if isinstance(value, float) else str(value)
 
 
 def setting_column(setting: Setting) -> Column:
     """The column of a setting."""
+    told = setting.name, setting.label, setting.help
     if setting.kind == "count":
-        return number_column(setting.name, setting.label, setting.help, "d", setting.latex)
-    return Column(setting.name, setting.label, setting.help, partial(setting_cell, setting.name), setting.latex)
-
-
-def yes_or_no(name: str, row: Row) -> Cell:
-    """A truth value as a word."""
-    value = row.get(name)
-    return None if value is None else "yes" if value else "no"
+        return number_column(*told, "d", setting.latex)
+    return value_column(*told, write_setting, setting.latex)
 
 
 def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
-    """Every column of a table of results."""
+    """Every column of a table of results; some are those of a table of characteristic times."""
+    shared = {column.name: column for column in time_columns(most)}
+    bound = partial(bound_cell, most=min(most, ESTIMATED))
 
-    def estimated(name: str, heading: str, explanation: str, latex: str | None = None) -> Column:
-        return Column(name, heading, explanation, partial(estimate, name), latex, numeric=True)
+    def estimate(name: str, heading: str, explanation: str, latex: str | None = None) -> Column:
+        return value_column(name, heading, explanation, write_estimate, latex, numeric=True)
+
+    def interval(name: str, heading: str, explanation: str, write: Callable[[float], Cell]) -> Column:
+        def write_ends(ends: Sequence[float]) -> Cell:
+            return "[{}, {}]".format(*map(write, ends))
+
+        return value_column(name, heading, explanation, write_ends, heading.replace(" % ", r"\,\% "))
+
+    def verdict(name: str, explanation: str) -> Column:
+        return value_column(name, name, explanation, lambda value: "yes" if value else "no")
 
     return (
         text_column("cell", "cell", "hash of what the cell computes"),
-        text_column("model", "model", "file name without .toml"),
-        text_column("title", "title", "title in the model file"),
-        text_column("family", "family", "reward family"),
+        *(shared[name] for name in ("model", "title", "family")),
         number_column("log_inv_delta", "log(1/delta)", "as asked for", ".6g", r"$\log(1/\delta)$"),
         number_column("delta", "delta", "error probability, as asked for", ".6g", r"$\delta$"),
-        text_column("task", "task", "task, in the grammar"),
+        shared["task"],
         *map(setting_column, RECORDED),
         number_column("seed", "seed", "of all runs", "d"),
         number_column("asked", "asked", "runs that the study asks for", "d"),
         number_column("runs", "runs", "runs that are stored", "d"),
         number_column("unfinished", "unfinished", "runs that did not stop", "d"),
-        Column("characteristic_time", "T*", "characteristic time", partial(time_cell, most=most), r"$T^\star$", True),
-        estimated("mean_cost", "mean cost", "over all runs"),
-        Column(
-            "cost_interval",
-            "95 % interval",
-            "of the mean cost",
-            partial(interval, "cost_interval", partial(significant, digits=ESTIMATED)),
-            r"95\,\% interval",
-        ),
-        Column(
-            "lower_bound",
-            "bound",
-            "T* kl(delta, 1 - delta)",
-            partial(bound_cell, most=min(most, ESTIMATED)),
-            r"$T^\star \mathrm{kl}(\delta, 1 - \delta)$",
-            True,
-        ),
-        estimated("upper_bound", "upper bound", "theta T* log(1/delta), asymptotic"),
-        estimated("ratio", "ratio", "mean cost over the lower bound"),
-        Column(
-            "ratio_interval",
-            "95 % of ratio",
-            "interval of the ratio",
-            partial(interval, "ratio_interval", partial(significant, digits=ESTIMATED)),
-            r"95\,\% of ratio",
-        ),
-        estimated("mean_samples", "samples", "mean number of rounds"),
+        shared["characteristic_time"],
+        estimate("mean_cost", "mean cost", "over all runs"),
+        interval("cost_interval", "95 % interval", "of the mean cost", write_estimate),
+        replace(shared["lower_bound"], explanation="T* kl(delta, 1 - delta)", cell=bound),
+        estimate("upper_bound", "upper bound", "theta T* log(1/delta), asymptotic"),
+        estimate("ratio", "ratio", "mean cost over the lower bound"),
+        interval("ratio_interval", "95 % of ratio", "interval of the ratio", write_estimate),
+        estimate("mean_samples", "samples", "mean number of rounds"),
         *(
-            estimated(f"rounds_{part}", f"{part} %", f"{part} % quantile of the rounds", rf"{part}\,\%")
-            for part in (5, 25, 50, 75, 95)
+            estimate(f"rounds_{part}", f"{part} %", f"{part} % quantile of the rounds", rf"{part}\,\%")
+            for part in QUANTILES
         ),
         number_column("errors", "wrong", "runs that stopped with a wrong answer", "d"),
-        Column("error_rate", "errors", "share of these", partial(rate, "error_rate"), numeric=True),
+        value_column("error_rate", "errors", "share of these", write_rate, numeric=True),
+        interval("error_interval", "95 % of errors", "Clopper-Pearson interval of the error rate", write_rate),
+        verdict("consistent", "errors not significantly above delta"),
+        verdict("guaranteed", "threshold proven for the family"),
         Column(
-            "error_interval",
-            "95 % of errors",
-            "Clopper-Pearson interval of the error rate",
-            partial(interval, "error_interval", partial(proportion, decimals=DECIMALS)),
-            r"95\,\% of errors",
+            "proportions",
+            "shares",
+            "mean share of the pulls of costly arms",
+            partial(vector, "proportions", partial(proportion, decimals=DECIMALS)),
         ),
-        Column("consistent", "consistent", "errors not significantly above delta", partial(yes_or_no, "consistent")),
-        Column("guaranteed", "guaranteed", "threshold proven for the family", partial(yes_or_no, "guaranteed")),
-        Column("proportions", "shares", "mean share of the pulls of costly arms", mean_shares),
-        Column(
-            "sampling_proportions",
-            "u*",
-            "share of the pulls of each costly arm",
-            partial(shares, "sampling_proportions"),
-            r"$u^\star$",
-        ),
+        shared["sampling_proportions"],
         text_column("version", "version", "of caet-opt that computed the runs"),
-        text_column(ERROR, "error", "why there is no answer"),
+        shared[ERROR],
     )
 
 
 def rows(summary: "pd.DataFrame") -> list[dict[str, Any]]:
     """A row per cell, missing values as None and intervals as pairs."""
-    return [with_intervals(row) for row in plain_rows(summary)]
+    found = plain_rows(summary)
+    for row in found:
+        for name in ("cost", "ratio", "error"):
+            ends = [row.pop(f"{name}_{end}", None) for end in ("low", "high")]
+            row[f"{name}_interval"] = None if None in ends else ends
+        row["names"] = row["arms"]
+    return found
 
 
 def plain_rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:
@@ -188,18 +150,9 @@ def plain(name: str, value: Any) -> Any:
     return int(value) if name in COUNTS else value.item() if hasattr(value, "item") else value
 
 
-def with_intervals(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the summary as a table has it."""
-    found = dict(row)
-    for name in ("cost", "ratio", "error"):
-        ends = [found.pop(f"{name}_{end}", None) for end in ("low", "high")]
-        found[f"{name}_interval"] = None if None in ends else ends
-    return found | {"names": found["arms"]}
-
-
 def usual_names(summary: "pd.DataFrame") -> list[str]:
     """Columns of a table for people: the attributes in which cells differ, and what came out."""
-    return ["model", "log_inv_delta", *varied(summary), *USUAL]
+    return ["model", "log_inv_delta", *find_varying(summary), *USUAL]
 
 
 def notes(summary: "pd.DataFrame") -> tuple[str, ...]:

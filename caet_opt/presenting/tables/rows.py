@@ -1,6 +1,8 @@
-"""The rows of a table of characteristic times: one model by its solvers and deltas, errors kept as rows."""
+"""The rows of a table of characteristic times: each model by its solvers and deltas, errors kept as rows; computed here
+or in worker processes, the same whatever their number."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from math import inf, isfinite
 from pathlib import Path
@@ -12,14 +14,21 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
 from caet_opt.errors import CaetError, SolverError
 from caet_opt.presenting.tables.layout import ERROR
+from caet_opt.simulating.pool import check_workers, run_jobs
 from caet_opt.solving.certificate import pair_terms
 from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.compare import prepare
 from caet_opt.solving.numbers import relative_deviation
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.result import CharacteristicTime
 
 #: The entry of a failed row that says whether the input was bad or a solver failed.
 KIND, BAD_INPUT, SOLVER_FAILED = "error_kind", "input", "solver"
+
+Rows = list[dict[str, Any]]
+
+#: So many solves by the native solver are over before worker processes have started or its compiled code is loaded.
+QUICK_SOLVES = 300
 
 
 class Source(NamedTuple):
@@ -47,7 +56,7 @@ class Request:
     digits: int | None = None
 
 
-def rows_of(source: Source, request: Request) -> list[dict[str, Any]]:
+def rows_of(source: Source, request: Request) -> Rows:
     """The rows of one model; what goes wrong becomes a row that says so."""
     row: dict[str, Any] = {"model": source.name}
     try:
@@ -60,7 +69,7 @@ def rows_of(source: Source, request: Request) -> list[dict[str, Any]]:
     return [
         found
         for label, profile in request.solvers.items()
-        for found in solved(row | {"solver": label}, entry, profile, request)
+        for found in solve_row(row | {"solver": label}, entry, profile, request)
     ]
 
 
@@ -79,15 +88,15 @@ def description(entry: ModelFile) -> dict[str, Any]:
     }
 
 
-def solved(row: Mapping[str, Any], entry: ModelFile, profile: Profile, request: Request) -> list[dict[str, Any]]:
+def solve_row(row: Mapping[str, Any], entry: ModelFile, profile: Profile, request: Request) -> Rows:
     """The row of one solver, for every delta, with its answer or its error."""
     try:
         result = characteristic_time(entry.model, entry.task, solver=profile)
         found = {**result.to_record(), **row, "deviation": deviation(result, entry.characteristic_time)}
         if request.blind:
-            found |= blind(result, profile)
+            found |= compare_blind(result, profile)
         if request.digits is not None:
-            found |= proven(result, request.digits)
+            found |= prove_row(result, request.digits)
     except CaetError as error:
         return [{**row, **failure(error)}]
     if result.solver != profile.backend:
@@ -101,7 +110,7 @@ def deviation(result: CharacteristicTime, expected: float | None) -> float | Non
     return found if isfinite(found) else None
 
 
-def blind(result: CharacteristicTime, profile: Profile) -> dict[str, Any]:
+def compare_blind(result: CharacteristicTime, profile: Profile) -> dict[str, Any]:
     """What tracking the cost-blind proportions pays: ``T = c . u / min_e f_e(u)``, u optimal for unit costs.
 
     A player that does not see the costs samples free arms in proportion too, so that f_e has the finite weights of both
@@ -120,7 +129,7 @@ def blind(result: CharacteristicTime, profile: Profile) -> dict[str, Any]:
     }
 
 
-def proven(result: CharacteristicTime, digits: int) -> dict[str, Any]:
+def prove_row(result: CharacteristicTime, digits: int) -> dict[str, Any]:
     """What a row says of a T* whose digits are proven, starting from the double's answer."""
     from caet_opt.proving.prove import proven_time
 
@@ -135,3 +144,55 @@ def failure(error: CaetError, file: str | None = None) -> dict[str, Any]:
     message = str(error)
     kind = SOLVER_FAILED if isinstance(error, SolverError) else BAD_INPUT
     return {ERROR: message.removeprefix(f"{file}: ") if file else message, KIND: kind}
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a table; ``rows`` are those of the ``models`` that were finished, in their order."""
+
+    def __init__(self, rows: Rows, models: int) -> None:
+        super().__init__(f"{models} models are finished")
+        self.rows, self.models = rows, models
+
+
+def compute(
+    sources: Sequence[Source], request: Request, workers: int = 1, progress: Callable[[], None] = lambda: None
+) -> Rows:
+    """The rows of every model in order; ``progress`` is called for each that is finished.
+
+    A table that is done in a moment is made in this process. Rows do not depend on the number of workers: for any other
+    table the native solver is compiled first, so that all of them run the same code.
+    """
+    check_workers(workers)
+    quick = is_quick(len(sources), request)
+    found: dict[int, Rows] = {}
+    try:
+        if not quick:
+            prepare(request.solvers)
+        jobs = run_jobs(rows_at, (sources, request, quick), range(len(sources)), 1 if quick else workers)
+        with closing(jobs) as finished:
+            for index, rows in finished:
+                found[index] = rows
+                progress()
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted(sort_rows(found), len(found)) from interrupt
+    return sort_rows(found)
+
+
+def sort_rows(found: dict[int, Rows]) -> Rows:
+    """The rows of the models, by their index."""
+    return [row for index in sorted(found) for row in found[index]]
+
+
+def is_quick(models: int, request: Request) -> bool:
+    """Whether the table is made in a moment: the native solver alone, and few models."""
+    native = all(profile.backend == "native" for profile in request.solvers.values())
+    solves = models * len(request.solvers) * (1 + request.blind)
+    return models < 2 or (native and request.digits is None and solves <= QUICK_SOLVES)
+
+
+def rows_at(shared: tuple[Sequence[Source], Request, bool], index: int) -> tuple[int, Rows]:
+    """The index and the rows of a model, for `run_jobs`; unless it is quick, by compiled code in every process."""
+    sources, request, quick = shared
+    if not quick:
+        prepare(request.solvers)
+    return index, rows_of(sources[index], request)

@@ -3,63 +3,20 @@
 import unicodedata
 
 #: Characters that LaTeX reads as something else, and a few that ASCII lacks.
-SPECIAL = {
-    "\\": r"$\backslash$",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "_": r"\_",
-    "%": r"\%",
-    "~": r"$\sim$",
-    "^": r"\^{}",
-    "<": "$<$",
-    ">": "$>$",
-    "|": "$|$",
-    '"': "''",
-    "\u2013": r"\textendash{}",
-    "\u2014": r"\textemdash{}",
-    "\u2018": "`",
-    "\u2019": "'",
-    "\u201c": "``",
-    "\u201d": "''",
-    "\u2026": r"\ldots{}",
-    "\u00a0": "~",
-    "\u00b0": r"$^\circ$",
-    "\u00b5": r"$\mu$",
-    "\u00b1": r"$\pm$",
-    "\u00b7": r"$\cdot$",
-    "\u00d7": r"$\times$",
-    "\u2192": r"$\to$",
-    "\u2264": r"$\le$",
-    "\u2265": r"$\ge$",
-    "\u00df": r"\ss{}",
-    "\u00e6": r"\ae{}",
-    "\u00c6": r"\AE{}",
-    "\u0153": r"\oe{}",
-    "\u0152": r"\OE{}",
-    "\u00f8": r"\o{}",
-    "\u00d8": r"\O{}",
-    "\u0142": r"\l{}",
-    "\u0141": r"\L{}",
+SPECIAL = {character: f"\\{character}" for character in "{}$&#_%"} | {
+    character: f"${character}$" for character in "<>|"
 }
+SPECIAL |= {"\\": r"$\backslash$", "~": r"$\sim$", "^": r"\^{}", '"': "''", "\u00a0": "~"}
+SPECIAL |= {"\u2018": "`", "\u2019": "'", "\u201c": "``", "\u201d": "''"}
+SPECIAL |= {"\u2013": r"\textendash{}", "\u2014": r"\textemdash{}", "\u2026": r"\ldots{}"}
+SPECIAL |= {"\u00b0": r"$^\circ$", "\u00b5": r"$\mu$", "\u00b1": r"$\pm$", "\u00b7": r"$\cdot$"}
+SPECIAL |= {"\u00d7": r"$\times$", "\u2192": r"$\to$", "\u2264": r"$\le$", "\u2265": r"$\ge$"}
+SPECIAL |= {"\u00df": r"\ss{}", "\u00e6": r"\ae{}", "\u00c6": r"\AE{}", "\u0153": r"\oe{}", "\u0152": r"\OE{}"}
+SPECIAL |= {"\u00f8": r"\o{}", "\u00d8": r"\O{}", "\u0142": r"\l{}", "\u0141": r"\L{}"}
 
 #: Accents by their combining character.
-ACCENTS = {
-    "\u0300": "`",
-    "\u0301": "'",
-    "\u0302": "^",
-    "\u0303": "~",
-    "\u0304": "=",
-    "\u0306": "u",
-    "\u0307": ".",
-    "\u0308": '"',
-    "\u030a": "r",
-    "\u030b": "H",
-    "\u030c": "v",
-    "\u0327": "c",
-}
+ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": "."}
+ACCENTS |= {"\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c"}
 
 #: Greek letters whose command is not their name in Unicode; the capitals that look Latin have none.
 GREEK = {"omicron": "o", "lamda": r"\lambda", "final sigma": r"\varsigma", "Lamda": r"\Lambda"}
@@ -84,10 +41,10 @@ def tex_character(character: str) -> str:
         return SPECIAL[character]
     if character.isascii() and character.isprintable():
         return character
-    return accented(character) or greek(character) or f"[U+{ord(character):04X}]"
+    return accent(character) or greek(character) or f"[U+{ord(character):04X}]"
 
 
-def accented(character: str) -> str | None:
+def accent(character: str) -> str | None:
     """A letter with an accent, by the accent's command."""
     parts = unicodedata.normalize("NFD", character)
     if len(parts) != 2 or not (parts[0].isascii() and parts[0].isalpha()) or parts[1] not in ACCENTS:

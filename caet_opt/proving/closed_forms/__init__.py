@@ -1,17 +1,26 @@
 """Closed forms of T*: each one object with its domain, its formula, and random instances to verify it on.
 
 The derivations are in the modules' docstrings.
+
+>>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+>>> form = closed_forms.applicable(model, "ranking")[0]
+>>> print(form.name, form.decimal_time(model, "ranking", digits=30))
+three-arm-ranking-gaps 11.6568542494923801952067548968
 """
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.proving.closed_forms.base import ClosedForm
+from caet_opt.proving.closed_forms.base import ClosedForm, Match
+from caet_opt.proving.closed_forms.compared import ComparedPairs, Nearest
 from caet_opt.proving.closed_forms.decoupled import Decoupled
-from caet_opt.proving.closed_forms.enclosed_pair import EnclosedPair
-from caet_opt.proving.closed_forms.free_comparisons import AlternatingRanking, CostlyBestArm, FreeBestArm
-from caet_opt.proving.closed_forms.three_arms import ThreeArmGaps, ThreeArmRanking
-from caet_opt.proving.closed_forms.two_arms import TwoArmsOneFree, TwoGaussianArms
+from caet_opt.proving.closed_forms.free_comparisons import (
+    AlternatingRanking,
+    CostlyBestArm,
+    FreeBestArm,
+    TwoArmsOneFree,
+)
+from caet_opt.proving.closed_forms.gaussian_pairs import EnclosedPair, ThreeArmGaps, ThreeArmRanking, TwoGaussianArms
 
 #: Forms that are not made of others, the more special ones first.
 ELEMENTARY = (
@@ -41,4 +50,4 @@ def closed_form(name: str) -> ClosedForm:
     return CLOSED_FORMS[name]
 
 
-__all__ = ["CLOSED_FORMS", "ClosedForm", "applicable", "closed_form"]
+__all__ = ["CLOSED_FORMS", "ClosedForm", "ComparedPairs", "Match", "Nearest", "applicable", "closed_form"]

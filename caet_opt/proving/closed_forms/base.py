@@ -12,11 +12,12 @@ import sympy
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
-from caet_opt.proving.closed_forms.compared import Compared, compare
-from caet_opt.proving.closed_forms.precision import as_decimal, as_mpf, settled, unit_divergence
-from caet_opt.solving.result import normalised
+from caet_opt.proving.closed_forms.compared import ComparedPairs, compare
+from caet_opt.proving.closed_forms.precision import as_decimal, as_mpf, compute_to, unit_divergence
+from caet_opt.solving.problem import read_task
+from caet_opt.solving.result import normalise
 
 #: More digits than a double has, so that the rounding to a double is the only error.
 DOUBLE_DIGITS = 20
@@ -57,7 +58,7 @@ class ClosedForm(ABC):
     efforts: ClassVar[Any]
 
     @abstractmethod
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         """The values of the symbols, or None where the formula does not hold."""
 
     @abstractmethod
@@ -66,7 +67,7 @@ class ClosedForm(ABC):
 
     def applies(self, model: BanditModel, task: Task | str) -> bool:
         """Whether the formula holds for this model and task; it does not where T* is infinite."""
-        compared = compare(model, as_task(task), exact=False)
+        compared = compare(model, read_task(task), exact=False)
         return compared is not None and self.match(compared) is not None
 
     def characteristic_time(self, model: BanditModel, task: Task | str) -> float:
@@ -81,7 +82,7 @@ class ClosedForm(ABC):
 
     def effort(self, model: BanditModel, task: Task | str) -> Array:
         """w* of every arm of the model, scaled so that c . w* = T*; zero for arms that are free or not compared."""
-        match = self.matched(model, task, exact=False)
+        match = self.require_match(model, task, exact=False)
         effort = np.zeros(len(model.means))
         effort[list(match.arms)] = [
             float(value) for value in self.evaluate(model, task, DOUBLE_DIGITS, self.effort_of, exact=False)
@@ -90,11 +91,11 @@ class ClosedForm(ABC):
 
     def sampling_proportions(self, model: BanditModel, task: Task | str) -> Array:
         """u*: the share of the pulls of costly arms that goes to each arm; all zero when T* is zero."""
-        return normalised(self.effort(model, task))
+        return normalise(self.effort(model, task))
 
-    def matched(self, model: BanditModel, task: Task | str, exact: bool) -> Match:
+    def require_match(self, model: BanditModel, task: Task | str, exact: bool) -> Match:
         """How the form reads the model; `InputError` where it does not apply."""
-        compared = compare(model, as_task(task), exact)
+        compared = compare(model, read_task(task), exact)
         match = None if compared is None else self.match(compared)
         if match is None:
             raise InputError(f"closed form {self.name!r} does not apply to this model; it holds for {self.domain}")
@@ -109,21 +110,21 @@ class ClosedForm(ABC):
         exact: bool,
     ) -> list[Any]:
         """Numbers of the form to so many digits."""
-        match, family = self.matched(model, task, exact), type(model.family)
-        return settled(lambda: function(match, family), digits)
+        match, family = self.require_match(model, task, exact), type(model.family)
+        return compute_to(digits, lambda: function(match, family))
 
     def time(self, match: Match, family: type[Family]) -> Sequence[Any]:
         """T* at the working precision, as a sequence of one number."""
-        return [self._compiled(family)[0](*as_mpf(match.values))]
+        return [self._compile(family)[0](*as_mpf(match.values))]
 
     def effort_of(self, match: Match, family: type[Family]) -> Sequence[Any]:
         """w* of each matched arm at the working precision."""
-        values, effort = as_mpf(match.values), self._compiled(family)[1]
+        values, effort = as_mpf(match.values), self._compile(family)[1]
         if isinstance(self.efforts, tuple):
             return list(effort(0, *values))
         return [effort(position, *values) for position in range(len(match.arms))]
 
-    def _compiled(self, family: type[Family]) -> tuple[Any, Any]:
+    def _compile(self, family: type[Family]) -> tuple[Any, Any]:
         """The formulas of T* and of the efforts as functions of multiple-precision numbers."""
         if family not in self._functions:
             modules = [{"d": unit_divergence(family)}, "mpmath"]
@@ -143,8 +144,3 @@ class ClosedForm(ABC):
 
     def __repr__(self) -> str:
         return f"<closed form {self.name}>"
-
-
-def as_task(task: Task | str) -> Task:
-    """A task, or one in the grammar."""
-    return parse_task(task) if isinstance(task, str) else task

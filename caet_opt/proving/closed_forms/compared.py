@@ -20,7 +20,7 @@ class Nearest(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedPairs:
     """The needed pairs of a model whose numbers are exact.
 
     Attributes
@@ -69,7 +69,7 @@ class Compared:
         below = [mean for mean in means if mean < self.means[arm]]
         return Nearest(min(above or [max(below)]), max(below or [min(above)]))
 
-    def components(self) -> "list[Compared]":
+    def components(self) -> "list[ComparedPairs]":
         """The parts that share no costly arm: costly arms joined by edges, each with its anchors."""
         label = {arm: arm for arm in self.arms}
         for a, b in self.edges:
@@ -79,12 +79,12 @@ class Compared:
             self._part({arm for arm in self.arms if label[arm] == group}) for group in dict.fromkeys(label.values())
         ]
 
-    def _part(self, arms: set[int]) -> "Compared":
+    def _part(self, arms: set[int]) -> "ComparedPairs":
         edges = tuple(pair for pair in self.edges if pair[0] in arms)
         return replace(self, edges=edges, anchors={arm: free for arm, free in self.anchors.items() if arm in arms})
 
 
-def compare(model: BanditModel, task: Task, exact: bool) -> Compared | None:
+def compare(model: BanditModel, task: Task, exact: bool) -> ComparedPairs | None:
     """The comparisons of a model and a task, None where a tie makes T* infinite.
 
     The numbers are the exact ones that were given, or the doubles that stand for them.
@@ -100,26 +100,17 @@ def compare(model: BanditModel, task: Task, exact: bool) -> Compared | None:
             arm, free = (a, b) if costly[a] else (b, a)
             anchors[arm] = (*anchors.get(arm, ()), free)
     edges = tuple((a, b) for a, b in pairs if costly[a] and costly[b])
-    means, costs, dispersions = exact_numbers(model) if exact else double_numbers(model)
-    return Compared(model.family, means, costs, dispersions, edges, anchors, has_gap_costs(model))
-
-
-def exact_numbers(model: BanditModel) -> tuple[Numbers, Numbers, Numbers]:
-    """Means, costs and dispersions as they were given."""
-    return model.exact_means, model.exact_costs, model.exact_dispersions
-
-
-def double_numbers(model: BanditModel) -> tuple[Numbers, Numbers, Numbers]:
-    """Means, costs and dispersions as the doubles that solvers work with."""
     means, costs, dispersions = (
-        tuple(Fraction(float(value)) for value in values) for values in (model.means, model.costs, model.dispersions)
+        (model.exact_means, model.exact_costs, model.exact_dispersions)
+        if exact
+        else (tuple(map(Fraction, values)) for values in (model.means, model.costs, model.dispersions.tolist()))
     )
-    return means, costs, dispersions
+    return ComparedPairs(model.family, means, costs, dispersions, edges, anchors, has_gap_costs(model))
 
 
 def has_gap_costs(model: BanditModel) -> bool:
     """Whether each arm costs its distance to the best mean, by rule or by its numbers."""
-    means, costs, _ = exact_numbers(model)
+    best = max(model.exact_means)
     return model.cost_rule is not None or all(
-        cost == max(means) - mean for mean, cost in zip(means, costs, strict=True)
+        cost == best - mean for mean, cost in zip(model.exact_means, model.exact_costs, strict=True)
     )

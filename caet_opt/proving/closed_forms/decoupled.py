@@ -18,8 +18,8 @@ from caet_opt.bandits.families import Family, Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Comparisons, Groups, Task
 from caet_opt.proving.closed_forms.base import ClosedForm, Match, count
-from caet_opt.proving.closed_forms.compared import Compared
-from caet_opt.proving.closed_forms.drawing import gaussian
+from caet_opt.proving.closed_forms.compared import ComparedPairs
+from caet_opt.proving.closed_forms.drawing import gaussian_family
 
 number = sympy.Symbol("i", integer=True, positive=True)
 T = sympy.IndexedBase("T")
@@ -39,7 +39,7 @@ class Decoupled(ClosedForm):
     def __init__(self, forms: Sequence[ClosedForm]) -> None:
         self.forms = tuple(forms)
 
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         parts = compared.components()
         if len(parts) < 2:
             return None
@@ -49,7 +49,7 @@ class Decoupled(ClosedForm):
         matches = tuple(pair for pair in found if pair is not None)
         return Match(tuple(arm for _, match in matches for arm in match.arms), matches)
 
-    def find(self, part: Compared) -> tuple[ClosedForm, Match] | None:
+    def find(self, part: ComparedPairs) -> tuple[ClosedForm, Match] | None:
         """The first form that holds for a group, with its reading of it."""
         for form in self.forms:
             match = form.match(part)
@@ -83,7 +83,7 @@ def join(parts: Sequence[tuple[BanditModel, Task]]) -> tuple[BanditModel, Task]:
     starts = np.cumsum([0, *(len(model.means) for model in models)]).tolist()
     family = models[0].family
     if isinstance(family, Gaussian):
-        family = gaussian([float(variance) for model in models for variance in model.dispersions])
+        family = gaussian_family([float(variance) for model in models for variance in model.dispersions])
     joined = BanditModel(
         family, [mean for model in models for mean in model.means], [cost for model in models for cost in model.costs]
     )

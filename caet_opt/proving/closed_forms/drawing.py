@@ -35,7 +35,7 @@ def draw_variances(rng: np.random.Generator, arms: int) -> list[float]:
     return [magnitude(rng, -3, 3)] * arms if kind == 1 else [magnitude(rng, -3, 3) for _ in range(arms)]
 
 
-def gaussian(variances: Sequence[float]) -> Family:
+def gaussian_family(variances: Sequence[float]) -> Family:
     """The Gaussian family with these variances, as one where they are equal."""
     distinct = sorted(set(variances))
     return parse_family("gaussian:" + ",".join(map(repr, variances if len(distinct) > 1 else distinct)))
@@ -45,7 +45,7 @@ def draw_family(rng: np.random.Generator, arms: int) -> Family:
     """Any family of the library."""
     name = FAMILIES[rng.integers(len(FAMILIES))]
     if name == "gaussian:per-arm":
-        return gaussian([magnitude(rng, -3, 3) for _ in range(arms)])
+        return gaussian_family([magnitude(rng, -3, 3) for _ in range(arms)])
     return parse_family(f"gamma:{SHAPES[rng.integers(len(SHAPES))]}" if name == "gamma" else name)
 
 
@@ -67,14 +67,14 @@ def draw_means(rng: np.random.Generator, family: Family, arms: int) -> list[floa
     return distinct if len(distinct) == arms else draw_means(rng, family, arms)
 
 
-def small(rng: np.random.Generator) -> float:
+def small_deviation(rng: np.random.Generator) -> float:
     """A deviation of either sign between 1e-14 and 0.1 by magnitude."""
     return magnitude(rng, -14, -1) * float(rng.choice([-1.0, 1.0]))
 
 
 def spread(rng: np.random.Generator, boundary: float, decades: float) -> float:
     """A ratio at a boundary between branches: half of the time close to it on either side, else anywhere."""
-    return boundary * (1.0 + small(rng) if rng.random() < 0.5 else magnitude(rng, -decades, decades))
+    return boundary * (1.0 + small_deviation(rng) if rng.random() < 0.5 else magnitude(rng, -decades, decades))
 
 
 def arrange(
@@ -88,12 +88,12 @@ def arrange(
     order = [int(arm) for arm in rng.permutation(len(means))]
     label = {arm: position for position, arm in enumerate(order)}
     model = BanditModel(
-        gaussian([variances[arm] for arm in order]), [means[arm] for arm in order], [costs[arm] for arm in order]
+        gaussian_family([variances[arm] for arm in order]), [means[arm] for arm in order], [costs[arm] for arm in order]
     )
-    return model, any_task(rng, model, [(label[a], label[b]) for a, b in pairs])
+    return model, draw_task(rng, model, [(label[a], label[b]) for a, b in pairs])
 
 
-def any_task(rng: np.random.Generator, model: BanditModel, pairs: Sequence[Pair]) -> Task:
+def draw_task(rng: np.random.Generator, model: BanditModel, pairs: Sequence[Pair]) -> Task:
     """A random one of the tasks that need just these pairs of the model."""
     wanted = {frozenset(pair) for pair in pairs}
     tasks: list[Task] = [Ranking(), BestArm(), *map(Control, range(len(model.means))), Comparisons(pairs)]

@@ -10,7 +10,7 @@ A free arm at infinite divergence asks for nothing: ``1 / d = 0``.
 
 - One free arm, best arm or not, against all others: the minimum is over one arm. With gaps as costs and the best arm
   free, this is the constant of Lai and Robbins' lower bound on the regret.
-- One costly arm against free ones: the sum has one term.
+- One costly arm against one free arm or more: the sum has one term.
 - A ranking in which no two neighbours are costly: the minimum is over at most two neighbours.
 """
 
@@ -20,13 +20,14 @@ import sympy
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import BestArm, Control, Ranking, Task, TopArms
 from caet_opt.proving.closed_forms.base import ClosedForm, Match, count, divergence, index
-from caet_opt.proving.closed_forms.compared import Compared
+from caet_opt.proving.closed_forms.compared import ComparedPairs
 from caet_opt.proving.closed_forms.drawing import draw_costs, draw_family, draw_means
 
 c, mu, phi = map(sympy.IndexedBase, ("c", "mu", "phi"))
 above, below = map(sympy.IndexedBase, ("above", "below"))
 nu = sympy.Symbol("nu")
 c_1, mu_1, phi_1 = sympy.symbols("c_1 mu_1 phi_1")
+c_a, mu_a, phi_a = sympy.symbols("c mu phi")
 
 
 class FreeBestArm(ClosedForm):
@@ -40,7 +41,7 @@ class FreeBestArm(ClosedForm):
     formula = sympy.Sum(c[index] * phi[index] / divergence(mu[index], nu), (index, 0, count - 1))
     efforts = phi[index] / divergence(mu[index], nu)
 
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         if compared.edges or len(compared.anchoring) != 1:
             return None
         costs, dispersions, means = numbers(compared)
@@ -66,7 +67,7 @@ class CostlyBestArm(ClosedForm):
     formula = c_1 * phi_1 / divergence(mu_1, nu)
     efforts = (phi_1 / divergence(mu_1, nu),)
 
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         if compared.edges or len(compared.anchors) != 1:
             return None
         (arm,) = compared.anchors
@@ -83,6 +84,25 @@ class CostlyBestArm(ClosedForm):
         return model, BestArm() if costly else Control(place)
 
 
+class TwoArmsOneFree(CostlyBestArm):
+    """``T* = c phi / d(mu, nu)``; zero where the divergence is infinite."""
+
+    name = "two-arms-one-free"
+    title = "A costly arm and a free one"
+    domain = "a costly arm that is compared with one free arm, any family"
+    symbols = (c_a, phi_a, mu_a, nu)
+    formula = c_a * phi_a / divergence(mu_a, nu)
+    efforts = (phi_a / divergence(mu_a, nu),)
+
+    def match(self, compared: ComparedPairs) -> Match | None:
+        return super().match(compared) if len(compared.anchoring) == 1 else None
+
+    def draw(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
+        family, costs = draw_family(rng, 2), [*draw_costs(rng, 1), 0.0]
+        means, order = draw_means(rng, family, 2), rng.permutation(2)
+        return BanditModel(family, means, [costs[arm] for arm in order]), BestArm()
+
+
 class AlternatingRanking(ClosedForm):
     """``T* = sum_a c_a phi_a max(1 / d(mu_a, above_a), 1 / d(mu_a, below_a))``, over the free neighbours of a."""
 
@@ -94,7 +114,7 @@ class AlternatingRanking(ClosedForm):
     efforts = phi[index] * sympy.Max(1 / divergence(mu[index], above[index]), 1 / divergence(mu[index], below[index]))
     formula = sympy.Sum(c[index] * efforts, (index, 0, count - 1))
 
-    def match(self, compared: Compared) -> Match | None:
+    def match(self, compared: ComparedPairs) -> Match | None:
         if compared.edges or not compared.anchors:
             return None
         nearest = [compared.nearest(arm) for arm in compared.arms]
@@ -113,7 +133,7 @@ class AlternatingRanking(ClosedForm):
         return draw_model(rng, arms, free)[0], Ranking()
 
 
-def numbers(compared: Compared) -> tuple[tuple[object, ...], ...]:
+def numbers(compared: ComparedPairs) -> tuple[tuple[object, ...], ...]:
     """Costs, dispersions and means of the compared costly arms."""
     columns = (compared.costs, compared.dispersions, compared.means)
     return tuple(tuple(column[arm] for arm in compared.arms) for column in columns)

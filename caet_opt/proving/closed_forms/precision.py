@@ -14,29 +14,26 @@ from caet_opt.errors import SolverError
 DOUBLINGS = 8
 
 
-def settled(compute: Callable[[], Sequence[Any]], digits: int) -> list[Any]:
-    """Numbers to so many significant digits: computed again at twice the precision until they agree."""
-    precision = digits + 10
-    with mp.workdps(precision):
-        values = tried(compute)
-    for _ in range(DOUBLINGS):
-        precision *= 2
+def compute_to(digits: int, compute: Callable[[], Sequence[Any]]) -> list[Any]:
+    """Numbers to so many significant digits: computed again at twice the precision until they agree.
+
+    Where the working precision is too low to tell two inputs apart, a division by zero counts as no numbers at all.
+    """
+    precision, values = 0, list[Any]()
+    for doubling in range(DOUBLINGS + 1):
+        precision = (digits + 10) * 2**doubling
         with mp.workdps(precision):
-            before, values = values, tried(compute)
+            before = values
+            try:
+                values = list(compute())
+            except ZeroDivisionError:
+                values = []
             unit = mpf(10) ** -(digits + 2)
             if len(before) == len(values) > 0 and all(
                 abs(old - new) <= unit * abs(new) for old, new in zip(before, values, strict=True)
             ):
                 return values
     raise SolverError(f"the closed form does not settle at {precision} digits; its inputs are too extreme")
-
-
-def tried(compute: Callable[[], Sequence[Any]]) -> list[Any]:
-    """The numbers, or none where the working precision is too low to tell two inputs apart."""
-    try:
-        return list(compute())
-    except ZeroDivisionError:
-        return []
 
 
 def as_mpf(value: Any) -> Any:

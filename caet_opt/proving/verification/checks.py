@@ -1,4 +1,4 @@
-"""One instance of a formula before its judges: each solver's certified interval, and the proven one."""
+"""One instance of a formula, compared with each solver's certified interval and with the proven one."""
 
 import sys
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ class Verdict(NamedTuple):
     proof: bool = False
 
 
-class Checked(NamedTuple):
+class CheckedInstance(NamedTuple):
     """The verdicts on one instance, and how far the solver's proportions are from the formula's."""
 
     position: int
@@ -79,29 +79,31 @@ class Checked(NamedTuple):
     deviation: float
 
 
-def check(formula: Formula, position: int, plan: Plan) -> Checked:
-    """Judge the instance at a position by everyone whose turn it is."""
+def check(formula: Formula, position: int, plan: Plan) -> CheckedInstance:
+    """The verdict of every judge that the plan names for the instance at this position."""
     model, task = formula.instances[position]
     try:
         value = formula.value(model, task, DOUBLE_CHECK_DIGITS, False)
         verdicts, deviation = [], 0.0
         for solver, limit in plan.limits.items():
             if position < limit:
-                verdict, result = by_solver(solver, model, task, value)
+                verdict, result = judge_by_solver(solver, model, task, value)
                 verdicts.append(verdict)
                 if result is not None and formula.proportions is not None and len(verdicts) == 1:
                     shares = formula.proportions(model, task)
-                    verdicts.append(by_cost(model, result, shares, value))
+                    verdicts.append(judge_by_cost(model, result, shares, value))
                     deviation = float(np.max(np.abs(shares - result.sampling_proportions)))
         if position < plan.proven:
-            verdicts += by_proof(formula, model, task, plan)
+            verdicts += judge_by_proof(formula, model, task, plan)
     except InputError as error:
         raise InputError(f"{formula.name}, instance {position}: {error}") from error
-    return Checked(position, tuple(verdicts), deviation)
+    return CheckedInstance(position, tuple(verdicts), deviation)
 
 
-def by_solver(solver: str, model: BanditModel, task: Task, value: Value) -> tuple[Verdict, CharacteristicTime | None]:
-    """The certified interval of a solver, which need not have one."""
+def judge_by_solver(
+    solver: str, model: BanditModel, task: Task, value: Value
+) -> tuple[Verdict, CharacteristicTime | None]:
+    """Compare with a solver's certified interval; a solver without one gives no verdict."""
     try:
         with np.errstate(divide="ignore", invalid="ignore"):  # a solver may come back with effort zero
             result = characteristic_time(model, task, solver=solver)
@@ -112,19 +114,19 @@ def by_solver(solver: str, model: BanditModel, task: Task, value: Value) -> tupl
     lower, upper = Fraction(result.lower), Fraction(result.upper)
     finding = f"{show(value)}, certified [{result.lower!r}, {result.upper!r}]"
     deviation = deviation_from(value, Fraction(result.value))
-    return Verdict(solver, deviation, inside(value, lower, upper), finding=finding), result
+    return Verdict(solver, deviation, is_inside(value, lower, upper), finding=finding), result
 
 
-def by_cost(model: BanditModel, result: CharacteristicTime, shares: Array, value: Value) -> Verdict:
-    """What the formula's proportions cost, ``c . u / min_e f_e(u)``, against T*."""
+def judge_by_cost(model: BanditModel, result: CharacteristicTime, shares: Array, value: Value) -> Verdict:
+    """Compare what the formula's proportions cost, ``c . u / min_e f_e(u)``, with T*."""
     with np.errstate(divide="ignore", invalid="ignore"):
         cost = certify(model, result.pairs, shares, np.zeros(len(result.pairs))).value
     excess = max(0.0, -1.0 + cost / as_float(value.number)) if value.number else cost
     return Verdict(PROPORTIONS, excess, excess <= LARGEST_EXCESS, finding=f"{show(value)}, u* costs {cost!r}")
 
 
-def by_proof(formula: Formula, model: BanditModel, task: Task, plan: Plan) -> list[Verdict]:
-    """The proven interval around T* of the numbers as they were given; none for a formula in double precision."""
+def judge_by_proof(formula: Formula, model: BanditModel, task: Task, plan: Plan) -> list[Verdict]:
+    """Compare with the proven interval of T*; no verdict on a formula in double precision."""
     from caet_opt.proving.prove import proven_time
 
     value = formula.value(model, task, plan.digits, True)
@@ -136,10 +138,10 @@ def by_proof(formula: Formula, model: BanditModel, task: Task, plan: Plan) -> li
         return [Verdict(plan.proof, 0.0, True, refusal=str(error))]
     deviation = max(deviation_from(value, proven.lower), deviation_from(value, proven.upper))
     finding = f"{show(value, plan.digits)}, proven to within {as_float(proven.upper - proven.lower):.1e}"
-    return [Verdict(plan.proof, deviation, inside(value, proven.lower, proven.upper), finding=finding, proof=True)]
+    return [Verdict(plan.proof, deviation, is_inside(value, proven.lower, proven.upper), finding=finding, proof=True)]
 
 
-def inside(value: Value, lower: Fraction, upper: Fraction) -> bool:
+def is_inside(value: Value, lower: Fraction, upper: Fraction) -> bool:
     """Whether an interval contains the value, up to the value's own rounding."""
     if value.number is None:
         return False

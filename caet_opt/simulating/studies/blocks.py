@@ -1,11 +1,13 @@
-"""Blocks: consecutive runs of a cell, the unit of work, of storage and of failure."""
+"""Blocks: consecutive runs of a cell, the unit of work, of storage and of failure; run by processes of this machine."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
 
+from caet_opt.simulating.pool import run_jobs
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_number
 from caet_opt.simulating.studies.cells import Cell, digest
 
@@ -83,18 +85,14 @@ def is_stored(block: Block, blocks: Iterable[Block]) -> bool:
 _one_at_a_time = Lock()
 
 
-def run_block(job: Job) -> list[RunRecord]:
-    """The runs of a block in their order, each as ``caet-opt simulate`` has it for this seed."""
+def try_block(job: Job) -> Answer:
+    """The runs of a block in their order, each as ``caet-opt simulate`` has it for this seed; or its error as text,
+    so that an error costs no other block."""
     block, experiment = job
-    with _one_at_a_time:
-        prepare(experiment)
-        return [run_number(experiment, block.seed, index) for index in range(block.first, block.first + block.runs)]
-
-
-def attempted(job: Job) -> Answer:
-    """The records of a block, or its error as text: whatever a block raises is its own affair."""
     try:
-        return run_block(job)
+        with _one_at_a_time:
+            prepare(experiment)
+            return [run_number(experiment, block.seed, index) for index in range(block.first, block.first + block.runs)]
     except Exception as error:  # noqa: BLE001  # reported with its block, never swallowed
         return f"{type(error).__name__}: {error}"
 
@@ -115,3 +113,26 @@ class Queue:
             return Outcome(job.block, None, answer)
         self.waiting.append(job)
         return None
+
+
+def run_locally(jobs: Sequence[Job], workers: int) -> Generator[Outcome, None, None]:
+    """The blocks in the order in which they finish; those that failed, or whose worker process died, are run again
+    when all others are done."""
+    queue = Queue(jobs)
+    while queue.waiting:
+        batch = [queue.waiting.popleft() for _ in range(len(queue.waiting))]
+        with closing(run_jobs(try_job, None, batch, workers, describe_death)) as answers:
+            for job, answer in answers:
+                outcome = queue.settle(job, answer)
+                if outcome is not None:
+                    yield outcome
+
+
+def try_job(_: None, job: Job) -> tuple[Job, Answer]:
+    """A job and its answer, for `run_jobs`."""
+    return job, try_block(job)
+
+
+def describe_death(job: Job, cause: str) -> tuple[Job, Answer]:
+    """A job whose worker died, for `run_jobs`."""
+    return job, f"its {cause}"

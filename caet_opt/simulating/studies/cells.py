@@ -1,9 +1,8 @@
 """The cells of a study: one experiment each, known by a hash of what it computes, with the truth about it."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 from hashlib import sha256
 from itertools import product
@@ -15,6 +14,7 @@ from caet_opt.bandits.modelfile import ModelFile, read_model, to_table
 from caet_opt.bandits.tasks import parse_task
 from caet_opt.errors import CaetError, InputError, SolverError
 from caet_opt.exploring.settings import RECORDED, SETTINGS, Parameters, Setting
+from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.simulating.runs import Experiment, prepare
 from caet_opt.simulating.studies.study import Study
 
@@ -27,7 +27,7 @@ ANSWER = (
 #: Digits of a hash.
 DIGITS = 16
 
-#: Options of one threshold, which the others of a grid do without.
+#: Options of thresholds, each of which only some of them have.
 OPTIONS = tuple(setting.name for setting in SETTINGS if setting.owner == "threshold")
 
 #: The setting of a cell, in the order of the manifest.
@@ -70,7 +70,7 @@ class Cell:
     @cached_property
     def model_table(self) -> dict[str, Any]:
         """The model file's table with doubles for decimals, as JSON holds it."""
-        table: dict[str, Any] = json.loads(json.dumps(to_table(self.entry), default=as_double))
+        table: dict[str, Any] = json.loads(json.dumps(to_table(self.entry), default=float))
         return table
 
     @cached_property
@@ -113,18 +113,13 @@ def used_value(experiment: Experiment, setting: Setting) -> Any:
     return float(value) if "number" in setting.kind and not isinstance(value, str | None) else value
 
 
-def as_double(value: Any) -> float:
-    """A decimal as JSON writes it."""
-    if isinstance(value, Decimal):
-        return float(value)
-    raise TypeError(f"{value!r} has no place in a manifest")
-
-
 def make_cells(study: Study) -> list[Cell]:
     """Every cell of the study, each model read and solved and each experiment checked; errors name the cell."""
-    entries = {name: with_task(read_model(path), study, path) for name, path in name_paths(study.models).items()}
+    paths = study.models
+    names = shortest_names([str(path.with_suffix("")) for path in paths], [path.stem for path in paths])
+    entries = [read_entry(path, study) for path in paths]
     cells: dict[str, Cell] = {}
-    for name, entry in entries.items():
+    for name, entry in zip(names, entries, strict=True):
         for level, chosen in product(study.levels, choices(study)):
             cell = make_cell(study, name, entry, level, chosen)
             twin = cells.setdefault(cell.id, cell)
@@ -133,14 +128,9 @@ def make_cells(study: Study) -> list[Cell]:
     return list(cells.values())
 
 
-def name_paths(paths: Sequence[Path]) -> dict[str, Path]:
-    """Files by the shortest names that tell them apart."""
-    names = shortest_names([str(path.with_suffix("")) for path in paths], [path.stem for path in paths])
-    return dict(zip(names, paths, strict=True))
-
-
-def with_task(entry: ModelFile, study: Study, path: Path) -> ModelFile:
-    """The model with the study's task, if it has one."""
+def read_entry(path: Path, study: Study) -> ModelFile:
+    """The model in a file with the study's task, if it has one."""
+    entry = read_model(path)
     if study.task is None:
         return entry
     try:
@@ -150,14 +140,19 @@ def with_task(entry: ModelFile, study: Study, path: Path) -> ModelFile:
 
 
 def choices(study: Study) -> Iterator[dict[str, Any]]:
-    """The product of the settings; options of a threshold only with the threshold that has them."""
-    names = list(study.grid)
-    thresholds = study.grid.get("threshold", ())
+    """The product of the settings; an option that some of the listed thresholds have, only with those."""
+    options = {name: list_options(name) for name in study.grid.get("threshold", ())}
+    known = set().union(*options.values())
     for values in product(*study.grid.values()):
-        chosen = dict(zip(names, values, strict=True))
-        if len(thresholds) > 1 and "deviational" in thresholds and chosen["threshold"] != "deviational":
-            chosen = {name: value for name, value in chosen.items() if name not in OPTIONS}
-        yield chosen
+        chosen = dict(zip(study.grid, values, strict=True))
+        foreign = known - options[chosen["threshold"]] if options else known
+        yield {name: value for name, value in chosen.items() if name not in foreign}
+
+
+def list_options(threshold: str) -> set[str]:
+    """The settings that a threshold has as options: those of its own fields; none for an unknown one."""
+    kind = THRESHOLDS.get(threshold)
+    return set() if kind is None else {field.name for field in fields(kind)} & set(OPTIONS)
 
 
 def make_cell(study: Study, name: str, entry: ModelFile, level: float, chosen: Mapping[str, Any]) -> Cell:

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from socket import getaddrinfo
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.errors import InputError, missing_extra
-from caet_opt.simulating.studies.blocks import Answer, Block, Job, Outcome, Queue, attempted
+from caet_opt.errors import CaetError, InputError, missing_extra
+from caet_opt.simulating.studies.blocks import Answer, Block, Job, Outcome, Queue, try_block
 from caet_opt.simulating.studies.store import versions
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ AHEAD = 2
 DECISIVE = ("caet_opt", "numpy", "numba")
 
 
-class ClusterError(Exception):
+class ClusterError(CaetError):
     """The cluster went away during the work."""
 
 
@@ -46,19 +46,19 @@ def connect(address: str) -> "Client":
         raise InputError(f"--scheduler {address}: no Dask scheduler answers; start one with: dask scheduler") from error
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
-        check_versions({f"worker {name}": found for name, found in client.run(versions, on_error="return").items()})
-        check_versions({"the scheduler": on_scheduler(client)})
-    except TimeoutError as error:
+        found = client.run(versions, on_error="return")
+        check_versions({f"worker {name}": theirs for name, theirs in found.items()})
+        check_versions({"the scheduler": ask_scheduler(client)})
+    except (TimeoutError, InputError) as error:
         client.close()
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"--scheduler {address}: has no worker; start one with: dask worker {address}") from error
-    except InputError:
-        client.close()
-        raise
     return client
 
 
 def check_address(address: str) -> None:
-    """Raise `InputError` for an address that a client would choke on, half made."""
+    """Raise `InputError` for an address that would make a client fail halfway."""
     parts = ADDRESS.fullmatch(address)
     if parts is None or not 0 < int(parts["port"]) < 65536:
         raise InputError(f"--scheduler must be an address such as tcp://localhost:8786, got {address!r}")
@@ -80,7 +80,7 @@ def silence() -> None:
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def on_scheduler(client: "Client") -> Any:
+def ask_scheduler(client: "Client") -> Any:
     """The versions of the scheduler, which reads every block before it passes it on, or why it has none."""
     try:
         return client.run_on_scheduler(versions)
@@ -106,7 +106,7 @@ def difference(theirs: Mapping[str, str]) -> str:
 def run_there(job: Job, expected: Mapping[str, str]) -> Answer:
     """A block on a worker, which may have joined after the others were checked."""
     problem = difference(expected)
-    return f"the worker's versions are not those of the sweep: {problem}" if problem else attempted(job)
+    return f"the worker's versions are not those of the sweep: {problem}" if problem else try_block(job)
 
 
 def run_on_cluster(jobs: Sequence[Job], client: "Client") -> Generator[Outcome, None, None]:
@@ -128,8 +128,9 @@ def run_on_cluster(jobs: Sequence[Job], client: "Client") -> Generator[Outcome, 
 class Submission:
     """The blocks that a cluster has, and those that wait.
 
-    The scheduler moves the blocks of a worker that dies to others, and gives up a block that was on several workers
-    when they died. As it may only have been there beside the cause, such a suspect is run again on its own.
+    The scheduler moves the blocks of a worker that dies to others, and gives up a block when several workers that had
+    it have died. Another block may have killed them, so a block given up like this (a suspect) is run once more with
+    no other block on the cluster; only if its workers die again has it failed.
     """
 
     def __init__(self, client: "Client", jobs: Sequence[Job]) -> None:
@@ -138,7 +139,7 @@ class Submission:
         self.client, self.versions = client, versions()
         self.queue = Queue(jobs)
         self.suspects: deque[Job] = deque()
-        self.accused: set[Block] = set()
+        self.isolated: set[Block] = set()
         self.begun: dict[Any, Job] = {}
         self.finished = as_completed(loop=client.loop)
 
@@ -153,7 +154,7 @@ class Submission:
 
     def begin(self, job: Job) -> None:
         """Hand out a block."""
-        attempt = self.queue.failures[job.block], job.block in self.accused
+        attempt = self.queue.failures[job.block], job.block in self.isolated
         future = self.client.submit(run_there, job, self.versions, key=f"caet-opt-{job.block.name}-{attempt}")
         self.begun[future] = job
         self.finished.add(future)
@@ -173,18 +174,18 @@ class Submission:
             self.finished.add(future)
             return None
         job = self.begun.pop(future)
-        answer, died = answer_of(future)
+        answer, died = read_answer(future)
         if not died:
             return self.queue.settle(job, answer)
-        if job.block in self.accused:
+        if job.block in self.isolated:
             return Outcome(job.block, None, str(answer))
-        self.accused.add(job.block)
+        self.isolated.add(job.block)
         self.suspects.append(job)
         return None
 
 
-def answer_of(future: Any) -> tuple[Answer, bool]:
-    """What a block's future holds, and whether that is the death of its workers."""
+def read_answer(future: Any) -> tuple[Answer, bool]:
+    """What a block's future holds, and whether its workers have died."""
     from distributed import KilledWorker
 
     if future.status in ("cancelled", "lost"):

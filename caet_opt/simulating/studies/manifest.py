@@ -3,10 +3,11 @@
 import json
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
+from caet_opt.bandits.files import parse_json
 from caet_opt.errors import InputError
-from caet_opt.exploring.settings import RECORDED, Setting
+from caet_opt.exploring.settings import RECORDED
 from caet_opt.exploring.state import is_count, is_finite
 from caet_opt.simulating.studies.cells import identify
 
@@ -39,11 +40,6 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number, zero or more, of any size."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
 def is_amount(value: Any) -> bool:
     """Whether a value is a finite number, zero or more."""
     return is_finite(value) and value >= 0
@@ -53,23 +49,17 @@ TEXT, TEXTS = Kind("a text", is_text), list_of("a list of texts", is_text)
 NUMBER, NUMBERS = Kind("a finite number", is_finite), list_of("a list of finite numbers", is_finite)
 AMOUNT = Kind("a finite number, zero or more", is_amount)
 AMOUNTS = list_of("a list of finite numbers, zero or more", is_amount)
-COUNT, SEED = Kind("a whole number, zero or more", is_count), Kind("a whole number, zero or more", is_whole)
+COUNT = Kind("a whole number, zero or more", is_count)
+SEED = Kind(COUNT.words, lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0)
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 TABLE = Kind("a table", lambda value: isinstance(value, dict))
 VERSIONS = Kind("a table of texts", lambda value: isinstance(value, dict) and all(map(is_text, value.values())))
-ROWS = Kind("a list of tables", lambda value: isinstance(value, list) and all(isinstance(row, dict) for row in value))
+ROWS = list_of("a list of tables", TABLE.holds)
 PAIRS = list_of(
     "a list of pairs of arms", lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(is_count, pair))
 )
 
-MANIFEST_KINDS = {
-    "study": TABLE,
-    "seed": SEED,
-    "versions": VERSIONS,
-    "platform": TEXT,
-    "cells": ROWS,
-    "failures": ROWS,
-}
+MANIFEST_KINDS = {"study": TABLE, "seed": SEED, "versions": VERSIONS, "platform": TEXT, "cells": ROWS, "failures": ROWS}
 
 #: What the page needs of a study.
 STUDY_KINDS = {"name": TEXT}
@@ -85,11 +75,11 @@ SETTING_KINDS = {
 }
 
 
-def kind_of(setting: Setting) -> Kind:
-    """What the manifest holds of a setting: null only where something else decides."""
-    kind = SETTING_KINDS[setting.kind]
-    return kind.or_nothing() if setting.default is None else kind
-
+#: What the manifest holds of a setting: null only where something else decides.
+RECORDED_KINDS = {
+    setting.name: SETTING_KINDS[setting.kind].or_nothing() if setting.default is None else SETTING_KINDS[setting.kind]
+    for setting in RECORDED
+}
 
 CELL_KINDS = {
     **dict.fromkeys(("id", "model", "task", "family"), TEXT),
@@ -100,7 +90,7 @@ CELL_KINDS = {
     **dict.fromkeys(("arm_costs", "cost_proportions", "sampling_proportions"), AMOUNTS),
     "model_table": TABLE,
     **dict.fromkeys(("delta", "log_inv_delta"), AMOUNT),
-    **{setting.name: kind_of(setting) for setting in RECORDED},
+    **RECORDED_KINDS,
     "runs": COUNT,
     "seed": SEED,
     "guaranteed": FLAG,
@@ -112,17 +102,17 @@ CELL_KINDS = {
 BY_ARM = ("means", "arm_costs", "cost_proportions", "sampling_proportions")
 
 
-def sealed(manifest: Mapping[str, Any]) -> bytes:
+def seal(manifest: Mapping[str, Any]) -> bytes:
     """The file of a manifest."""
     content = json.dumps({SEAL: UNSEALED, **manifest}, indent=1, allow_nan=False).encode()
     return content.replace(UNSEALED.encode(), sha256(content).hexdigest().encode(), 1)
 
 
-def unsealed(content: bytes) -> Record:
+def unseal(content: bytes) -> Record:
     """The manifest that a file holds, or `InputError`."""
     try:
-        found = json.loads(content, parse_constant=refuse)
-    except (ValueError, RecursionError) as error:
+        found = parse_json(content)
+    except ValueError as error:
         raise InputError(f"damaged ({error}); move it away, and the sweep writes it anew") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError(f"not a manifest of format {FORMAT}; name another folder")
@@ -131,11 +121,6 @@ def unsealed(content: bytes) -> Record:
         raise InputError("damaged (not what was written); move it away, and the sweep writes it anew")
     check_manifest(found)
     return found
-
-
-def refuse(constant: str) -> NoReturn:
-    """JSON has no such number."""
-    raise ValueError(f"{constant} is no number of JSON")
 
 
 def check_manifest(manifest: Any) -> None:

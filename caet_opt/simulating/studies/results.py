@@ -10,9 +10,8 @@ import numpy as np
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RECORDED
 from caet_opt.simulating.studies.manifest import Record
-from caet_opt.simulating.studies.parquet import DamagedError, StoredBlock, require_pyarrow, schema
-from caet_opt.simulating.studies.store import Store
-from caet_opt.simulating.summary import SIGNIFICANCE, at_least, error_interval, mean_interval
+from caet_opt.simulating.studies.store import DamagedError, Store, StoredBlock, require_pyarrow, schema
+from caet_opt.simulating.summary import measure_runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +53,14 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     as categoricals, then ``run``, ``stopped``, ``correct`` (missing when the run did not stop), ``answer``, ``rounds``
     and ``cost``. ``version`` is that of caet-opt which computed the runs. A damaged file is an `InputError`, and
     so is a cell with runs of several versions.
+
+    Examples
+    --------
+    >>> runs = load_results("results/study")  # the folder of `run_study`
+    >>> runs[["run", "correct", "rounds"]].head(2)
+       run  correct  rounds
+    0    0     True     246
+    1    1     True     198
     """
     import pandas as pd
 
@@ -77,11 +84,11 @@ def run_columns(tables: "Sequence[pa.Table]", counts: bool) -> dict[str, Any]:
 
     runs = pa.concat_tables(tables) if tables else schema().empty_table()
     columns = {name: runs[name].to_numpy() for name in ("run", "stopped", "rounds", "cost")}
-    correct = runs["correct"].to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
-    answer = runs["answer"].dictionary_encode().to_pandas()
-    named = {"run": columns["run"], "stopped": columns["stopped"], "correct": correct, "answer": answer}
-    named |= {"rounds": columns["rounds"], "cost": columns["cost"]}
-    return named | ({"counts": runs["counts"].to_pandas()} if counts else {})
+    columns["correct"] = runs["correct"].to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+    columns["answer"] = runs["answer"].dictionary_encode().to_pandas()
+    if counts:
+        columns["counts"] = runs["counts"].to_pandas()
+    return {name: columns[name] for name in schema().names if name in columns}
 
 
 def repeat_by_run(values: Sequence[Any], lengths: Sequence[int]) -> "pd.Categorical[Any]":
@@ -102,6 +109,12 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     counts every unfinished run as an error; ``consistent``, whether so many errors are not significantly more than
     delta allows; ``proportions``, the mean share of the pulls of costly arms, beside ``sampling_proportions``, u*;
     ``rounds_5`` to ``rounds_95``, quantiles of the stopping time. A cell without a run has missing values.
+
+    >>> cells = summarise_results("results/study")  # the folder of `run_study`
+    >>> cells[["log_inv_delta", "runs", "errors", "mean_samples"]]
+       log_inv_delta  runs  errors  mean_samples
+    0       2.302585    10       0         239.3
+    1       2.995732    10       0         237.5
     """
     import pandas as pd
 
@@ -109,7 +122,7 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     return pd.DataFrame([summary_row(record, table) for record, table in zip(records, tables, strict=True)])
 
 
-def varied(summary: "pd.DataFrame") -> list[str]:
+def find_varying(summary: "pd.DataFrame") -> list[str]:
     """The attributes in which cells of one model differ, besides delta."""
     return [name for name in SETTING if summary.groupby("model")[name].nunique().max() > 1]
 
@@ -118,33 +131,30 @@ def summary_row(record: Record, table: "pa.Table") -> dict[str, Any]:
     """What the runs of one cell say."""
     row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, *NUMBERS, "version")}}
     row |= {"arms": record["arms"], "asked": record["runs"], "runs": table.num_rows}
-    truth = {name: record[name] for name in TRUTH}
-    return {**row, **(run_summary(record, table) if table.num_rows else {}), **truth}
+    row |= run_summary(record, table) if table.num_rows else {}
+    return row | {name: record[name] for name in TRUTH}
 
 
 def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
     """Means, intervals and quantiles over the runs of one cell."""
-    runs = table.num_rows
     stopped, cost, rounds = (table[name].to_numpy() for name in ("stopped", "cost", "rounds"))
-    unfinished = int(runs - stopped.sum())
     errors = int(np.sum(stopped & ~table["correct"].fill_null(True).to_numpy()))
-    low, high = mean_interval(cost) or (nan, nan)
-    mean, bound = float(cost.mean()), record["lower_bound"] or nan
-    error_low, error_high = error_interval(errors, errors + unfinished, runs)
+    found = measure_runs(cost, rounds, int(np.sum(~stopped)), errors, record["delta"])
+    low, high = found["cost_ci"] or (nan, nan)
+    bound = record["lower_bound"] or nan
     return {
-        "unfinished": unfinished,
-        "mean_cost": mean,
+        "unfinished": found["unfinished"],
+        "mean_cost": found["mean_cost"],
         "cost_low": low,
         "cost_high": high,
-        "ratio": mean / bound,
+        "ratio": found["mean_cost"] / bound,
         "ratio_low": low / bound,
         "ratio_high": high / bound,
-        "mean_samples": float(rounds.mean()),
+        "mean_samples": found["mean_samples"],
         "errors": errors,
-        "error_rate": errors / runs,
-        "error_low": error_low,
-        "error_high": error_high,
-        "consistent": at_least(errors, runs, record["delta"]) >= SIGNIFICANCE,
+        "error_rate": found["error_rate"],
+        **dict(zip(("error_low", "error_high"), found["error_ci"], strict=True)),
+        "consistent": found["consistent"],
         "proportions": costly_shares(record, table),
         **{f"rounds_{per_cent}": float(np.percentile(rounds, per_cent)) for per_cent in QUANTILES},
     }

@@ -1,4 +1,4 @@
-"""The folder of a study's results: a manifest, one file per block, and a lock while a sweep writes to it."""
+"""The folder of a study's results: a manifest, one Parquet file per block, and a lock while a sweep writes to it."""
 
 import json
 import os
@@ -9,24 +9,46 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from hashlib import sha256
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caet_opt.bandits.files import UNFINISHED, write_whole
-from caet_opt.errors import InputError, missing_extra
+from caet_opt.errors import CaetError, InputError, missing_extra
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.studies.blocks import Block
 from caet_opt.simulating.studies.cells import Cell
-from caet_opt.simulating.studies.manifest import FORMAT, Record, sealed, unsealed
-from caet_opt.simulating.studies.parquet import SUFFIX, DamagedError, StoredBlock, block_bytes, file_name, read_block
+from caet_opt.simulating.studies.manifest import FORMAT, Record, seal, unseal
 from caet_opt.simulating.studies.study import Study
 from caet_opt.version import __version__
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MANIFEST, BLOCKS, LOCK, HOLDER = "manifest.json", "blocks", "sweep.lock", "sweep.json"
 
 #: Seconds to wait for a lock: the workers of a sweep that was killed may live for a moment longer, and hold it.
 PATIENCE = 1.0
+
+#: The key of the file's metadata that says what the block is.
+METADATA = b"caet_opt"
+
+#: How a file's name ends, and the digits of the hash in it.
+SUFFIX, SEAL_DIGITS = ".parquet", 32
+
+
+class DamagedError(Exception):
+    """A file that is not the whole block that its name says."""
+
+
+class StoredBlock(NamedTuple):
+    """A block that a file holds, the version of caet-opt that computed it, and its columns."""
+
+    block: Block
+    version: str
+    table: "pa.Table"
 
 
 class Stock(NamedTuple):
@@ -44,7 +66,7 @@ class Stock(NamedTuple):
     damaged: list[Path]
 
 
-class StoreError(Exception):
+class StoreError(CaetError):
     """The results cannot be written any more, as on a full disk; what was written is whole."""
 
 
@@ -59,7 +81,7 @@ class Store:
         """The manifest; `InputError` where there is none, or none that this version reads."""
         path = self.folder / MANIFEST
         try:
-            return unsealed(path.read_bytes())
+            return unseal(path.read_bytes())
         except FileNotFoundError:
             raise InputError(
                 f"{self.folder}: no results here ({MANIFEST} is missing); make them with caet-opt sweep"
@@ -88,7 +110,7 @@ class Store:
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest."""
-        self.write(self.folder / MANIFEST, sealed(manifest))
+        self.write(self.folder / MANIFEST, seal(manifest))
 
     def write_block(self, block: Block, records: Sequence[RunRecord]) -> None:
         """Keep a block."""
@@ -127,7 +149,7 @@ class Store:
         return stock
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """The folder, made if need be, for this process alone, without what a killed sweep left unfinished.
 
         The system takes the lock back when the process ends, however it ends.
@@ -185,3 +207,75 @@ def versions() -> dict[str, str]:
     """The versions that the numbers may depend on."""
     packages = {name: version(name) for name in ("numpy", "numba", "pyarrow")}
     return {"caet_opt": __version__, "python": sys.version.split()[0], **packages}
+
+
+def require_pyarrow() -> None:
+    """Raise `MissingExtraError` where pyarrow is missing."""
+    if find_spec("pyarrow") is None:
+        raise missing_extra("stored results need pyarrow", "studies")
+
+
+def schema() -> "pa.Schema":
+    """The columns of a block."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            ("run", pa.int64()),
+            ("stopped", pa.bool_()),
+            ("correct", pa.bool_()),
+            ("answer", pa.string()),
+            ("rounds", pa.int64()),
+            ("cost", pa.float64()),
+            ("counts", pa.list_(pa.int64())),
+        ]
+    )
+
+
+def block_bytes(block: Block, records: Sequence[RunRecord]) -> bytes:
+    """The file of a block; the same bytes whoever computed it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = zip(*records, strict=True)
+    table = pa.Table.from_arrays(
+        [pa.array(column, kind) for column, kind in zip(columns, schema().types, strict=True)], schema=schema()
+    )
+    label = {**block._asdict(), "caet_opt": __version__}
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        table.replace_schema_metadata({METADATA: json.dumps(label)}),
+        sink,
+        compression="zstd",
+        write_statistics=False,
+        use_dictionary=["answer"],
+    )
+    return bytes(sink.getvalue())
+
+
+def file_name(block: Block, content: bytes) -> str:
+    """The name of a block's file: what it computes, and the hash of its bytes.
+
+    So a file is whole and sealed from the moment that it has its name, whoever writes it, and stays plain Parquet.
+    """
+    return f"{block.name}-{sha256(content).hexdigest()[:SEAL_DIGITS]}{SUFFIX}"
+
+
+def read_block(path: Path) -> StoredBlock:
+    """What a file holds, or `DamagedError`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    name, _, expected = path.stem.partition("-")
+    try:
+        content = path.read_bytes()
+        if sha256(content).hexdigest()[:SEAL_DIGITS] != expected:
+            raise DamagedError(f"{path} is damaged: its bytes are not those that were written")
+        table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+        label = json.loads(table.schema.metadata[METADATA])
+        found = StoredBlock(Block(*(label[key] for key in Block._fields)), str(label["caet_opt"]), table)
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedError(f"{path} cannot be read ({error})") from error
+    if not table.schema.equals(schema()) or table.num_rows != found.block.runs or found.block.name != name:
+        raise DamagedError(f"{path} does not hold what it says")
+    return found

@@ -14,7 +14,7 @@ from caet_opt.bandits.modelfile import model_paths
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.settings import RUNS, SEED, SETTINGS
 from caet_opt.exploring.state import is_finite
-from caet_opt.simulating.pool import check_count
+from caet_opt.simulating.pool import check_count, check_seed
 
 #: Settings whose value may be a list; the grid is the product of these, of the models and of the deltas.
 GRID = {setting.name: setting for setting in SETTINGS if setting.grid}
@@ -124,8 +124,7 @@ def read_count(table: Mapping[str, Any], name: str, usual: int | None) -> Any:
     """A whole number, positive unless it is the seed."""
     value = table.get(name, usual)
     if name == "seed":
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise InputError(f"seed must be a whole number, zero or more, got {value!r}")
+        check_seed(value)
     elif value is not None:
         check_count(value, name, MOST[name])
     return value
@@ -158,12 +157,11 @@ def read_levels(table: Mapping[str, Any]) -> tuple[float, ...]:
         raise InputError(
             "give either deltas = [0.1, 0.01], or log_inv_deltas = [2, 5] or {from = 2, to = 50, points = 5}"
         )
-    if "deltas" in table:
-        levels = [-log(checked_delta(value)) for value in read_values("deltas", table["deltas"])]
-    elif isinstance(table["log_inv_deltas"], dict):
-        levels = read_range(table["log_inv_deltas"])
+    key = "deltas" if "deltas" in table else "log_inv_deltas"
+    if key == "log_inv_deltas" and isinstance(table[key], dict):
+        levels = read_range(table[key])
     else:
-        levels = [checked_level(value) for value in read_values("log_inv_deltas", table["log_inv_deltas"])]
+        levels = [read_level(key, value) for value in read_values(key, table[key])]
     if len(set(levels)) < len(levels):
         raise InputError("a delta is listed twice")
     return tuple(levels)
@@ -178,7 +176,7 @@ def read_range(table: Mapping[str, Any]) -> list[float]:
         if key not in table:
             raise InputError(f"log_inv_deltas needs {key!r}: write {{from = 2, to = 50, points = 5}}")
     check_count(table["points"], "points of log_inv_deltas", MOST_CELLS)
-    low, high = checked_level(table["from"]), checked_level(table["to"])
+    low, high = (read_level("log_inv_deltas", table[key]) for key in ("from", "to"))
     if low > high or (low == high) != (table["points"] == 1):
         raise InputError(f"log_inv_deltas cannot go from {low:g} to {high:g} in {table['points']} points")
     spacing = table.get("spacing", SPACINGS[0])
@@ -197,28 +195,20 @@ def read_values(key: str, value: Any) -> tuple[Any, ...]:
         if key in GRID:
             GRID[key].check(each)
         else:
-            check_number(key, each)
+            read_level(key, each)
     if len(set(values)) < len(values):
         raise InputError(f"{key} lists a value twice")
     return values
 
 
-def check_number(key: str, value: Any) -> None:
-    """Raise `InputError` unless the value is a finite number."""
+def read_level(key: str, value: Any) -> float:
+    """log(1/delta) from a value of the key deltas or log_inv_deltas."""
     if not is_finite(value):
         raise InputError(f"{key} must be numbers, got {value!r}")
-
-
-def checked_delta(value: float) -> float:
-    """A delta, strictly between 0 and 1."""
-    if not 0 < value < 1:
-        raise InputError(f"deltas must lie strictly between 0 and 1, got {value:g}")
-    return value
-
-
-def checked_level(value: Any) -> float:
-    """A log(1/delta), positive and finite."""
-    check_number("log_inv_deltas", value)
+    if key == "deltas":
+        if not 0 < value < 1:
+            raise InputError(f"deltas must lie strictly between 0 and 1, got {value:g}")
+        return -log(value)
     if value <= 0:
         raise InputError(f"log_inv_deltas must be positive, got {value:g}")
     return float(value)

@@ -1,30 +1,43 @@
-"""A sweep: whatever runs of a study are missing in a folder, computed by an engine and kept block by block."""
+"""A sweep: whatever runs of a study are missing in a folder, computed by an engine and kept block by block.
+
+How long it will take: rounds by the theory, seconds per round by a short trial.
+"""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
+import numpy as np
+
+from caet_opt.bandits.model import BanditModel
 from caet_opt.errors import SolverError
-from caet_opt.simulating.studies.blocks import Block, Job, Outcome, is_stored, missing_blocks
-from caet_opt.simulating.studies.cells import Cell, make_cells
-from caet_opt.simulating.studies.estimate import expected_rounds
-from caet_opt.simulating.studies.local import run_locally
-from caet_opt.simulating.studies.parquet import require_pyarrow
-from caet_opt.simulating.studies.store import Store, remove
+from caet_opt.exploring import rules
+from caet_opt.simulating.runs import Experiment, prepare, run_number
+from caet_opt.simulating.studies.blocks import Block, Job, Outcome, is_stored, missing_blocks, run_locally
+from caet_opt.simulating.studies.cells import OPTIONS, Cell, make_cells
+from caet_opt.simulating.studies.store import Store, remove, require_pyarrow
 from caet_opt.simulating.studies.study import Study, read_study
+from caet_opt.solving.certificate import pair_terms
 
 #: What runs blocks: `run_locally` with its workers, or `run_on_cluster` with its scheduler.
 Engine = Callable[[Sequence[Job]], Generator[Outcome, None, None]]
 
 Failure = dict[str, Any]
 
+#: Rounds of the trial run of a model.
+TRIAL_ROUNDS = 2000
+
+#: Relative accuracy of the expected number of rounds.
+ACCURACY = 0.01
+
 
 @dataclass
 class Progress:
-    """How far a sweep is, and whom to tell.
+    """How far a sweep is.
 
     Attributes
     ----------
@@ -50,7 +63,7 @@ class Progress:
 
 def sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine, progress: Progress) -> None:
     """Compute and keep what is missing; the progress says what became of it, whatever ends the sweep."""
-    with store.locked():
+    with store.lock():
         manifest = store.begin(study, cells)
         stock = store.take_stock()
         stored = stock.whole
@@ -75,6 +88,12 @@ def run_study(study: str | Path, folder: str | Path | None = None, *, workers: i
 
     ``study`` is the path of a TOML file; the results go to ``results/NAME`` beside the current folder unless a folder
     is given. Interrupted, it goes on where it was when it is called again. `SolverError` when a block was given up.
+
+    >>> from pathlib import Path
+    >>> text = 'models = ["models/paper-instance-1.toml"]\\ndeltas = [0.1, 0.05]\\nruns = 10\\nseed = 1'
+    >>> _ = Path("study.toml").write_text(text)
+    >>> print(run_study("study.toml", "results/study"))
+    results/study
     """
     require_pyarrow()
     asked = read_study(study)
@@ -117,10 +136,64 @@ def failures_left(
     manifest: Mapping[str, Any], progress: Progress, stored: Mapping[str, Sequence[Block]]
 ) -> list[Failure]:
     """The failures of this sweep and of earlier ones whose runs are not stored yet, the last of each block."""
-    found = {as_block(failure): failure for failure in [*manifest["failures"], *progress.failures]}
+    failures = [*manifest["failures"], *progress.failures]
+    found = {Block(*(failure[name] for name in Block._fields)): failure for failure in failures}
     return [failure for block, failure in found.items() if not is_stored(block, stored.get(block.cell, ()))]
 
 
-def as_block(failure: Failure) -> Block:
-    """The block that failed."""
-    return Block(*(failure[name] for name in Block._fields))
+def expected_rounds(experiment: Experiment) -> float:
+    """About how many rounds a run takes: the first t at which counts that follow the target, with twice its exploration
+    floor, which is the mean of the floors so far, have ``f_e(N(t)) >= beta(t)`` for every needed pair.
+
+    All means are taken for known from the start, so that runs take longer, the more so the larger delta is.
+    """
+    model, arms = experiment.model, len(experiment.model.means)
+    pairs = experiment.task.pairs(model.means)
+    target = rules.shared_target(
+        experiment.optimum.sampling_proportions,
+        np.array(model.costs),
+        experiment.task.support(model.means),
+        experiment.parameters.free_share,
+    )
+    counted = BanditModel(model.family, model.means, [1.0] * arms)  # whose pair terms have the counts of both arms
+
+    def is_enough(t: float) -> bool:
+        counts = t * rules.project(target, 2.0 * rules.exploration_floor(arms, int(t)))
+        evidence = pair_terms(counted, pairs, counts)
+        needed = [experiment.rule.value(t, max(counts[a], 1.0), max(counts[b], 1.0)) for a, b in pairs]
+        return bool(np.all(evidence >= needed))
+
+    high = 2.0 * arms
+    while high < experiment.parameters.max_rounds and not is_enough(high):
+        high *= 2.0
+    low = 0.5 * high
+    while high > (1.0 + ACCURACY) * low:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return min(high, float(experiment.parameters.max_rounds))
+
+
+def seconds_per_run(cells: Sequence[Cell]) -> dict[str, float]:
+    """The seconds that a run of each cell may take, from one short trial run per model."""
+    found: dict[str, float] = {}
+    pace: dict[BanditModel, tuple[float, float]] = {}
+    for cell in cells:
+        if cell.entry.model not in pace:
+            pace[cell.entry.model] = time_trial(cell.experiment)
+        setup, per_round = pace[cell.entry.model]
+        found[cell.id] = setup + per_round * expected_rounds(cell.experiment)
+    return found
+
+
+def time_trial(experiment: Experiment) -> tuple[float, float]:
+    """Seconds of a run besides its rounds, and seconds per round."""
+    prepare(experiment)
+    level = max(experiment.parameters.log_inv_delta, float(TRIAL_ROUNDS))  # so that the trial does not stop early
+    endless = experiment.change(delta=None, log_inv_delta=level, threshold="customary", **dict.fromkeys(OPTIONS))
+    trials = [endless.change(max_rounds=rounds) for rounds in (1, 1, TRIAL_ROUNDS)]  # the first one warms up
+    times = [perf_counter()]
+    for trial in trials:
+        run_number(trial, 0, 0)
+        times.append(perf_counter())
+    setup, whole = times[2] - times[1], times[3] - times[2]
+    return setup, max(0.0, whole - setup) / TRIAL_ROUNDS

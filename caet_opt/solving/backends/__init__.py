@@ -1,20 +1,32 @@
 """Solver backends, in the order of preference; a solver's package is imported only when it is used."""
 
+from caet_opt.bandits.registry import Registry
 from caet_opt.solving.backends.base import Answer, Backend, Point
 from caet_opt.solving.backends.clarabel import Clarabel
-from caet_opt.solving.backends.ipopt import Ipopt
+from caet_opt.solving.backends.ipopt import Ipopt, Pyomo
 from caet_opt.solving.backends.native import Native
-from caet_opt.solving.backends.pyomo import Pyomo
 
-#: Backends by name, the default first.
-BACKENDS: dict[str, type[Backend]] = {backend.name: backend for backend in (Native, Clarabel, Ipopt, Pyomo)}
+BACKENDS: Registry[type[Backend]] = Registry(
+    """Solvers by name, the default first.
+
+    >>> list(BACKENDS)
+    ['native', 'clarabel', 'ipopt', 'pyomo']
+    >>> BACKENDS["ipopt"].extra
+    'ipopt'
+    """,
+    *(Native, Clarabel, Ipopt, Pyomo),
+)
 
 DEFAULT_SOLVER = next(iter(BACKENDS))
 
 
 def installed_backends() -> tuple[str, ...]:
-    """Names of the backends whose solver can be imported."""
-    return tuple(name for name, backend in BACKENDS.items() if backend.installed())
+    """Names of the backends whose solver can be imported.
+
+    >>> installed_backends()[:2]
+    ('native', 'clarabel')
+    """
+    return tuple(name for name, backend in BACKENDS.items() if backend.is_installed())
 
 
 __all__ = ["BACKENDS", "DEFAULT_SOLVER", "Answer", "Backend", "Point", "installed_backends"]

@@ -1,6 +1,7 @@
 """What a backend must supply: from a problem to an effort and pair weights, with no promise about either."""
 
 from abc import ABC, abstractmethod
+from importlib.util import find_spec
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -19,10 +20,10 @@ class Point(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a solver came back with; why it stopped is not yet what it is worth.
+    """A solver's point and why it stopped, which says nothing about how good the point is.
 
-    Compiled code certifies in the same call, by the same `certify_pairs` as for every other solver, and has scaled the
-    effort to cost T* and the weights to sum to it; elsewhere ``certificate`` is None.
+    ``certificate`` is None unless compiled code certified in the same call, by the same `certify_pairs` as for every
+    other solver. Such a point is scaled already: the effort costs T*, and the weights sum to it.
     """
 
     point: Point
@@ -66,9 +67,9 @@ class Backend(ABC):
 
     @np.errstate(all="ignore")
     def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:
-        """The door that every solver is called by: a point in the model's terms, from one in the model's terms.
+        """Answer a question, from a starting point if there is one; both points are in the model's terms.
 
-        Solvers may leave double precision on their way without a word: what came of it is certified or refused.
+        Overflow on a solver's way raises no warning: the certificate judges what came of it.
         """
         if not question.problem.pairs:
             nothing = Point(np.zeros(len(question.model.means)), np.zeros(len(question.pairs)))
@@ -80,16 +81,14 @@ class Backend(ABC):
         return found._replace(point=point_in_model(question, found.point))
 
     @classmethod
-    def installed(cls) -> bool:
+    def is_installed(cls) -> bool:
         """Whether the solver can be imported."""
-        from importlib.util import find_spec
-
         return find_spec(cls.requires) is not None
 
     @classmethod
     def require(cls) -> None:
         """Raise `MissingExtraError` unless the solver is installed."""
-        if cls.installed():
+        if cls.is_installed():
             return
         need = f"solver {cls.name!r} needs {cls.needs()}"
         if cls.extra is not None:

@@ -74,11 +74,11 @@ class Problem:
         An exception of a callback, or Ctrl-C, ends Ipopt and is raised here.
         """
         n, m = self._sizes
-        point, constraints, objective = filled(n, x), np.zeros(m), np.zeros(1)
-        multipliers = {"mult_g": filled(m, lagrange), "mult_x_L": filled(n, zl), "mult_x_U": filled(n, zu)}
+        point, constraints, objective = copy_array(n, x), np.zeros(m), np.zeros(1)
+        multipliers = {"mult_g": copy_array(m, lagrange), "mult_x_L": copy_array(n, zl), "mult_x_U": copy_array(n, zu)}
         outputs = [array.ctypes.data for array in (point, constraints, objective, *multipliers.values())]
         self._failures.clear()
-        with interrupt_kept(self._failures):
+        with keep_interrupt(self._failures):
             status = self._library.IpoptSolve(self._problem, *outputs, None)
         if self._failures:
             raise self._failures[0]
@@ -115,11 +115,11 @@ def callbacks(program: Any, failures: Failures) -> list[Any]:
 
     kinds = (VALUE, CONSTRAINTS, VALUE, JACOBIAN, HESSIAN, INTERMEDIATE)
     functions: list[Callable[..., bool | None]] = [objective, constraints, gradient, jacobian, hessian, intermediate]
-    return [kind(guarded(function, failures)) for kind, function in zip(kinds, functions, strict=True)]
+    return [kind(guard(function, failures)) for kind, function in zip(kinds, functions, strict=True)]
 
 
-def guarded(function: Callable[..., bool | None], failures: Failures) -> Callable[..., bool]:
-    """The function with its exception kept, since ctypes would only print it; after the first one Ipopt hears no."""
+def guard(function: Callable[..., bool | None], failures: Failures) -> Callable[..., bool]:
+    """The function as a callback: ctypes would only print its exception, so the first is kept and False ends Ipopt."""
 
     def call(*arguments: Any) -> bool:
         if failures:
@@ -134,13 +134,13 @@ def guarded(function: Callable[..., bool | None], failures: Failures) -> Callabl
 
 
 @contextmanager
-def interrupt_kept(failures: Failures) -> Iterator[None]:
-    """Keep what Ctrl-C raises. Python raises it at the first instruction of a callback, before any ``try`` there."""
+def keep_interrupt(failures: Failures) -> Iterator[None]:
+    """Keep what Ctrl-C raises: Python raises it at the first instruction of a callback, before any ``try`` there."""
     previous = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(previous):
         yield
         return
-    handle = guarded(previous, failures)
+    handle = guard(previous, failures)
     signal.signal(signal.SIGINT, handle)
     try:
         yield
@@ -159,8 +159,8 @@ def write_places(structure: tuple[Any, Any], size: int, rows: int, columns: int)
         numbers(address, size, c_int)[:] = places
 
 
-def filled(size: int, values: Array | None) -> Array:
-    """A copy that Ipopt may write to, zeros for nothing; another size would let it write past the end."""
+def copy_array(size: int, values: Array | None) -> Array:
+    """A copy that Ipopt may write to, zeros without values; into another size it would write past the end."""
     array = np.zeros(size) if values is None else np.array(values, dtype=float)
     if array.shape != (size,):
         raise ValueError(f"Ipopt expects {size} numbers, got an array of shape {array.shape}")

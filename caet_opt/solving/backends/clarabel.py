@@ -32,12 +32,7 @@ class Clarabel(Backend):
 
         program = cached_program(self.name, problem.shape, ConicProgram)
         scale = program.update(problem)
-        options = {
-            **TOLERANCES,
-            "max_iter": profile.max_iterations,
-            "accept_unknown": True,
-            **profile.options,
-        }
+        options = {**TOLERANCES, "max_iter": profile.max_iterations, "accept_unknown": True, **profile.options}
         if profile.options:
             check_options(profile.options)
         if profile.time_limit is not None:

@@ -1,4 +1,8 @@
-"""Ipopt, an interior-point solver for nonlinear programs, through cyipopt or the library inside casadi."""
+"""Ipopt, an interior-point solver for nonlinear programs, through cyipopt or the library inside casadi.
+
+It is asked directly, or with a Pyomo model: Pyomo's own Ipopt interfaces need the ``ipopt`` executable or a compiled
+AMPL library, neither of which pip installs.
+"""
 
 import os
 import sys
@@ -11,11 +15,13 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import CaetError, InputError, MissingExtraError, SolverError
+from caet_opt.solving.backends import casadi_ipopt
 from caet_opt.solving.backends.base import Answer, Backend, Point
 from caet_opt.solving.ipopt_provider import ipopt_module, ipopt_provider
-from caet_opt.solving.problem import Problem
+from caet_opt.solving.problem import Problem, Shape
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
+from caet_opt.solving.programs.nonlinear import NonlinearProgram
 from caet_opt.solving.programs.scaling import Units
 
 #: Ipopt relaxes bounds by 1e-8 unless told not to, which alone moves T* in the eighth digit.
@@ -75,7 +81,7 @@ class Ipopt(Backend):
     extra = "ipopt"
 
     @classmethod
-    def installed(cls) -> bool:
+    def is_installed(cls) -> bool:
         return ipopt_module() is not None
 
     @classmethod
@@ -87,19 +93,29 @@ class Ipopt(Backend):
         return ipopt_provider()
 
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
-        from caet_opt.solving.programs.nonlinear import NonlinearProgram
+        program = cached_program(self.name, problem.shape, self.build_program)
+        return run_ipopt(program, problem, program.update(problem), profile, start)
 
-        program = cached_program(self.name, problem.shape, NonlinearProgram)
-        scale = program.update(problem)
-        return run_ipopt(program, problem, scale, profile, start)
+    def build_program(self, shape: Shape) -> Any:
+        """The program of a shape, with the callbacks that Ipopt wants."""
+        return NonlinearProgram(shape)
+
+
+class Pyomo(Ipopt):
+    """The algebraic program, differentiated symbolically, its mutable parameters updated in place."""
+
+    name = "pyomo"
+
+    def build_program(self, shape: Shape) -> Any:
+        from caet_opt.solving.programs.algebraic import AlgebraicProgram  # Pyomo takes half a second to import
+
+        return AlgebraicProgram(shape)
 
 
 def ipopt_problem_class() -> type[Any]:
     """``cyipopt.Problem`` where cyipopt is installed, else the stand-in for it with casadi's Ipopt."""
     if ipopt_module() == "casadi":
-        from caet_opt.solving.backends.casadi_ipopt import Problem as StandIn
-
-        return StandIn
+        return casadi_ipopt.Problem
     try:
         import cyipopt
     except ImportError as error:
@@ -108,7 +124,7 @@ def ipopt_problem_class() -> type[Any]:
     return problem_class
 
 
-class Watched:
+class WatchedProgram:
     """A program whose first exception is kept: cyipopt drops those of the Hessian, and Ipopt goes on without it."""
 
     def __init__(self, program: Any) -> None:
@@ -134,20 +150,15 @@ class Watched:
 
 def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, start: Point | None) -> Answer:
     """Solve a program in scaled variables ``(x, t)`` whose last constraint is ``shares . x = 1``."""
-    arms, terms, watched = problem.shape.arms, len(problem.pairs), Watched(program)
+    size, terms, watched = problem.shape.arms + 1, len(problem.pairs), WatchedProgram(program)
+    least, most = np.append(np.zeros(terms), 1.0), np.append(np.full(terms, 1e20), 1.0)
     solver = ipopt_problem_class()(
-        n=arms + 1,
-        m=terms + 1,
-        problem_obj=watched,
-        lb=np.zeros(arms + 1),
-        ub=np.full(arms + 1, 1e20),
-        cl=np.append(np.zeros(terms), 1.0),
-        cu=np.append(np.full(terms, 1e20), 1.0),
+        n=size, m=terms + 1, problem_obj=watched, lb=np.zeros(size), ub=np.full(size, 1e20), cl=least, cu=most
     )
     options = {**OPTIONS, **(WARM_OPTIONS if start else {}), "max_iter": profile.max_iterations, **profile.options}
     if profile.time_limit is not None:
         options["max_wall_time"] = profile.time_limit
-    with silenced():
+    with silence_stdout():
         for key, value in options.items():
             try:
                 solver.add_option(key, value)
@@ -173,8 +184,8 @@ def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, st
 
 
 @contextmanager
-def silenced() -> Iterator[None]:
-    """Without what a library written in C prints on standard output, as Ipopt does about an option that it refuses."""
+def silence_stdout() -> Iterator[None]:
+    """Drop what a C library prints on standard output, as Ipopt does about an option that it refuses."""
     if os.name != "posix":
         yield
         return

@@ -4,11 +4,10 @@ import numpy as np
 
 from caet_opt.errors import SolverError
 from caet_opt.solving.backends.base import Answer, Backend, Point
-from caet_opt.solving.native.compiled import FAMILY_CODES, given_model, kernel_for, loaded_kernel
-from caet_opt.solving.native.elimination import integers
+from caet_opt.solving.native.compiled import FAMILY_CODES, kernel_for, loaded_kernel, model_numbers
+from caet_opt.solving.native.elimination import build_plan, integers, lay_out
 from caet_opt.solving.native.instance import IRREGULAR
 from caet_opt.solving.native.interior import CERTIFIED, LIMIT, STALLED
-from caet_opt.solving.native.layout import build_plan, lay_out
 from caet_opt.solving.native.records import Data
 from caet_opt.solving.problem import Problem, Question
 from caet_opt.solving.profiles import Profile
@@ -35,7 +34,7 @@ class Native(Backend):
             super().require()
 
     def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:
-        """By one call of compiled code where there is some; the general way is for the rest."""
+        """Solve by one call of compiled code where it is loaded, else as every backend does."""
         found = solve_compiled(question, profile, start)
         return super().answer(question, profile, start) if found is None else found
 
@@ -74,17 +73,8 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
     weights = np.zeros(len(pairs)) if start is None else start.weights.copy()
     if effort.shape != (len(model.means),) or weights.shape != (len(pairs),):
         raise ValueError(f"a start of {effort.shape} efforts and {weights.shape} weights is for another problem")
-    target = min(TARGET, profile.tolerance)
-    status, steps, *certificate = kernel["solve_instance"](
-        given_model(model),
-        *shape,
-        effort,
-        weights,
-        start is not None,
-        profile.tolerance,
-        target,
-        profile.max_iterations,
-    )
+    asked = (start is not None, profile.tolerance, min(TARGET, profile.tolerance), profile.max_iterations)
+    status, steps, *certificate = kernel["solve_instance"](model_numbers(model), *shape, effort, weights, *asked)
     return None if status == IRREGULAR else Answer(Point(effort, weights), steps, STATUS[status], tuple(certificate))
 
 

@@ -8,7 +8,7 @@ from math import inf, isfinite
 
 from caet_opt.bandits.families.numerics import UNIT, Array
 from caet_opt.solving.native.divergences import mixture_divergence
-from caet_opt.solving.native.records import Given, Integers
+from caet_opt.solving.native.records import Integers, ModelNumbers
 
 #: Differences and shares of at least TINY, and means up to HUGE, are far enough from the ends of double precision for
 #: every intermediate result. A mean of a family that has a smallest one is zero or has all its digits.
@@ -22,7 +22,7 @@ UPPER_ERROR, UPPER_DISPERSED, LOWER_ERROR, LOWER_DISPERSED = 13.0, 6.0, 7.0, 2.0
 
 
 def certify_pairs(
-    given: Given, pairs: Integers, effort: Array, weights: Array, load: Array
+    given: ModelNumbers, pairs: Integers, effort: Array, weights: Array, load: Array
 ) -> tuple[float, float, float]:
     """T* at this effort, and bounds that T* lies between, from an effort per arm and a weight per pair.
 
@@ -48,7 +48,7 @@ def certify_pairs(
     ``load`` has two rows of length K to work in.
     """
     means, rests, costs, phi = given.means, given.rests, given.costs, given.dispersions
-    if not usable(given, pairs, effort, weights):
+    if not is_usable(given, pairs, effort, weights):
         return inf, 0.0, inf
     dispersed = 0.0
     for a in range(means.size):
@@ -77,7 +77,7 @@ def certify_pairs(
         free = means[a] if costs[a] == 0.0 else means[b]
         if da + db == inf and ua * ub == 0.0 and (free == given.low or free == given.high):
             continue
-        if not (separated(means[a], means[b], rests[a], rests[b]) and isfinite(da + db)):
+        if not (means_differ(means[a], means[b], rests[a], rests[b]) and isfinite(da + db)):
             return inf, 0.0, inf
         if (costs[a] > 0.0 and not da >= TINY) or (costs[b] > 0.0 and not db >= TINY):
             return inf, 0.0, inf
@@ -110,7 +110,7 @@ def certify_pairs(
     return value, lower, upper
 
 
-def separated(x: float, y: float, rest_x: float, rest_y: float) -> bool:
+def means_differ(x: float, y: float, rest_x: float, rest_y: float) -> bool:
     """Whether two doubles differ, and two means by more than rounding took away: then their difference is within 3.
 
     Far apart, ``y - x`` and the sum are within 1 each. Within a factor of two, ``y - x`` is exact, the rests and
@@ -119,7 +119,7 @@ def separated(x: float, y: float, rest_x: float, rest_y: float) -> bool:
     return x != y and abs((y - x) + (rest_y - rest_x)) > abs(rest_x) + abs(rest_y)
 
 
-def usable(given: Given, pairs: Integers, effort: Array, weights: Array) -> bool:
+def is_usable(given: ModelNumbers, pairs: Integers, effort: Array, weights: Array) -> bool:
     """Whether all the numbers are finite, none is negative, and none is near the ends of double precision."""
     for p in range(weights.size):
         if not 0.0 <= weights[p] < inf:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from math import inf
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,72 +21,39 @@ from caet_opt.solving.native.elimination import columns, integers, plan_eliminat
 Kernel = dict[str, Callable[..., Any]]
 Sources = tuple[Callable[..., Any], ...]
 
-#: Every function of the kernel, callees first.
-KERNEL: Sources = (
-    scalar.kl_div,
-    divergences.mixture_divergence,
-    divergences.variance,
-    records.make_work,
-    terms.evaluate,
-    terms.bound,
-    factor.fill_core,
-    factor.eliminate_spoke,
-    factor.cholesky,
-    factor.factorise,
-    factor.substitute,
-    factor.back_solve,
-    interior.keep_best,
-    interior.present_gap,
-    interior.resting,
-    interior.all_resting,
-    interior.first_multipliers,
-    interior.first_slacks,
-    interior.count_rows,
-    interior.warm_slacks,
-    interior.assemble,
-    interior.direction,
-    interior.longest_steps,
-    interior.shorten_steps,
-    interior.back_to_best,
-    interior.repair,
-    interior.largest_part,
-    interior.decided,
-    interior.settle,
-    interior.predict,
-    interior.move,
-    interior.newton,
-    interior.iterate,
-    interior.minimise,
-    bounds.separated,
-    bounds.usable,
-    bounds.certify_pairs,
-    instance.fill,
-    instance.first_guess,
-    instance.rescale,
-    instance.make_room,
-    instance.solve_in_room,
-    instance.solve_instance,
-)
 
+def list_functions(*modules: ModuleType) -> Sources:
+    """Every function of the modules, each one after those that it calls."""
+    functions = {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__
+    }
+    listed: dict[str, FunctionType] = {}
+
+    def add(name: str) -> None:
+        for used in functions[name].__code__.co_names:
+            if used in functions and used not in listed:
+                add(used)
+        listed[name] = functions[name]
+
+    for name in functions:
+        add(name)
+    return tuple(listed.values())
+
+
+#: Every function of the kernel, callees first.
+KERNEL = list_functions(scalar, divergences, records, terms, factor, interior, bounds, instance)
 
 #: Parts of the iteration that are called once or twice in it. A call hands over every array of its records, which costs
 #: a small problem as much as the work itself.
 INLINED = frozenset(
-    f.__name__
-    for f in (
-        bounds.separated,
-        terms.evaluate,
-        terms.bound,
-        factor.factorise,
-        factor.back_solve,
-        interior.keep_best,
-        interior.resting,
-        interior.all_resting,
-        interior.assemble,
-        interior.direction,
-        interior.longest_steps,
-        interior.shorten_steps,
-        interior.move,
+    function.__name__
+    for function in (
+        *(bounds.means_differ, terms.evaluate, terms.bound, factor.factorise, factor.back_solve, interior.keep_best),
+        *(interior.is_resting, interior.all_rest, interior.assemble, interior.direction, interior.longest_steps),
+        *(interior.shorten_steps, interior.move),
     )
 )
 
@@ -110,25 +77,18 @@ _compiled: Kernel | None = None
 def kernel_for(family: type[Family], edges: int) -> Kernel:
     """The compiled kernel where it is at hand or worth the wait, else the interpreted one."""
     global _spent
-    if family not in FAMILY_CODES:
-        return foreign_kernel(family)
-    if _compiled is None:
+    if family in FAMILY_CODES and _compiled is None:
         _spent += SECONDS_PER_EDGE * max(edges, 4)
-        if _spent < INTERPRETED_BUDGET:
-            return interpreted_kernel()
-    return compiled_kernel()
+        if _spent >= INTERPRETED_BUDGET:
+            return compiled_kernel()
+    return present_kernel(family)
 
 
 def present_kernel(family: type[Family]) -> Kernel:
     """The compiled kernel if this process has it, else the interpreted one: for what is not worth compiling."""
     if family not in FAMILY_CODES:
         return foreign_kernel(family)
-    return _compiled or interpreted_kernel()
-
-
-def interpreted_kernel() -> Kernel:
-    """The kernel's functions as they are written."""
-    return {function.__name__: function for function in KERNEL}
+    return _compiled or {function.__name__: function for function in KERNEL}
 
 
 def loaded_kernel() -> Kernel | None:
@@ -140,13 +100,15 @@ def compiled_kernel() -> Kernel:
     """The kernel for the shipped families: from numba's cache on disk, or compiled now, which is said once."""
     global _compiled
     if _compiled is None:
-        with announced("the native solver"):
-            _compiled = compile_kernel()
+        with announce_compiling("the native solver"):
+            functions = compile_functions(KERNEL, {})
+            exercise(functions)
+            _compiled = functions
     return _compiled
 
 
 @contextmanager
-def announced(what: str) -> Iterator[None]:
+def announce_compiling(what: str) -> Iterator[None]:
     """Say that something is being compiled, at the first function that numba's cache on disk does not have."""
     from numba.core import event
 
@@ -165,20 +127,13 @@ def announced(what: str) -> Iterator[None]:
         yield
 
 
-def compile_kernel() -> Kernel:
-    """Compile every function of the kernel by solving a small instance."""
-    functions = compile_functions(KERNEL, {})
-    exercise(functions)
-    return functions
-
-
 def compile_functions(sources: Sources, known: Kernel) -> Kernel:
     """The functions under numba, calling each other and the known ones; callees come first."""
     import numba
 
     functions, mark = dict(known), fingerprint(sources)
     for source in sources:
-        copy = rebound(source, functions)
+        copy = rebind(source, functions)
         copy.__qualname__ += f"_{mark}"
         inline = "always" if source.__name__ in INLINED else "never"
         functions[source.__name__] = numba.njit(cache=True, error_model="numpy", inline=inline)(copy)
@@ -199,26 +154,21 @@ def fingerprint(sources: Sources) -> str:
 
 
 def exercise(functions: Kernel) -> None:
-    """Solve and certify two arms, so that everything is compiled."""
+    """Solve and certify two arms: numba compiles a function when it is first called."""
     pair = integers([[0], [1]])
     layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
-    given = records.Given(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
+    given = records.ModelNumbers(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
     effort, weights, plan = np.ones(2), np.ones(1), plan_elimination(2, ((0, 1),))
     functions["solve_instance"](given, layout, plan, effort, weights, False, 1e-9, 1e-9, 50)
     value, _, _ = functions["certify_pairs"](given, pair, effort, weights, np.zeros((2, 2)))
     functions["rescale"](given.costs, effort, weights, value)
 
 
-def given_model(model: BanditModel) -> records.Given:
+def model_numbers(model: BanditModel) -> records.ModelNumbers:
     """A model as the kernel reads it."""
     family = type(model.family)
-    return records.Given(
-        FAMILY_CODES.get(family, -1),
-        float(family.divergence_error),
-        float(family.mean_space.low),
-        float(family.mean_space.high),
-        *model.arrays,
-    )
+    ends = float(family.mean_space.low), float(family.mean_space.high)
+    return records.ModelNumbers(FAMILY_CODES.get(family, -1), float(family.divergence_error), *ends, *model.arrays)
 
 
 @cache
@@ -236,11 +186,11 @@ def foreign_kernel(family: type[Family]) -> Kernel:
     functions: Kernel = {"mixture_divergence": mixture_divergence, "variance": variance}
     for source in KERNEL:
         if source.__name__ not in functions:
-            functions[source.__name__] = rebound(source, functions)
+            functions[source.__name__] = rebind(source, functions)
     return functions
 
 
-def rebound(source: Callable[..., Any], functions: Kernel) -> FunctionType:
+def rebind(source: Callable[..., Any], functions: Kernel) -> FunctionType:
     """A copy of a function that calls the given ones instead of those of its module."""
     assert isinstance(source, FunctionType)
     copy = FunctionType(source.__code__, {**source.__globals__, **functions}, source.__name__)

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.solving.native.bounds import certify_pairs, separated
+from caet_opt.solving.native.bounds import certify_pairs, means_differ
 from caet_opt.solving.native.divergences import mixture_divergence, variance
 from caet_opt.solving.native.interior import minimise
-from caet_opt.solving.native.records import COST, MEAN, RATE, REST, Data, Given, Integers, Plan, Work, make_work
+from caet_opt.solving.native.records import COST, MEAN, RATE, REST, Data, Integers, ModelNumbers, Plan, Work, make_work
 
 #: The instance needs the general path: a tie, a number outside double precision, or an infinite divergence.
 IRREGULAR = 3
@@ -33,7 +33,7 @@ class Layout(NamedTuple):
 
 
 def solve_instance(
-    given: Given,
+    given: ModelNumbers,
     layout: Layout,
     plan: Plan,
     effort: Array,
@@ -46,16 +46,18 @@ def solve_instance(
     """Solve for effort per arm and weight per pair, both in place; returns status, iterations, and T* as the
     certificate, `certify_pairs`, has it: at this effort, from below and from above.
     """
-    room = make_room(layout, plan)
-    status, steps, _, _ = solve_in_room(given, layout, plan, effort, weights, warm, tolerance, target, limit, room)
+    workspace = make_workspace(layout, plan)
+    status, steps, _, _ = solve_in_workspace(
+        given, layout, plan, effort, weights, warm, tolerance, target, limit, workspace
+    )
     if status == IRREGULAR:
         return status, steps, inf, 0.0, inf
     value, lower, upper = certify_pairs(given, layout.pairs, effort, weights, np.zeros((2, effort.size)))
     return status, steps, value, lower, upper
 
 
-class Room(NamedTuple):
-    """Where `solve_in_room` works: the instance, the nearest free arms' pairs, the iterate, and the rest."""
+class Workspace(NamedTuple):
+    """Arrays that `solve_in_workspace` writes to: the instance, the nearest free arms' pairs, the iterate, the rest."""
 
     arms: Array
     nearest: Integers
@@ -64,15 +66,15 @@ class Room(NamedTuple):
     work: Work
 
 
-def make_room(layout: Layout, plan: Plan) -> Room:
-    """Room for instances of a layout."""
+def make_workspace(layout: Layout, plan: Plan) -> Workspace:
+    """A workspace for instances of a layout."""
     n, edges = layout.labels.size, layout.ends.shape[1]
     work = make_work(n, edges, plan.cores.size, plan.parts)
-    return Room(np.zeros((4, n)), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(edges + n), work)
+    return Workspace(np.zeros((4, n)), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(edges + n), work)
 
 
-def solve_in_room(
-    given: Given,
+def solve_in_workspace(
+    given: ModelNumbers,
     layout: Layout,
     plan: Plan,
     effort: Array,
@@ -81,18 +83,18 @@ def solve_in_room(
     tolerance: float,
     target: float,
     limit: int,
-    room: Room,
+    workspace: Workspace,
 ) -> tuple[int, int, float, float]:
     """Solve without allocating; returns status, iterations, and the solver's own bounds.
 
-    The effort costs the upper one and the weights sum to it. What the answer is worth, the certificate tells.
+    The effort costs the upper one and the weights sum to it. These bounds are no certificate: `certify_pairs` gives it.
     """
     n, edges, means, rests = layout.labels.size, layout.ends.shape[1], given.means, given.rests
     for p in range(layout.pairs.shape[1]):
         a, b = layout.pairs[0, p], layout.pairs[1, p]
-        if not separated(means[a], means[b], rests[a], rests[b]):
+        if not means_differ(means[a], means[b], rests[a], rests[b]):
             return IRREGULAR, 0, 0.0, inf
-    arms, nearest, y, z = room.arms, room.nearest, room.y, room.z
+    arms, nearest, y, z = workspace.arms, workspace.nearest, workspace.y, workspace.z
     data = Data(given.family, arms, layout.ends)
     fill(data, given, layout, nearest)
     if not first_guess(data, y):
@@ -104,7 +106,7 @@ def solve_in_room(
             z[edges + a] = weights[nearest[a]] if arms[RATE, a] > 0.0 else 0.0
         for e in range(edges):
             z[e] = weights[layout.edge_pairs[e]]
-    status, steps, lower, upper = minimise(data, plan, y, z, warm, tolerance, target, limit, room.work)
+    status, steps, lower, upper = minimise(data, plan, y, z, warm, tolerance, target, limit, workspace.work)
     if not isfinite(upper):
         return IRREGULAR, steps, 0.0, inf
     for a in range(effort.size):
@@ -135,7 +137,7 @@ def rescale(costs: Array, effort: Array, weights: Array, value: float) -> None:
         weights[p] *= value / mass if mass > 0.0 else 0.0
 
 
-def fill(data: Data, given: Given, layout: Layout, nearest: Integers) -> None:
+def fill(data: Data, given: ModelNumbers, layout: Layout, nearest: Integers) -> None:
     """Means, unit-dispersion costs and anchor rates of the problem's arms; the pair of the nearest free arm."""
     arms = data.arms
     for a in range(layout.labels.size):

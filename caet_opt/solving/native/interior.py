@@ -8,45 +8,18 @@ from math import exp, inf, isfinite, log
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.native.factor import back_solve, factorise
-from caet_opt.solving.native.records import (
-    AHEAD,
-    AIM,
-    BASE,
-    BEND,
-    BEST_LOWER,
-    BEST_UPPER,
-    BEST_Y,
-    BEST_Z,
-    COST,
-    COUNT,
-    CURVE,
-    DEAREST,
-    DS,
-    DUAL,
-    DY,
-    DZ,
-    EFFORT,
-    IDLE,
-    LEAST,
-    LEVEL,
-    LOAD,
-    LOWER,
-    OTHER,
-    PRIMAL,
-    PRODUCT,
-    RHS,
-    SHARE,
-    STIFF,
-    UPPER,
-    WEIGHT,
-    Data,
-    Plan,
-    S,
-    Work,
-    Y,
-    Z,
-)
 from caet_opt.solving.native.terms import bound, evaluate
+
+# fmt: off
+# isort: off
+from caet_opt.solving.native.records import (
+    Data, Plan, Work,
+    Y, EFFORT, LOAD, BASE, DY, RHS, BEST_Y, COST,  # rows of arms
+    LEVEL, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND,  # of edges and anchors
+    LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD,  # of components
+)
+# isort: on
+# fmt: on
 
 #: Runs from the best point so far: bold, then in short plain Newton steps, then with a margin to the boundary, then in
 #: plain steps once more.
@@ -163,7 +136,7 @@ def iterate(
     while True:
         bound(data, plan, work)
         gap = keep_best(data, plan, work)
-        if gap <= target or (step == 0 and warm and gap <= tolerance) or all_resting(plan, work, tolerance, target):
+        if gap <= target or (step == 0 and warm and gap <= tolerance) or all_rest(plan, work, tolerance, target):
             status = CERTIFIED if gap <= tolerance else STALLED
             break
         if step == limit:
@@ -176,7 +149,7 @@ def iterate(
             settled, promising = 0, 0.0
             back_to_best(data, plan, work)
             warm_slacks(plan, work)
-        if settled > 0 or (attempt == 0 and gap < promising and (warm or decided(data, work))):
+        if settled > 0 or (attempt == 0 and gap < promising and (warm or pairs_are_decided(data, work))):
             settled += 1
             moved = settle(data, plan, work)
         else:
@@ -231,7 +204,7 @@ def present_gap(plan: Plan, work: Work) -> float:
     return float((above - below) / above)
 
 
-def resting(work: Work, k: int, tolerance: float, target: float) -> bool:
+def is_resting(work: Work, k: int, tolerance: float, target: float) -> bool:
     """Whether a component is certified to the target, is good enough and gets no better, or was given up."""
     parts = work.parts
     best, idle = parts[BEST_UPPER, k], parts[IDLE, k]
@@ -241,10 +214,10 @@ def resting(work: Work, k: int, tolerance: float, target: float) -> bool:
     )
 
 
-def all_resting(plan: Plan, work: Work, tolerance: float, target: float) -> bool:
+def all_rest(plan: Plan, work: Work, tolerance: float, target: float) -> bool:
     """Whether no component is worth another iteration."""
     for k in range(plan.parts):
-        if not resting(work, k, tolerance, target):
+        if not is_resting(work, k, tolerance, target):
             return False
     return True
 
@@ -339,7 +312,7 @@ def largest_part(data: Data, work: Work, r: int) -> float:
     return float(max(first, rows[OTHER, r] / (given[COST, b] * arms[EFFORT, b])))
 
 
-def decided(data: Data, work: Work) -> bool:
+def pairs_are_decided(data: Data, work: Work) -> bool:
     """Whether each pair is clearly binding or clearly not."""
     rows = work.rows
     for r in range(rows.shape[1]):
@@ -497,7 +470,7 @@ def shorten_steps(data: Data, plan: Plan, work: Work, attempt: int, tolerance: f
         parts[DUAL, k] = min(1.0, stay * parts[DUAL, k])
         if attempt % 2 == 1:
             parts[PRIMAL, k] = parts[DUAL, k] = min(parts[PRIMAL, k], parts[DUAL, k])
-        if resting(work, k, tolerance, target):
+        if is_resting(work, k, tolerance, target):
             parts[PRIMAL, k], parts[DUAL, k] = 0.0, 0.0
     for a in range(arms.shape[1]):
         k = plan.part[edges + a]

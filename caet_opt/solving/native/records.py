@@ -10,7 +10,7 @@ from caet_opt.bandits.families.numerics import Array
 Integers = NDArray[np.int64]
 
 
-class Given(NamedTuple):
+class ModelNumbers(NamedTuple):
     """A model, by arm.
 
     family : code of the family
@@ -68,7 +68,7 @@ class Plan(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Room for an iteration: rows per arm, per edge or anchor ("row"), and per component ("part")."""
+    """Arrays that an iteration works in: rows per arm, per edge or anchor ("row"), and per component ("part")."""
 
     arms: Array
     rows: Array
@@ -94,7 +94,7 @@ LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIM
 
 
 def make_work(arms: int, edges: int, cores: int, parts: int) -> Work:
-    """Room for a problem of this size."""
+    """The arrays for a problem of this size."""
     return Work(
         np.zeros((8, arms)),
         np.ones((14, edges + arms)),

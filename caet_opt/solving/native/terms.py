@@ -9,28 +9,17 @@ and its Hessian is ``-h_e (1, -1)(1, -1)'``.
 from math import exp, inf, isfinite, log
 
 from caet_opt.solving.native.divergences import mixture_divergence, variance
+
+# fmt: off
+# isort: off
 from caet_opt.solving.native.records import (
-    COST,
-    CURVE,
-    DEAREST,
-    EFFORT,
-    LEAST,
-    LEVEL,
-    LOAD,
-    LOWER,
-    MEAN,
-    OTHER,
-    RATE,
-    REST,
-    SHARE,
-    UPPER,
-    WEIGHT,
-    Data,
-    Plan,
-    Work,
-    Y,
-    Z,
+    Data, Plan, Work,
+    Y, EFFORT, LOAD, MEAN, COST, RATE, REST,  # rows of arms
+    LEVEL, Z, WEIGHT, SHARE, OTHER, CURVE,  # of edges and anchors
+    LEAST, DEAREST, LOWER, UPPER,  # of components
 )
+# isort: on
+# fmt: on
 
 
 def evaluate(data: Data, work: Work) -> bool:

@@ -7,16 +7,11 @@ import numpy as np
 import pyomo.environ as pyo
 import sympy
 from pyomo.core.expr.sympy_tools import sympyify_expression
-from pyomo.core.expr.visitor import (
-    identify_mutable_parameters,
-    identify_variables,
-    replace_expressions,
-)
+from pyomo.core.expr.visitor import identify_mutable_parameters, identify_variables, replace_expressions
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.problem import Indices, Problem, Shape
-from caet_opt.solving.programs.cache import IterationCounter
-from caet_opt.solving.programs.scaling import Units, centred_rates, centres, units
+from caet_opt.solving.programs.scaling import IpoptProgram, Units, centred_rates, centres, units
 
 
 def algebraic_model(shape: Shape) -> Any:
@@ -57,7 +52,7 @@ def algebraic_model(shape: Shape) -> Any:
     return model
 
 
-class AlgebraicProgram(IterationCounter):
+class AlgebraicProgram(IpoptProgram):
     """A Pyomo model with the callbacks that Ipopt wants, its parameters updated in place."""
 
     def __init__(self, shape: Shape) -> None:
@@ -69,7 +64,6 @@ class AlgebraicProgram(IterationCounter):
         for block in filter(None, blocks):
             self.blocks.append(Block(block, column, row))
             row += len(block)
-        self.variables = len(variables)
 
     def update(self, problem: Problem) -> Units:
         """Set the mutable parameters to an instance; returns the units in which it is solved."""
@@ -89,12 +83,6 @@ class AlgebraicProgram(IterationCounter):
         for block in self.blocks:
             block.read_parameters()
         return scale
-
-    def objective(self, z: Array) -> float:
-        return -float(z[-1])
-
-    def gradient(self, z: Array) -> Array:
-        return np.append(np.zeros(self.variables - 1), -1.0)
 
     def constraints(self, z: Array) -> Array:
         return np.concatenate([block.values(z) for block in self.blocks])
@@ -139,9 +127,9 @@ class Block:
         gradient = [sympy.diff(formula, s) for s in symbols]
         second = {(i, j): sympy.diff(gradient[i], symbols[j]) for i in range(len(symbols)) for j in range(i + 1)}
         self.second = [place for place, entry in second.items() if entry != 0]
-        self._value = compiled(arguments, [formula])
-        self._gradient = compiled(arguments, gradient)
-        self._second = compiled(arguments, [second[place] for place in self.second])
+        self._value = compile_expressions(arguments, [formula])
+        self._gradient = compile_expressions(arguments, gradient)
+        self._second = compile_expressions(arguments, [second[place] for place in self.second])
 
     def read_parameters(self) -> None:
         """Take over the present values of the mutable parameters."""
@@ -171,12 +159,10 @@ class Block:
     def hessian_structure(self) -> tuple[Indices, Indices]:
         """Lower triangle; the order of two variables in the formula need not be that of their columns."""
         pairs = [(self.columns[i], self.columns[j]) for i, j in self.second]
-        rows = [np.maximum(a, b) for a, b in pairs]
-        columns = [np.minimum(a, b) for a, b in pairs]
-        return stack([(r, c) for r, c in zip(rows, columns, strict=True)])
+        return stack([(np.maximum(a, b), np.minimum(a, b)) for a, b in pairs])
 
 
-def compiled(arguments: list[Any], expressions: list[Any]) -> Callable[..., Any]:
+def compile_expressions(arguments: list[Any], expressions: list[Any]) -> Callable[..., Any]:
     """A NumPy function that evaluates the expressions, common parts once."""
     function: Callable[..., Any] = sympy.lambdify(arguments, expressions, modules="numpy", cse=True)
     return function

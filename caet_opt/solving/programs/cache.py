@@ -1,5 +1,4 @@
-"""Programs are kept by shape: built once, then only updated. How often each happened, and how many iterations a solve
-took, can be read."""
+"""Programs are kept by shape: built once, then only updated. How often each happened can be read."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
@@ -52,14 +51,3 @@ def clear_programs() -> None:
     _programs.clear()
     _builds.clear()
     _solves.clear()
-
-
-class IterationCounter:
-    """A program handed to Ipopt, which reports the number of its iterations through a callback."""
-
-    iterations = 0
-
-    def intermediate(self, algorithm_mode: int, iteration: int, *progress: float) -> bool:
-        """Called by Ipopt after each iteration; True means go on."""
-        self.iterations = iteration
-        return True

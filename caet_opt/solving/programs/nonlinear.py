@@ -4,11 +4,10 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.problem import Indices, Problem, Shape
-from caet_opt.solving.programs.cache import IterationCounter
-from caet_opt.solving.programs.scaling import Units, units
+from caet_opt.solving.programs.scaling import IpoptProgram, Units, units
 
 
-class NonlinearProgram(IterationCounter):
+class NonlinearProgram(IpoptProgram):
     """``min -t`` over ``(x, t)`` subject to ``f_e(unit * x) - t >= 0`` for each pair and ``shares . x = 1``.
 
     The gradient of an edge's term in w is ``(d(mu_a, m), d(mu_b, m))`` and its Hessian ``-k v v'`` with
@@ -17,7 +16,6 @@ class NonlinearProgram(IterationCounter):
     """
 
     def __init__(self, shape: Shape) -> None:
-        self.shape = shape
         self.heads = np.array([a for a, _ in shape.edges], dtype=np.intp)
         self.tails = np.array([b for _, b in shape.edges], dtype=np.intp)
         self.anchored = np.array(shape.anchored, dtype=np.intp)
@@ -38,14 +36,6 @@ class NonlinearProgram(IterationCounter):
         """Set the numbers to an instance; returns the units in which it is solved."""
         self.instance, self.scale = problem, units(problem)
         return self.scale
-
-    def objective(self, z: Array) -> float:
-        return -float(z[-1])
-
-    def gradient(self, z: Array) -> Array:
-        result = np.zeros(self.variables)
-        result[-1] = -1.0
-        return result
 
     def constraints(self, z: Array) -> Array:
         terms = self.instance.terms(self.scale.effort * z[:-1]) / self.scale.information

@@ -1,4 +1,4 @@
-"""Units in which every program is well scaled, whatever the costs and gaps."""
+"""What programs share: units in which each is well scaled, whatever the costs and gaps, and the objective -t."""
 
 from typing import NamedTuple
 
@@ -41,3 +41,20 @@ def centred_rates(problem: Problem, scale: Units) -> tuple[Array, Array]:
     rate_b = divergence(problem.means[problem.tails], centre, -half)
     unit = scale.effort / scale.information
     return rate_a * unit[problem.heads], rate_b * unit[problem.tails]
+
+
+class IpoptProgram:
+    """``min -t`` over ``(x, t)`` in these units, handed to Ipopt, which reports its iterations through a callback."""
+
+    iterations = 0
+
+    def objective(self, z: Array) -> float:
+        return -float(z[-1])
+
+    def gradient(self, z: Array) -> Array:
+        return np.append(np.zeros(z.size - 1), -1.0)
+
+    def intermediate(self, algorithm_mode: int, iteration: int, *progress: float) -> bool:
+        """Called by Ipopt after each iteration; True means go on."""
+        self.iterations = iteration
+        return True

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.solving.numbers import pair_names
 from caet_opt.solving.problem import pose
 
 
@@ -19,10 +20,11 @@ def show_program(model: BanditModel, task: Task) -> str:
     lines = [f"1 / T* = max t for task {task}, with w the effort: pulls per unit of information", ""]
     lines += [f"  {line}" for line in divergence_lines(model)]
     lines += ["", *program_lines(model, [pair for pair in pairs if pair in kept])]
-    dropped = [(pair, reason(model, pair)) for pair in pairs if pair not in kept]
+    dropped = [pair for pair in pairs if pair not in kept]
     if dropped:
+        names = pair_names(dropped, model.arms)
         lines += ["", "pairs that constrain nothing"]
-        lines += [f"  {beats(model, pair)}: {why}" for pair, why in dropped]
+        lines += [f"  {name}: {reason(model, pair)}" for name, pair in zip(names, dropped, strict=True)]
     return "\n".join(lines) + "\n"
 
 
@@ -30,11 +32,11 @@ def program_lines(model: BanditModel, pairs: Sequence[Pair]) -> list[str]:
     """Objective and constraints, or the statement that there is nothing to pay."""
     if not pairs:
         return ["no pair constrains an arm that costs something, so T* = 0"]
-    shown = [(constraint(model, pair), beats(model, pair)) for pair in pairs]
-    width = max(len(text) for text, _ in shown)
+    rows = list(zip([constraint(model, pair) for pair in pairs], pair_names(pairs, model.arms), strict=True))
+    width = max(len(text) for text, _ in rows)
     used = {arm for pair in pairs for arm in pair if model.costs[arm] > 0}
-    budget = linear((model.costs[arm], effort(model, arm)) for arm in sorted(used))
-    lines = [f"t <= {text.ljust(width)}    ({pair})" for text, pair in shown]
+    budget = format_linear((model.costs[arm], effort(model, arm)) for arm in sorted(used))
+    lines = [f"t <= {text.ljust(width)}    ({pair})" for text, pair in rows]
     lines += [f"{budget} = 1", "w >= 0"]
     idle = [arm for arm, cost in enumerate(model.costs) if cost > 0 and arm not in used]
     lines += [f"{effort(model, arm)} = 0, the arm is in no constraint" for arm in idle]
@@ -45,10 +47,10 @@ def program_lines(model: BanditModel, pairs: Sequence[Pair]) -> list[str]:
 def divergence_lines(model: BanditModel) -> list[str]:
     """The family's divergence and its parameters; per-arm dispersions make it a divergence per arm."""
     family = model.family
-    parameters = [f"{name} = {plain(value)}" for name, value in vars(family).items() if name[0] != "_"]
+    parameters = [f"{name} = {format_parameter(value)}" for name, value in vars(family).items() if name[0] != "_"]
     lines = [", ".join([formula(family), *parameters])]
-    if per_arm(model):
-        lines.append(f"d_a is d with the dispersion v_a of arm a, v = {plain(model.dispersions.tolist())}")
+    if has_own_dispersions(model):
+        lines.append(f"d_a is d with the dispersion v_a of arm a, v = {format_parameter(model.dispersions.tolist())}")
     return lines
 
 
@@ -64,11 +66,11 @@ def constraint(model: BanditModel, pair: Pair) -> str:
     a, b = pair
     if model.costs[a] > 0 and model.costs[b] > 0:
         weights = [(arm, weight(model, arm)) for arm in pair]
-        mean = linear((model.means[arm], w) for arm, w in weights)
-        total = linear((1.0, w) for _, w in weights)
+        mean = format_linear((model.means[arm], w) for arm, w in weights)
+        total = format_linear((1.0, w) for _, w in weights)
         return f"{term(model, a, 'm')} + {term(model, b, 'm')},  m = ({mean}) / ({total})"
     costly, free = (a, b) if model.costs[a] > 0 else (b, a)
-    return f"{term(model, costly, shown(model.means[free]))},  {name_of(model, free)} is free"
+    return f"{term(model, costly, format_number(model.means[free]))},  {name_of(model, free)} is free"
 
 
 def reason(model: BanditModel, pair: Pair) -> str:
@@ -78,30 +80,25 @@ def reason(model: BanditModel, pair: Pair) -> str:
         return "both arms are free of cost"
     (arm,) = costly
     free = pair[1] if arm == pair[0] else pair[0]
-    rate = float(model.family.unit_divergence(*ends(model, arm, free)))
+    x, y = model.means[arm], model.means[free]
+    rate = float(model.family.unit_divergence(x, y, y - x))
     if rate == float("inf"):
-        return f"d({shown(model.means[arm])}, {shown(model.means[free])}) is infinite, any effort will do"
+        return f"d({format_number(x)}, {format_number(y)}) is infinite, any effort will do"
     return f"implied by a pair of {name_of(model, arm)} with a nearer free arm"
-
-
-def ends(model: BanditModel, a: int, b: int) -> tuple[float, float, float]:
-    """The arguments of a divergence between two arms' means."""
-    x, y = model.means[a], model.means[b]
-    return x, y, y - x
 
 
 def term(model: BanditModel, arm: int, other: str) -> str:
     """``w_a d(mu_a, other)``."""
-    divergence = f"d_{arm}" if per_arm(model) else "d"
-    return f"{effort(model, arm)} {divergence}({shown(model.means[arm])}, {other})"
+    divergence = f"d_{arm}" if has_own_dispersions(model) else "d"
+    return f"{effort(model, arm)} {divergence}({format_number(model.means[arm])}, {other})"
 
 
 def weight(model: BanditModel, arm: int) -> str:
     """An arm's weight in a common mean: its effort, by its variance when the variances differ."""
-    return f"{effort(model, arm)}/v_{arm}" if per_arm(model) else effort(model, arm)
+    return f"{effort(model, arm)}/v_{arm}" if has_own_dispersions(model) else effort(model, arm)
 
 
-def per_arm(model: BanditModel) -> bool:
+def has_own_dispersions(model: BanditModel) -> bool:
     """Whether the arms' dispersions differ."""
     return len(set(model.dispersions.tolist())) > 1
 
@@ -116,30 +113,25 @@ def name_of(model: BanditModel, arm: int) -> str:
     return f"arm {arm}" if model.arms[arm] == str(arm) else model.arms[arm]
 
 
-def beats(model: BanditModel, pair: Pair) -> str:
-    """A pair as people write it."""
-    return f"{model.arms[pair[0]]} > {model.arms[pair[1]]}"
-
-
-def linear(terms: Iterable[tuple[float, str]]) -> str:
+def format_linear(terms: Iterable[tuple[float, str]]) -> str:
     """A linear form: ``3 w_0 - w_1 + 2 w_2``; zero coefficients are left out."""
     text = ""
     for coefficient, variable in terms:
         if coefficient == 0:
             continue
         sign = (" - " if coefficient < 0 else " + ") if text else ("-" if coefficient < 0 else "")
-        factor = "" if abs(coefficient) == 1 else f"{shown(abs(coefficient))} "
+        factor = "" if abs(coefficient) == 1 else f"{format_number(abs(coefficient))} "
         text += f"{sign}{factor}{variable}"
     return text or "0"
 
 
-def shown(number: float) -> str:
+def format_number(number: float) -> str:
     """A number as it would be typed."""
     return f"{number:.10g}"
 
 
-def plain(value: object) -> str:
+def format_parameter(value: object) -> str:
     """A family's parameter: a number, or numbers separated by commas."""
     if isinstance(value, tuple | list):
-        return ", ".join(map(plain, value))
-    return shown(value) if isinstance(value, int | float) else str(value)
+        return ", ".join(map(format_parameter, value))
+    return format_number(value) if isinstance(value, int | float) else str(value)

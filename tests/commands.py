@@ -1,0 +1,41 @@
+"""Commands in the process of the tests: what they print, and how they refuse bad input."""
+
+import json
+
+from caet_opt.cli import main
+
+
+def run_command(capsys, *argv, status=0):
+    """Standard output of a command that says nothing on stderr."""
+    assert main([*map(str, argv)]) == status
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def read_json(text):
+    """What JSON says, NaN and infinity refused."""
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def expect_refusal(capsys, *argv, words=""):
+    """The one line on stderr, with these words in it, of a command that refuses its input."""
+    status = main([*map(str, argv)])
+    out, err = capsys.readouterr()
+    check_refusal(status, out, err, words)
+    return err
+
+
+def check_refusal(status, out, err, words):
+    """Check that a command printed nothing, and ended with status 2 and one line that has these words in it."""
+    assert words in err
+    assert status == 2
+    assert out == ""
+    assert err.startswith("caet-opt: error: ")
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    assert "Traceback" not in err
