@@ -21,8 +21,8 @@ def test_names_and_objects_start_the_same_experiment():
     named, built = started(), started(task=Ranking(), family=Bernoulli())
     assert named.family == built.family
     assert built.task == Ranking()
-    assert named.parameters == Parameters(delta=0.05, cost_source="known")
-    assert named.threshold == make_threshold("mixture", "bernoulli", 3, delta=0.05)
+    assert named.parameters == Parameters(delta=0.05, cost_source="known", threshold="e-process")
+    assert named.threshold == make_threshold("e-process", "bernoulli", 3, task="best-arm", delta=0.05)
     assert (started(delta=None, log_inv_delta=3).parameters.log_inv_delta, named.next_arm()) == (3.0, 0)
 
 
@@ -31,7 +31,7 @@ def test_names_and_objects_start_the_same_experiment():
 @pytest.mark.parametrize("delta", [0.5, 0.001])
 def test_the_threshold_is_that_of_the_experiment(arms, family, delta):
     caet = started(family=family, arms=arms, delta=delta, costs=[1] * arms)
-    assert caet.threshold == make_threshold("mixture", family, arms, delta=delta)
+    assert caet.threshold == make_threshold("e-process", family, arms, task="best-arm", delta=delta)
     with pytest.raises(TypeError):
         Caet("best-arm", family, arms, caet.parameters, make_threshold("mixture", family, 4, delta=0.5), [1] * arms)
 
@@ -148,7 +148,7 @@ def test_what_agrees_may_be_said_again(saved):
         ({"log_inv_delta": 3}, "log_inv_delta = 2.99"),
         ({"costs": [1, 1, 1]}, "costs = "),
         ({"cost_source": "gaps"}, "cost_source = known, not gaps"),
-        ({"threshold": "customary"}, "threshold = mixture, not customary"),
+        ({"threshold": "customary"}, "threshold = e-process, not customary"),
         ({"tracking": "d"}, "tracking = c, not d"),
         ({"trackin": "d"}, "did you mean 'tracking'"),
     ],
@@ -205,7 +205,7 @@ def test_a_file_that_is_none_is_refused(tmp_path, content):
 
 def test_a_state_of_one_family_is_none_of_another(saved):
     record = json.loads(saved.read_text())
-    saved.write_text(json.dumps({**record, "family": "poisson", "task": "ranking"}))
+    saved.write_text(json.dumps({**record, "family": "poisson", "task": "control:0"}))
     resumed = Caet.resume(saved)  # the counts of a Bernoulli arm may be those of a Poisson arm: the file says which
     assert (str(resumed.family), str(resumed.task)) == ("poisson", "ranking")
     saved.write_text(json.dumps({**record, "arms": 4}))

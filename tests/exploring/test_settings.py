@@ -88,7 +88,7 @@ def test_no_door_has_a_default_of_its_own():
     names = {setting.name for setting in SETTINGS}
     for function in (simulate, explore_then_commit):
         assert not names & set(signature(function).parameters)
-    assert Parameters(delta=0.1).threshold == "mixture"
+    assert Parameters(delta=0.1).threshold is None
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,9 @@ def test_no_door_has_a_default_of_its_own():
         ({"outside_theory": 1}, "outside_theory must be true or false, got 1"),
         ({"constant": []}, "constant must be a number or a string"),
         ({"threshold": 3}, "threshold must be a string, got 3"),
-        ({"threshold": None}, "threshold must be a string, got None"),
+        ({"zero_cost_share": "papers"}, "zero_cost_share must be auto, paper or a number strictly between 0 and 1"),
+        ({"zero_cost_share": 1.0}, "strictly between 0 and 1, got 1.0"),
+        ({"zero_cost_share": float("nan")}, "zero_cost_share must be a number or a string"),
         ({"tracking": "e"}, "unknown tracking 'e'; known: c, d"),
         ({"loop": "fast"}, "unknown loop"),
         ({"policy": "caat"}, "did you mean 'caet'"),

@@ -26,8 +26,14 @@ FAMILIES.append(InverseGaussian())
 #: log(1/delta) from a delta close to one to a delta that no double can tell from zero.
 LEVELS = [1e-3, math.log(10.0), 50.0, 500.0, 5000.0]
 
-ALL = [(name, {}) for name in THRESHOLDS]
-ALL += [("deviational", {"constant": "certified"}), ("deviational", {"theta": 2.5, "constant": 7.0})]
+#: Those that are a formula of the round and the counts alone.
+ALL = [(name, {}) for name in THRESHOLDS if name != "e-process"]
+CERTIFIED = ("deviational", {"constant": "certified"})
+ALL += [CERTIFIED, ("deviational", {"theta": 2.5, "constant": 7.0})]
+
+
+#: log of the smallest constant that is proven for three arms and any task at log(1/delta) = 3.
+LEAST = certified_log_constant(2, 1.2, 3.0 + math.log(3)) + math.log(3)
 
 
 def threshold_at(name, family, arms, level, **options):
@@ -68,7 +74,7 @@ def gaussian_deviation_grid(x):
 
 
 def test_registry_is_in_order():
-    assert list(THRESHOLDS) == ["mixture", "informational", "deviational", "customary"]
+    assert list(THRESHOLDS) == ["e-process", "mixture", "informational", "deviational", "customary"]
     assert all(threshold_at(name, Gaussian(), 3, 2.0).name == name for name in THRESHOLDS)
 
 
@@ -118,7 +124,7 @@ def test_values_are_the_formulas(arms, level):
     def value(name, family, **options):
         return threshold_at(name, family, arms, level, **options).value(t, n_a, n_b)
 
-    assert value("informational", Bernoulli()) == pytest.approx(math.log(2 * t * arms * (arms - 1)) + level)
+    assert value("informational", Bernoulli()) == pytest.approx(math.log(2 * t * pairs) + level)
     assert value("customary", Poisson()) == pytest.approx(math.log(1 + math.log(t)) + level)
     assert value("deviational", Poisson()) == pytest.approx(1.2 * math.log(t) + level)
     assert value("deviational", Poisson(), theta=1.5, constant=9) == pytest.approx(math.log(9 * t**1.5) + level)
@@ -153,9 +159,28 @@ def test_leading_term_is_log_inv_delta(name, options):
 
 
 def test_union_is_over_unordered_pairs():
-    assert Mixture(5, 3.0).level == pytest.approx(Mixture(2, 3.0 + math.log(10)).level, rel=1e-14)
+    assert Mixture(5, 10, 3.0).level == pytest.approx(Mixture(2, 1, 3.0 + math.log(10)).level, rel=1e-14)
     informational = threshold_at("informational", Bernoulli(), 5, 3.0)
-    assert informational.value(1, 1, 1) == pytest.approx(math.log(40) + 3.0, rel=1e-14)
+    assert informational.value(1, 1, 1) == pytest.approx(math.log(20) + 3.0, rel=1e-14)
+
+
+def test_a_task_counts_its_pairs_at_risk():
+    """Best arm of five: 4 instead of 10, in every threshold that takes a union."""
+    for name, options in (("e-process", {}), ("mixture", {}), ("informational", {}), CERTIFIED):
+        any_task = threshold_at(name, Bernoulli(), 5, 3.0, **options)
+        best_arm = threshold_at(name, Bernoulli(), 5, 3.0, task="best-arm", **options)
+        assert (any_task.pairs, best_arm.pairs) == (10, 4)
+        assert best_arm.level < any_task.level
+    customary = [threshold_at("customary", Bernoulli(), 5, 3.0, task=task) for task in (None, "best-arm")]
+    assert customary[0].level == customary[1].level
+
+
+def test_the_certified_constant_is_that_of_pairs_where_they_are_fewer_arms():
+    for arms, level in ((2, 3.0), (5, 3.0), (20, 50.0)):
+        found = threshold_at("deviational", Poisson(), arms, level, constant="certified")
+        union = math.log(found.pairs)
+        of_pairs = certified_log_constant(2, 1.2, level + union) + union
+        assert found.log_constant == min(of_pairs, certified_log_constant(arms, 1.2, level))
 
 
 @pytest.mark.parametrize(("arms", "figure", "digit"), [(2, 22.6, 0.05), (3, 34.0, 0.5), (5, 59.0, 0.5)])
@@ -216,10 +241,12 @@ def test_guarantees(family):
         return threshold_at(name, family, 3, 3.0, **options).guarantees(family)
 
     assert guarantees("mixture")
+    if family.has_martingale():
+        assert guarantees("e-process")
     assert guarantees("informational") == (family == Bernoulli())
     assert guarantees("deviational", constant="certified")
-    assert guarantees("deviational", constant=math.exp(34.3))
-    assert not guarantees("deviational", constant=math.exp(34.2))
+    assert guarantees("deviational", constant=math.exp(LEAST + 0.01))
+    assert not guarantees("deviational", constant=math.exp(LEAST - 0.01))
     assert not guarantees("deviational")
     assert not guarantees("customary")
 
@@ -236,7 +263,7 @@ def test_what_is_printed():
     assert threshold_at("informational", Gaussian(), 3, 3.0).reason == "proven for bernoulli"
     assert "every one-parameter" in threshold_at("mixture", Poisson(), 3, 3.0).reason
     assert "every one-parameter" in threshold_at("deviational", Poisson(), 3, 3.0, constant="certified").reason
-    assert "e^34.2" in threshold_at("deviational", Poisson(), 3, 3.0).reason
+    assert f"e^{LEAST:.1f}" in threshold_at("deviational", Poisson(), 3, 3.0).reason
     assert "not proven" in threshold_at("customary", Poisson(), 3, 3.0).reason
     assert "theta = 1.3" in threshold_at("deviational", Poisson(), 3, 3.0, theta=1.3).describe()
     assert "certified" in threshold_at("deviational", Poisson(), 3, 3.0, constant="certified").describe()
@@ -247,9 +274,9 @@ def test_what_is_printed():
     ("name", "arms", "level", "options", "message"),
     [
         ("mixtur", 3, 3.0, {}, "did you mean 'mixture'"),
-        ("chernoff", 3, 3.0, {}, "known: customary, deviational, informational, mixture"),
+        ("chernoff", 3, 3.0, {}, "known: customary, deviational, e-process, informational, mixture"),
         (["mixture"], 3, 3.0, {}, "unknown threshold"),
-        ("informational", 3, 3.0, {"theta": 1.2}, "takes no theta; only 'deviational' does"),
+        ("informational", 3, 3.0, {"theta": 1.2}, "'informational' takes no theta"),
         ("mixture", 3, 3.0, {"constant": 1.0}, "takes no constant"),
         ("customary", 3, 3.0, {"constant": "certified"}, "takes no constant"),
         ("deviational", 3, 3.0, {"theta": 1.0}, "theta .* above 1, got 1.0"),

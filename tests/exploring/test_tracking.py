@@ -24,7 +24,7 @@ from caet_opt import (
 )
 from caet_opt.exploring import rules
 from caet_opt.exploring.policies.caet import Caet
-from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.settings import LEAST_SHARE, Parameters
 from caet_opt.exploring.state import State
 from caet_opt.simulating.loops import run_compiled, run_reference
 from caet_opt.simulating.streams import ArmStreams
@@ -131,7 +131,7 @@ def test_two_free_arms_share_the_rounds():
     algorithm = caet_on(model, "ranking", 500.0)
     assert run_compiled(algorithm, streams_of(model), 10**6)
     shares = np.array(algorithm.state.counts) / algorithm.state.round
-    alpha = algorithm.parameters.zero_cost_share
+    alpha = algorithm.parameters.free_share
     np.testing.assert_allclose(shares[[0, 2]], alpha / 2, atol=0.01)
     np.testing.assert_allclose(alpha, 1 - 500.0**-0.4)
 
@@ -296,7 +296,19 @@ def test_parameters_are_checked(options):
 
 
 def test_outside_the_theory_only_when_told_to():
-    assert Parameters(log_inv_delta=10.0, r=0.7, outside_theory=True).zero_cost_share == pytest.approx(1 - 10**-0.7)
+    told = Parameters(log_inv_delta=10.0, r=0.7, outside_theory=True)
+    assert told.free_share == pytest.approx(1 - 10**-0.7)
+
+
+def test_the_share_of_free_arms():
+    def share(level, word):
+        return Parameters(log_inv_delta=level, zero_cost_share=word).free_share
+
+    assert share(3.0, "paper") == pytest.approx(1 - 3.0**-0.4)
+    assert share(0.5, "paper") == 0.0
+    assert share(3.0, "auto") == LEAST_SHARE > share(3.0, "paper")
+    assert share(500.0, "auto") == share(500.0, "paper") > LEAST_SHARE
+    assert share(3.0, 0.3) == 0.3
 
 
 def test_observations_are_checked():

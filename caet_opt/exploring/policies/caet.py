@@ -110,7 +110,6 @@ class Caet:
         self.task = parse_task(task) if isinstance(task, str) else task
         self.family = parse_family(family) if isinstance(family, str) else family
         self.arms = arms
-        self.task.check(arms)
         self.threshold = threshold_of(parameters, self.family, arms, self.task)
         self.family.dispersions(arms)
         source = source_of_costs(parameters.cost_source, costs)

@@ -60,10 +60,12 @@ def make_threshold(
 
 def count_at_risk(task: Task | None, arms: int) -> int:
     """R of the task, or of any: a truth inverts one direction of each two arms."""
-    if task is not None:
-        task.check(arms)
-        return task.pairs_at_risk(arms)
-    return max(1, arms * (arms - 1) // 2) if is_count(arms) else 1
+    if not is_count(arms) or arms < 2:
+        raise InputError(f"a threshold needs the number of arms, 2 or more, got {arms!r}")
+    if task is None:
+        return arms * (arms - 1) // 2
+    task.check(arms)
+    return task.pairs_at_risk(arms)
 
 
 def threshold_of(parameters: Parameters, family: Family, arms: int, task: Task) -> Threshold:

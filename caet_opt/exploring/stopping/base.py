@@ -49,10 +49,8 @@ class Threshold(ABC):
     log_inv_delta: float
 
     def __post_init__(self) -> None:
-        if not is_count(self.arms) or self.arms < 2:
-            raise InputError(f"a threshold needs the number of arms, 2 or more, got {self.arms!r}")
         if not is_count(self.pairs) or self.pairs < 1:
-            raise InputError(f"a threshold needs the number of pairs at risk, 1 or more, got {self.pairs!r}")
+            raise InputError(f"a threshold needs the number of pairs at risk, one or more, got {self.pairs!r}")
         if not is_number_above(0.0, self.log_inv_delta):
             raise InputError(
                 f"log_inv_delta = log(1/delta) must be positive and finite (0 < delta < 1), got {self.log_inv_delta!r}"
