@@ -1,7 +1,8 @@
 """Rounds per second of CAET with an exact solve in every round: python analysis/tracking_speed.py [--quick]
 
 One core. The compiled loop on rankings of K Gaussian arms with unit costs, and at K = 3 the reference loop on the
-cached CVXPY program, both in this run, on the same trajectory.
+cached CVXPY program, both in this run, on the same trajectory. Then whole runs with the e-process threshold to the
+round in which they stop, and the same rounds with the mixture threshold, which has not stopped by then.
 """
 
 import argparse
@@ -11,7 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
-from caet_opt.bandits.families import Gaussian
+from caet_opt.bandits.families import Gaussian, parse_family
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
 from caet_opt.exploring.policies.caet import Caet
@@ -22,6 +23,16 @@ from caet_opt.solving.numbers import table
 
 #: So large that no run stops: every round is timed in the thick of the experiment.
 LOG_INV_DELTA = 1e6
+
+#: Family, means and task of the whole runs, which take some ten thousand rounds.
+WHOLE_RUNS = (
+    ("gaussian", [0.1, 0.05, 0.0], "ranking"),
+    ("bernoulli", [0.52, 0.5, 0.45], "best-arm"),
+    ("poisson", [5.1, 5.0, 4.8, 4.7], "best-arm"),
+    ("exponential", [1.03, 1.0, 0.9], "best-arm"),
+    ("geometric", [2.1, 2.0, 1.8], "best-arm"),
+    ("gaussian", [0.5 - 0.05 * arm for arm in range(10)], "top-arms:3"),
+)
 
 
 def prepare(arms: int, solver: str = "native") -> tuple[Caet, ArmStreams]:
@@ -56,6 +67,32 @@ def reference_rate(solver: str, rounds: int) -> float:
     return rounds / (perf_counter() - started)
 
 
+def whole_run(model: BanditModel, task: str, threshold: str, seed: int, rounds: int) -> tuple[int, float]:
+    """The rounds of a run up to a limit, and its seconds."""
+    parameters = Parameters(delta=0.05, threshold=threshold)
+    algorithm = Caet(task, model.family, len(model.means), parameters, model.costs)
+    streams = ArmStreams(model, np.random.SeedSequence(seed))
+    started = perf_counter()
+    run_compiled(algorithm, streams, rounds)
+    return algorithm.state.round, perf_counter() - started
+
+
+def compare_thresholds(scale: int) -> list[list[str]]:
+    """Microseconds per round of both thresholds on the same rounds, the median over runs, interleaved."""
+    rows = []
+    for family, means, task in WHOLE_RUNS:
+        model = BanditModel(parse_family(family), means, [1.0] * len(means))
+        times = np.empty((5 * scale, 2))
+        for seed in range(len(times)):
+            rounds, slow = whole_run(model, task, "e-process", seed, 10**7)
+            _, fast = whole_run(model, task, "mixture", seed, rounds)
+            times[seed] = 1e6 * slow / rounds, 1e6 * fast / rounds
+        slow, fast = np.median(times, axis=0)
+        rates = [f"{1e6 / slow:,.0f}", f"{1e6 / fast:,.0f}", f"{np.median(times[:, 0] / times[:, 1]):.2f}"]
+        rows.append([family, task, str(len(means)), *rates])
+    return rows
+
+
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Rounds per second of CAET, exact solves.")
@@ -70,6 +107,9 @@ def main() -> int:
         name = "CVXPY and Clarabel" if solver == "clarabel" else solver
         rows.append([f"Python, {name}", "3", f"{rate:,.0f}", f"{rates[3] / rate:,.0f}"])
     print(table(["loop and solver", "K", "rounds per second", "compiled is faster by"], rows, left=(0,)))
+    headers = ["family", "task", "K", "e-process, rounds per second", "mixture", "a round costs"]
+    print()
+    print(table(headers, compare_thresholds(scale), left=(0, 1)))
     return 0
 
 

@@ -239,25 +239,60 @@ def project_into(target: Array, floor: float, projected: Array) -> None:
 
 
 def is_settled(setting: Setting, pairs: Integers, arms: Array) -> bool:
-    """Whether ``Z_ab = N_a d(mu_a, m) + N_b d(mu_b, m)`` exceeds its threshold for every pair.
+    """Whether the evidence of every pair exceeds its threshold.
+
+    For the e-process the pair with the least evidence is looked at first, and intervals are laid only when every pair
+    passes at its pooled mean: the answer is the same, and most rounds evaluate one pair's martingales once.
+    """
+    now = int(total_count(arms))
+    weakest, least = 0, inf
+    for p in range(pairs.shape[1]):
+        a, b = pairs[0, p], pairs[1, p]
+        evidence = pair_evidence(
+            setting.family,
+            arms[COUNT, a] / setting.dispersions[a],
+            arms[COUNT, b] / setting.dispersions[b],
+            arms[MEAN, a],
+            arms[MEAN, b],
+        )
+        if setting.threshold == E_PROCESS:
+            need = setting.level
+        else:
+            pulls_a, pulls_b = int(arms[COUNT, a]), int(arms[COUNT, b])
+            need = threshold_value(setting.threshold, now, pulls_a, pulls_b, setting.level, setting.slope)
+        if not evidence > need:
+            return False
+        if evidence < least:
+            weakest, least = p, evidence
+    if setting.threshold != E_PROCESS:
+        return True
+    for everywhere in (False, True):
+        if not has_e_value(setting, pairs, arms, weakest, everywhere):
+            return False
+        for p in range(pairs.shape[1]):
+            if p != weakest and not has_e_value(setting, pairs, arms, p, everywhere):
+                return False
+    return True
+
+
+def pair_evidence(family: int, wa: float, wb: float, x: float, y: float) -> float:
+    """``Z_ab = w_a d(x, m) + w_b d(y, m)``, m the mean of both weighted by pulls over dispersion.
 
     Rounds as `caet_opt.exploring.policies.caet.Caet` does, operation by operation, so that both stop in the same round.
     """
-    now = total_count(arms)
-    for p in range(pairs.shape[1]):
-        a, b = pairs[0, p], pairs[1, p]
-        wa, wb = arms[COUNT, a] / setting.dispersions[a], arms[COUNT, b] / setting.dispersions[b]
-        ua, ub = wa / (wa + wb), wb / (wa + wb)
-        da = mixture_divergence(setting.family, arms[MEAN, a], arms[MEAN, b], ua, ub, 0.0, 0.0)
-        db = mixture_divergence(setting.family, arms[MEAN, b], arms[MEAN, a], ub, ua, 0.0, 0.0)
-        evidence = wa * da + wb * db
-        pulls_a, pulls_b = int(arms[COUNT, a]), int(arms[COUNT, b])
-        if setting.threshold == E_PROCESS:
-            winner = Side(wa, arms[MEAN, a], setting.slope / setting.dispersions[a])
-            loser = Side(wb, arms[MEAN, b], setting.slope / setting.dispersions[b])
-            need = needed_evidence(setting.family, setting.low, setting.high, setting.level, evidence, winner, loser)
-        else:
-            need = threshold_value(setting.threshold, int(now), pulls_a, pulls_b, setting.level, setting.slope)
-        if not evidence > need:
-            return False
-    return True
+    ua, ub = wa / (wa + wb), wb / (wa + wb)
+    da = mixture_divergence(family, x, y, ua, ub, 0.0, 0.0)
+    db = mixture_divergence(family, y, x, ub, ua, 0.0, 0.0)
+    return wa * da + wb * db
+
+
+def has_e_value(setting: Setting, pairs: Integers, arms: Array, p: int, everywhere: bool) -> bool:
+    """Whether a pair's e-value exceeds its bound, at the pooled mean or everywhere."""
+    a, b = pairs[0, p], pairs[1, p]
+    wa, wb = arms[COUNT, a] / setting.dispersions[a], arms[COUNT, b] / setting.dispersions[b]
+    evidence = pair_evidence(setting.family, wa, wb, arms[MEAN, a], arms[MEAN, b])
+    winner = Side(wa, arms[MEAN, a], setting.slope / setting.dispersions[a])
+    loser = Side(wb, arms[MEAN, b], setting.slope / setting.dispersions[b])
+    return evidence > needed_evidence(
+        setting.family, setting.low, setting.high, setting.level, evidence, winner, loser, everywhere
+    )

@@ -37,7 +37,7 @@ def evidence_of(family, winner, loser):
 def need(family, level, winner, loser):
     space = family.mean_space
     code = FAMILY_CODES[type(family)]
-    return needed_evidence(code, space.low, space.high, level, evidence_of(family, winner, loser), winner, loser)
+    return needed_evidence(code, space.low, space.high, level, evidence_of(family, winner, loser), winner, loser, True)
 
 
 def draw_sides(family, rng, most=1e4):
@@ -104,7 +104,7 @@ def test_compiled_and_interpreted_agree_to_the_last_bit():
         for _ in range(60):
             winner, loser = draw_sides(family, rng, most=300)
             evidence = evidence_of(family, winner, loser)
-            arguments = (code, space.low, space.high, rng.uniform(0.2, 0.9) * evidence, evidence, winner, loser)
+            arguments = (code, space.low, space.high, rng.uniform(0.2, 0.9) * evidence, evidence, winner, loser, True)
             assert compiled(*arguments) == needed_evidence(*arguments)
             covered += needed_evidence(*arguments) < evidence
     assert 30 < covered < 270
@@ -115,7 +115,7 @@ def test_a_family_of_ones_own_decides_alike():
     for _ in range(40):
         winner, loser = draw_sides(Poisson(), rng, most=100)
         evidence = evidence_of(Poisson(), winner, loser)
-        arguments = (0.0, math.inf, 0.5 * evidence, evidence, winner, loser)
+        arguments = (0.0, math.inf, 0.5 * evidence, evidence, winner, loser, True)
         assert ours(-1, *arguments) == needed_evidence(FAMILY_CODES[Poisson], *arguments)
 
 
@@ -165,7 +165,7 @@ def test_tied_arms_are_declared_in_less_than_delta_of_the_runs(delta):
             a = int(means[1] > means[0])
             winner, loser = Side(n + 1.0, float(means[a]), 8.0), Side(n + 1.0, float(means[1 - a]), 8.0)
             evidence = evidence_of(Poisson(), winner, loser)
-            if evidence > level and evidence > compiled(2, 0.0, math.inf, level, evidence, winner, loser):
+            if evidence > level and evidence > compiled(2, 0.0, math.inf, level, evidence, winner, loser, True):
                 crossed += 1
                 break
     assert 0 < crossed < delta * runs

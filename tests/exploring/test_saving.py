@@ -207,7 +207,7 @@ def test_a_state_of_one_family_is_none_of_another(saved):
     record = json.loads(saved.read_text())
     saved.write_text(json.dumps({**record, "family": "poisson", "task": "control:0"}))
     resumed = Caet.resume(saved)  # the counts of a Bernoulli arm may be those of a Poisson arm: the file says which
-    assert (str(resumed.family), str(resumed.task)) == ("poisson", "ranking")
+    assert (str(resumed.family), str(resumed.task)) == ("poisson", "control:0")
     saved.write_text(json.dumps({**record, "arms": 4}))
     with pytest.raises(InputError):
         Caet.resume(saved)

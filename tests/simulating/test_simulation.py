@@ -266,7 +266,7 @@ def test_the_records_are_a_frame():
     ]
     assert found.records["cost"].mean() == pytest.approx(found.mean_cost)
     assert found.records["correct"].isna().sum() == found.unfinished
-    assert "<td>mixture</td>" in found._repr_html_()
+    assert "<td>e-process</td>" in found._repr_html_()
 
 
 def test_simulate_checks_before_it_runs(monkeypatch):
@@ -288,7 +288,7 @@ def test_simulate_checks_before_it_runs(monkeypatch):
 def test_json(capsys):
     printed = json.loads(simulated(capsys, *QUICK, "--json"))
     assert list(printed) == KEYS
-    assert (printed["runs"], printed["policy"], printed["threshold"], printed["seed"]) == (3, "caet", "mixture", 0)
+    assert (printed["runs"], printed["policy"], printed["threshold"], printed["seed"]) == (3, "caet", "e-process", 0)
     assert printed["characteristic_time"] == pytest.approx(2.0)
     assert printed["rounds_per_second"] > 0
     assert json.loads(simulated(capsys, *QUICK, "--json", "--workers", 2))["mean_cost"] == printed["mean_cost"]
@@ -311,7 +311,7 @@ def test_text(capsys):
     printed = simulated(capsys, *QUICK)
     for words in (
         "policy caet with C-tracking, known costs; 3 runs, seed 0, delta = 0.1; solver native, compiled loop",
-        "guaranteed for gaussian (proven for gaussian)",
+        "guaranteed for gaussian (proven for every shipped family",
         "consistent with delta",
         "lower bound",
         "unfinished   0",

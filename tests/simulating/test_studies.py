@@ -109,11 +109,8 @@ def test_an_option_goes_with_whatever_threshold_declares_it(tmp_path, monkeypatc
     @dataclass(frozen=True)
     class Steep(Customary):
         name = "steep"
+        options = ("theta",)
         theta: float = 2.0
-
-        @classmethod
-        def build(cls, family, arms, log_inv_delta, theta, constant):
-            return cls(arms, log_inv_delta, theta)
 
     monkeypatch.setitem(THRESHOLDS, "steep", Steep)
     cells = cells_of(tmp_path, log_inv_deltas=1, threshold=["mixture", "steep"], theta=[3, 4])

@@ -78,7 +78,7 @@ class EProcess(Threshold):
         space, code = family.mean_space, FAMILY_CODES.get(type(family), -1)
         sides = (Side(arm.pulls / arm.dispersion, arm.mean, self.rho / arm.dispersion) for arm in (winner, loser))
         needed_evidence = rule_of(type(family))
-        return float(needed_evidence(code, space.low, space.high, self.level, evidence, *sides))
+        return float(needed_evidence(code, space.low, space.high, self.level, evidence, *sides, True))
 
     @classmethod
     def traits(cls, family: Family) -> dict[str, Any]:

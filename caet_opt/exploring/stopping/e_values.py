@@ -62,12 +62,13 @@ def log_martingale_floor(family: int, arm: Side, above: bool) -> float:
 
 
 def needed_evidence(
-    family: int, low: float, high: float, level: float, evidence: float, winner: Side, loser: Side
+    family: int, low: float, high: float, level: float, evidence: float, winner: Side, loser: Side, everywhere: bool
 ) -> float:
     """What ``Z_ab`` must exceed: ``level + Z_ab - log E_ab``, with log E_ab taken at the pooled mean.
 
     An average is below the largest, so ``log E_ab <= Z_ab``, and a pair with less evidence than the level is not looked
-    at. Where the pooled mean is passed but not every other x, the evidence itself is what it does not exceed.
+    at. Where the pooled mean is passed but not every other x, the evidence itself is what it does not exceed, if
+    ``everywhere`` is asked for.
     """
     if not evidence > level:
         return level
@@ -77,7 +78,7 @@ def needed_evidence(
         return evidence
     up, down = log_martingale(family, winner, x, True), log_martingale(family, loser, x, False)
     need = level + (evidence - (up + down))
-    if evidence > need and not is_covered(family, low, high, level, winner, loser, x, up, down):
+    if everywhere and evidence > need and not is_covered(family, low, high, level, winner, loser, x, up, down):
         return evidence
     return need
 
