@@ -222,7 +222,7 @@ class Parameters:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "log_inv_delta", checked_level(self.delta, self.log_inv_delta))
+        object.__setattr__(self, "log_inv_delta", read_level(self.delta, self.log_inv_delta))
         object.__setattr__(self, "delta", exp(-self.log_inv_delta))
         for setting in SETTINGS:
             value = getattr(self, setting.name)
@@ -274,7 +274,7 @@ class Parameters:
         return self.gamma0 * exp(exponent) if exponent < LARGEST_EXPONENT else inf
 
 
-def checked_level(delta: Any, log_inv_delta: Any) -> float:
+def read_level(delta: Any, log_inv_delta: Any) -> float:
     """``log(1/delta)`` from the one of the two that is given, or from both if they agree."""
     agree = is_number_above(0.0, log_inv_delta) and delta == exp(-log_inv_delta)
     if (delta is None) == (log_inv_delta is None) and not agree:

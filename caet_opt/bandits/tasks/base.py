@@ -88,7 +88,7 @@ class PlainTask(Task):
         return cls()
 
 
-def descending(means: Sequence[float]) -> tuple[int, ...]:
+def sort_arms(means: Sequence[float]) -> tuple[int, ...]:
     """Arms from the best to the worst; equal means in the order of their numbers."""
     return tuple(sorted(range(len(means)), key=lambda arm: -means[arm]))
 

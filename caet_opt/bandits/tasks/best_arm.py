@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 from typing import cast
 
-from caet_opt.bandits.tasks.base import Pair, PlainTask, Task, descending
+from caet_opt.bandits.tasks.base import Pair, PlainTask, Task, sort_arms
 from caet_opt.errors import InputError
 
 
@@ -17,7 +17,7 @@ class BestArm(PlainTask):
     name = "best-arm"
 
     def answer(self, means: Sequence[float]) -> int:
-        return descending(means)[0]
+        return sort_arms(means)[0]
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         best = cast(int, answer)
@@ -55,7 +55,7 @@ class TopArms(Task):
         return arms - 1
 
     def answer(self, means: Sequence[float]) -> tuple[int, ...]:
-        return tuple(sorted(descending(means)[: self.size]))
+        return tuple(sorted(sort_arms(means)[: self.size]))
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         top = cast(tuple[int, ...], answer)

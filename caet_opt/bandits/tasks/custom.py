@@ -10,7 +10,7 @@ from typing import NoReturn, cast
 
 import numpy as np
 
-from caet_opt.bandits.tasks.base import MOST_PAIRS, Pair, Task, check_arms_exist, descending
+from caet_opt.bandits.tasks.base import MOST_PAIRS, Pair, Task, check_arms_exist, sort_arms
 from caet_opt.errors import InputError
 
 #: Largest number of compared arms for which every order is enumerated (8! = 40320 orders).
@@ -59,7 +59,7 @@ class Custom(Task):
 
     def _check_every_order(self) -> None:
         """Sets of orders are whole numbers with a bit for each order; an answer's are those in which its pairs hold."""
-        orders, ahead = enumerated(len(self.compared))
+        orders, ahead = list_orders(len(self.compared))
         position = {arm: place for place, arm in enumerate(self.compared)}
         everything = (1 << len(orders)) - 1
         held: list[int] = []
@@ -70,14 +70,14 @@ class Custom(Task):
                 holding &= ahead[position[a], position[b]]
             if both := holding & covered:
                 i = next(index for index, earlier in enumerate(held) if earlier & holding)
-                self._refuse_overlap(self._named(orders[lowest(held[i] & both)]), i, len(held))
+                self._refuse_overlap(self._name_arms(orders[lowest(held[i] & both)]), i, len(held))
             held.append(holding)
             covered |= holding
         if covered != everything:
-            order = self._named(orders[lowest(everything & ~covered)])
+            order = self._name_arms(orders[lowest(everything & ~covered)])
             raise InputError(f"not a pairwise exploration task: no answer covers the order {show(order)}")
 
-    def _named(self, order: Sequence[int]) -> tuple[int, ...]:
+    def _name_arms(self, order: Sequence[int]) -> tuple[int, ...]:
         """An order of places as one of the compared arms."""
         return tuple(self.compared[place] for place in order)
 
@@ -149,7 +149,7 @@ class Custom(Task):
         check_arms_exist(self.compared, arms, self.name)
 
     def answer(self, means: Sequence[float]) -> int:
-        order = descending(means)
+        order = sort_arms(means)
         index = self._find(order)
         if index is None:
             raise InputError(f"not a pairwise exploration task: no answer covers the order {show(order)}")
@@ -204,7 +204,7 @@ def fewest_hits(sets: Sequence[frozenset[Pair]], limit: int) -> int:
 
 
 @cache
-def enumerated(arms: int) -> tuple[list[tuple[int, ...]], dict[Pair, int]]:
+def list_orders(arms: int) -> tuple[list[tuple[int, ...]], dict[Pair, int]]:
     """All orders of so many arms, and for each two arms (a, b) the orders in which a is ahead of b, as bits."""
     orders = list(permutations(range(arms)))
     ranks = np.argsort(np.array(orders, dtype=np.int8), axis=1)

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import cast
 
-from caet_opt.bandits.tasks.base import Pair, PlainTask, descending
+from caet_opt.bandits.tasks.base import Pair, PlainTask, sort_arms
 
 
 class Ranking(PlainTask):
@@ -17,7 +17,7 @@ class Ranking(PlainTask):
     name = "ranking"
 
     def answer(self, means: Sequence[float]) -> tuple[int, ...]:
-        return descending(means)
+        return sort_arms(means)
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         order = cast(tuple[int, ...], answer)

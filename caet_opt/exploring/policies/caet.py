@@ -288,7 +288,7 @@ class Caet:
         arm = read_arm(arm, self.arms)
         reward = read_finite(reward, f"reward of arm {arm}")
         self.family.check_reward(reward)
-        self._now = self._track(self._absorb(arm, reward, self._paid(arm, cost)))
+        self._now = self._track(self._absorb(arm, reward, self._cost_of_pull(arm, cost)))
 
     def _absorb(self, arm: int, reward: float, paid: float) -> State:
         """The state with an observation that leaves every sum finite and the arm's mean in the family."""
@@ -363,7 +363,7 @@ class Caet:
             return None
         return last.effort, last.multipliers
 
-    def _paid(self, arm: int, cost: float | None) -> float:
+    def _cost_of_pull(self, arm: int, cost: float | None) -> float:
         """What a pull cost: the known cost of the arm, or what was observed, zero or more."""
         if cost is not None and (cost := read_finite(cost, f"cost of arm {arm}")) < 0:
             raise InputError(f"cost of arm {arm} must be zero or more, got {cost:g}")

@@ -6,7 +6,7 @@ from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.registry import Registry
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.exploring.settings import SETTINGS, Parameters, checked_level
+from caet_opt.exploring.settings import SETTINGS, Parameters, read_level
 from caet_opt.exploring.stopping.base import Threshold, is_count
 from caet_opt.exploring.stopping.customary import Customary
 from caet_opt.exploring.stopping.deviational import Deviational
@@ -55,7 +55,7 @@ def make_threshold(
             raise InputError(unknown_name("option of a threshold", option, OPTIONS))
     family = parse_family(family) if isinstance(family, str) else family
     task = parse_task(task) if isinstance(task, str) else task
-    return THRESHOLDS[name].build(family, arms, count_at_risk(task, arms), checked_level(delta, log_inv_delta), options)
+    return THRESHOLDS[name].build(family, arms, count_at_risk(task, arms), read_level(delta, log_inv_delta), options)
 
 
 def count_at_risk(task: Task | None, arms: int) -> int:
