@@ -26,18 +26,10 @@ the asymptotic upper bound theta T* log(1/delta), samples, and the error rate. R
 depends on the seed and on i only, not on the number of workers. Ctrl-C prints what is
 finished."""
 
-#: What the help says of a threshold; any other is listed by its name.
-ABOUT = {
-    "mixture": "Kaufmann and Koolen 2021; proven for every family",
-    "informational": "log(2 t K (K - 1) / delta); proven for bernoulli",
-    "deviational": "log(C t^theta / delta); proven only with --constant certified",
-    "customary": "log((1 + log t) / delta); not proven",
-}
-
 EXAMPLES = f"""\
 {GRAMMAR}
 thresholds:
-{list_entries({name: ABOUT.get(name, "") for name in THRESHOLDS})}
+{list_entries({name: threshold.about for name, threshold in THRESHOLDS.items()})}
 
 examples:
   caet-opt simulate models/paper-instance-1.toml --delta 0.05
@@ -70,7 +62,8 @@ def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
     if setting.kind == "flag":
         group.add_argument(setting.flag, action="store_true", default=None, help=explain(setting))
     else:
-        metavar = "|".join(setting.choices) or {"number": "X", "count": "N"}.get(setting.kind, setting.name[0].upper())
+        choices = (*setting.choices, *("X" for _ in setting.choices[:1] if "number" in setting.kind))
+        metavar = "|".join(choices) or {"number": "X", "count": "N"}.get(setting.kind, setting.name[0].upper())
         group.add_argument(setting.flag, type=READERS[setting.kind], metavar=metavar, help=explain(setting))
 
 

@@ -26,9 +26,9 @@ SMALLEST_LEVEL, LARGEST_LEVEL = 1e-15, 1e100
 #: exp of more overflows.
 LARGEST_EXPONENT = log(float_info.max)
 
-#: Words for the share of the free arms, and the least that ``auto`` gives them: the paper's 0.36 at delta = 0.05
-#: starves them (``analysis/threshold_study.py``).
-SHARES, LEAST_SHARE = ("auto", "paper"), 0.75
+#: The least share that ``auto`` gives the free arms: the paper's 0.36 at delta = 0.05 starves them
+#: (``analysis/threshold_study.py``).
+LEAST_SHARE = 0.75
 
 #: Runs of a simulation, and their seed, unless others are asked for.
 RUNS, SEED = 100, 0
@@ -92,7 +92,7 @@ class Setting:
         """Raise `InputError` unless a value is of the kind, and one of the choices if there are any."""
         if not is_of_kind(self.kind, value):
             raise InputError(f"{self.name} must be {WORDS[self.kind]}, got {brief(value)}")
-        if self.choices and value not in self.choices:
+        if self.choices and isinstance(value, str) and value not in self.choices:
             raise InputError(unknown_name(self.label, value, self.choices))
 
 
@@ -173,7 +173,7 @@ class Parameters:
         symbol="C",
         latex="$C$",
     )
-    zero_cost_share: float | str = declare(
+    zero_cost_share: Literal["auto", "paper"] | float = declare(
         "auto",
         "free share",
         "share of the pulls for the free arms: a number, paper = 1 - log(1/delta)^-r, or auto = that, but at least "
@@ -229,7 +229,7 @@ class Parameters:
             if not (value is None and setting.default is None) and not isinstance(value, Profile):
                 setting.check(value)
         share = self.zero_cost_share
-        if share not in SHARES if isinstance(share, str) else not 0.0 < share < 1.0:
+        if not isinstance(share, str) and not 0.0 < share < 1.0:
             raise InputError(f"zero_cost_share must be auto, paper or a number strictly between 0 and 1, got {share!r}")
         if not self.gamma0 > 0:
             raise InputError(f"gamma0 must be positive, got {self.gamma0!r}")
@@ -301,7 +301,8 @@ def read_field(entry: "Field[Any]") -> Setting:
     parts = [part for part in (get_args(entry.type) if union else (entry.type,)) if part not in (NoneType, Profile)]
     choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
     kinds: dict[Any, Kind] = {bool: "flag", int: "count", float: "number", str: "word"}
-    kind = "number or word" if {float, str} <= set(parts) else "word" if choices else kinds[parts[0]]
+    word = bool(choices) or str in parts
+    kind = "number or word" if word and float in parts else "word" if word else kinds[parts[0]]
     return Setting(name=entry.name, kind=kind, default=entry.default, choices=choices, **entry.metadata)
 
 

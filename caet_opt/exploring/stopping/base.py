@@ -42,6 +42,7 @@ class Threshold(ABC):
     """
 
     name: ClassVar[str]
+    about: ClassVar[str] = ""  # a line for lists of thresholds
     options: ClassVar[tuple[str, ...]] = ()  # the settings that it takes besides delta
 
     arms: int

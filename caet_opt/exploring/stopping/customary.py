@@ -9,6 +9,7 @@ class Customary(Threshold):
     """``beta = log((1 + log t) / delta)``: errors are rare in practice, and no proof is known."""
 
     name = "customary"
+    about = "log((1 + log t) / delta); not proven"
     code = CUSTOMARY
     reason = "not proven for any family"
 

@@ -37,6 +37,7 @@ class Deviational(Threshold):
     """
 
     name = "deviational"
+    about = "log(C t^theta / delta); proven only with --constant certified"
     code = POWER
     options = ("theta", "constant")
 

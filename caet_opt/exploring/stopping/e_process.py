@@ -42,6 +42,7 @@ class EProcess(Threshold):
     """
 
     name = "e-process"
+    about = "one-sided mixture martingales, log E_ab > log(R / delta); proven for every shipped family"
     code = E_PROCESS
     options = ("rho",)
 

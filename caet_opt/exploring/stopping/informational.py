@@ -15,6 +15,7 @@ class Informational(Threshold):
     """
 
     name = "informational"
+    about = "log(2 t R / delta); proven for bernoulli"
     code = POWER
     slope = 1.0
     reason = "proven for bernoulli"
