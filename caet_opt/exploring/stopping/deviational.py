@@ -39,6 +39,7 @@ class Deviational(Threshold):
     name = "deviational"
     code = POWER
     options = ("theta", "constant")
+    variants = ({}, {"constant": CERTIFIED})
 
     theta: float = DEFAULT_THETA
     constant: float | str = 1.0
