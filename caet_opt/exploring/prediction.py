@@ -29,13 +29,23 @@ ACCURACY, MOST_ROUNDS = 1e-4, 1e200
 
 @dataclass(frozen=True)
 class Prediction:
-    """When CAET is expected to stop, and what it has paid by then; see `predict`.
+    """When CAET is expected to stop at a given delta, and what it has paid by then; all means are taken for known.
+
+    Pulls are counted at the target u_alpha, with its exploration, until every pair exceeds the threshold: the cost is
+    ``T* beta(tau)`` where no arm is free, up to what exploration adds. See `caet_opt.exploring.prediction.predict`.
 
     Attributes
     ----------
     rounds, pulls : tau, and the pulls of each arm by then
     cost : their cost, at the model's costs
     threshold : beta at tau, of the pair that is settled last
+
+    Examples
+    --------
+    >>> experiment = Experiment(BanditModel("gaussian", [3, 4, 2], "gaps"), "ranking", Parameters(delta=0.05))
+    >>> prediction = experiment.prediction
+    >>> round(prediction.rounds), round(prediction.cost, 1), round(prediction.threshold, 2)
+    (185, 65.5, 5.6)
     """
 
     rounds: float
@@ -53,7 +63,8 @@ def predict(optimum: CharacteristicTime, threshold: Threshold, parameters: Param
     ``c . N(tau)``. Without a free arm and without the floor, ``min over e of f_e(N) = c . N / T*``, and the cost is
     ``T* beta(tau)``; the floor adds to it, and so does that free arms take less than all of the pulls.
 
-    All means are taken for known from the start. Runs have to learn them, and cost somewhat more on average.
+    All means are taken for known from the start. Runs have to learn them, which costs more, and stop at the first round
+    at which chance favours them, which costs less, the more so the larger delta is.
     """
     model, arms = optimum.model, len(optimum.model.means)
     target = find_target(optimum, parameters)
@@ -132,7 +143,10 @@ def compare_thresholds(optimum: CharacteristicTime, parameters: Parameters) -> l
             record |= {"formula": rule.describe(), "proven": rule.guarantees(model.family), "reason": rule.reason}
             prediction = predict(optimum, rule, asked)
         record["value"] = prediction and prediction.threshold
-        record |= {"predicted_rounds": prediction and prediction.rounds, "predicted_cost": prediction and prediction.cost}
+        record |= {
+            "predicted_rounds": prediction and prediction.rounds,
+            "predicted_cost": prediction and prediction.cost,
+        }
         found.append(record)
     return found
 
@@ -148,6 +162,13 @@ def threshold_table(
 
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> threshold_table(model, "ranking", delta=0.05)[["threshold", "proven", "predicted_cost"]].round(1)
+           threshold  proven  predicted_cost
+    0      e-process    True            65.5
+    1        mixture    True           182.5
+    2  informational   False           124.1
+    3    deviational   False           116.0
+    4    deviational    True           410.8
+    5      customary   False            55.9
     """
     import pandas as pd
 

@@ -373,7 +373,7 @@ def test_a_missing_extra_is_named(capsys, monkeypatch, folder, tmp_path):
 
 def test_the_manifest_says_what_was_run(folder, tmp_path):
     manifest = Store(folder).read_manifest()
-    assert manifest["format"] == 3
+    assert manifest["format"] == 4
     assert manifest["study"]["log_inv_deltas"] == [1, 3]
     assert set(manifest["versions"]) == {"caet_opt", "python", "numpy", "numba", "pyarrow"}
     cells = make_cells(read_study(str(tmp_path / "study.toml")))
@@ -384,6 +384,7 @@ def test_the_manifest_says_what_was_run(folder, tmp_path):
     assert record["characteristic_time"] == optimum.value
     assert record["sampling_proportions"] == optimum.sampling_proportions.tolist()
     assert record["lower_bound"] == cells[2].experiment.lower_bound
+    assert record["predicted_cost"] == cells[2].experiment.predicted_cost > record["lower_bound"]
 
 
 def test_the_frame_is_tidy(folder):
@@ -457,6 +458,7 @@ def test_results_as_a_table_for_people(folder, capsys, name):
     assert main(["table", str(folder), "--format", name]) == 0
     out = capsys.readouterr().out
     assert out.count("free-model") == 2
+    assert out.count("redicted") == 2  # the column, and what it means
     assert "Clopper" in out
 
 
@@ -464,7 +466,8 @@ def test_results_as_a_table_for_machines(folder, capsys):
     summary = summarise_results(folder)
     assert main(["table", str(folder), "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [float(row["mean_cost"]) for row in rows] == summary["mean_cost"].tolist()
+    for name in ("mean_cost", "predicted_cost"):
+        assert [float(row[name]) for row in rows] == summary[name].tolist()
     assert [json.loads(row["error_interval"]) for row in rows] == summary[["error_low", "error_high"]].values.tolist()
     assert main(["table", str(folder), "--format", "json", "--columns", "model,ratio,u*"]) == 0
     found = json.loads(capsys.readouterr().out)
