@@ -397,7 +397,7 @@ BAD = [
     ({"title": 3}, "", "title must be a string, got 3"),
     ({}, "--out {folder}/study.toml", "cannot be written"),
     ({}, "--out /proc/none", "--out /proc/none: cannot be written"),
-    ({}, "--out {folder}/old", "not a manifest of format 3; name another folder"),
+    ({}, "--out {folder}/old", "not a manifest of format 4; name another folder"),
     ({}, "--out {folder}/damaged", "manifest.json: damaged"),
     ({}, "--workers 0", "--workers"),
     ({}, "--workers 2 --scheduler tcp://localhost:1", "give --workers, processes of this machine, or --scheduler"),
