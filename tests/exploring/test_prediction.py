@@ -51,6 +51,12 @@ def test_the_exploration_floor_adds_what_vanishes_with_delta(model, task, thresh
     assert abs(excess[2]) <= abs(excess[0]) + ACCURACY < 0.3
 
 
+@pytest.mark.parametrize(("arms", "rounds"), [(2, 50), (5, 1000), (20, 100_000)])
+def test_the_mean_floor_is_that_of_the_rounds_so_far(arms, rounds):
+    floors = [rules.exploration_floor(arms, t) for t in range(rounds)]
+    assert rules.mean_exploration_floor(arms, rounds) == pytest.approx(np.mean(floors), rel=0.02)
+
+
 def test_tau_solves_its_equation():
     """Two Gaussian arms of equal cost share the pulls: t (gap / 2)^2 / 2 = log((1 + log t) / delta)."""
     found, _ = prediction_of(BanditModel("gaussian", [1, 0], [2, 2]), "best-arm", delta=0.01, threshold="customary")
