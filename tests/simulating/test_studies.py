@@ -332,7 +332,11 @@ def manifests_of_wrong_content(manifest):
         yield from ({**manifest, part: [odd, *others]} for odd in ODD)
         for key, value in first.items():
             yield {**manifest, part: [{name: one for name, one in first.items() if name != key}, *others]}
-            odds = [odd for odd in ODD if type(odd) is not type(value) and not (key in ("title", "predicted_cost") and odd is None)]
+            odds = [
+                odd
+                for odd in ODD
+                if type(odd) is not type(value) and not (key in ("title", "predicted_cost") and odd is None)
+            ]
             yield from ({**manifest, part: [{**first, key: odd}, *others]} for odd in odds)
     cell, *others = manifest["cells"]
     for change in ({"means": [1.0]}, {"means": [1.0, 2.0]}, {"binding_pairs": [[0, 7]]}, {"log_inv_delta": 5.0}):
