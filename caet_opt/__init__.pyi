@@ -30,6 +30,8 @@ from .errors import SolverError as SolverError
 from .errors import TieError as TieError
 from .exploring.policies.caet import Caet as Caet
 from .exploring.policies.caet import Diagnostics as Diagnostics
+from .exploring.prediction import Prediction as Prediction
+from .exploring.prediction import threshold_table as threshold_table
 from .exploring.settings import SETTINGS as SETTINGS
 from .exploring.settings import Parameters as Parameters
 from .exploring.settings import Setting as Setting

@@ -36,6 +36,7 @@ SHOWN = {
     "Ranking in the regret setting": "caet-opt solve models/paper-instance-1.toml --delta 0.01",
     "model                     task": next(line for line in COMMAND_LINES if line.endswith("--significant 8")),
     "T* = 989.79": "caet-opt solve models/garivier-kaufmann-1.toml --digits 50 --certificate cert.json",
+    "threshold      proven": "caet-opt thresholds models/paper-instance-1.toml --delta 0.05",
     "closed form three-arm": "caet-opt curve models/paper-instance-1.toml --sweep mean:2 --from 0 --to 2.5",
 }
 

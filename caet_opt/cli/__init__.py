@@ -27,6 +27,7 @@ COMMANDS = {
     "table": "many models in one table: T*, proportions, bounds, for people, papers or machines",
     "curve": "T*, omega* and u* along a swept mean or cost, as a figure and CSV",
     "verify": "closed forms, or a formula of your own, against every solver and proven digits",
+    "thresholds": "which stopping thresholds are proven for a model, and what each would cost",
     "simulate": "runs of the CAET algorithm on a model: cost, samples and errors against the bounds",
     "sweep": "a grid of models, deltas and parameters, thousands of runs, here or on a cluster",
     "report": "a folder of results as one HTML page, with charts that answer and numbers to download",

@@ -61,6 +61,21 @@ def check_delta(delta: float) -> None:
         raise InputError(f"--delta must lie strictly between 0 and 1, got {delta:g}")
 
 
+def add_confidence(group: argparse._ActionsContainer, purpose: str = "error probability that is allowed") -> None:
+    """Declare --delta and --log-inv-delta."""
+    group.add_argument("--delta", type=number, metavar="D", help=purpose)
+    group.add_argument("--log-inv-delta", type=number, metavar="L", help="or log(1/delta), for a very small one")
+
+
+def read_confidence(arguments: argparse.Namespace) -> dict[str, float | None]:
+    """The one of the two that is given, and None for the other."""
+    if (arguments.delta is None) == (arguments.log_inv_delta is None):
+        raise InputError("give either --delta, as 0.05, or --log-inv-delta, as 3")
+    if arguments.delta is not None:
+        check_delta(arguments.delta)
+    return {"delta": arguments.delta, "log_inv_delta": arguments.log_inv_delta}
+
+
 def explain(setting: Setting) -> str:
     """What the help says of a setting of an experiment, with its default where it has one."""
     return setting.help + ("" if setting.default in (None, False) else f" ({setting.default})")

@@ -2,12 +2,22 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
 from caet_opt.bandits.modelfile import ModelFile
-from caet_opt.cli.arguments import INTERRUPTED, check_delta, count, explain, number, seed, whole, worker_count
+from caet_opt.cli.arguments import (
+    INTERRUPTED,
+    add_confidence,
+    count,
+    explain,
+    number,
+    read_confidence,
+    seed,
+    whole,
+    worker_count,
+)
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, list_entries, output_file, show
 from caet_opt.errors import InputError
@@ -22,7 +32,8 @@ DESCRIPTION = """\
 Run CAET on a model many times: every round's target is solved exactly, and a run
 stops when every needed pair has more evidence than the threshold. Prints the mean
 cost with its confidence interval between the lower bound T* kl(delta, 1 - delta) and
-the asymptotic upper bound theta T* log(1/delta), samples, and the error rate. Run i
+the asymptotic upper bound theta T* log(1/delta), beside the cost that is predicted at
+this delta, samples, and the error rate. Run i
 depends on the seed and on i only, not on the number of workers. Ctrl-C prints what is
 finished."""
 
@@ -44,8 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     add_model_arguments(parser)
     runs = parser.add_argument_group("the runs")
-    runs.add_argument("--delta", type=number, metavar="D", help="error probability that is allowed")
-    runs.add_argument("--log-inv-delta", type=number, metavar="L", help="or log(1/delta), for a very small one")
+    add_confidence(runs)
     runs.add_argument("--runs", type=count, default=RUNS, metavar="N", help=f"number of runs ({RUNS})")
     runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")
     runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
@@ -86,12 +96,9 @@ READERS: dict[str, Callable[[str], Any]] = {
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything, run, print, and return the exit status."""
-    if (arguments.delta is None) == (arguments.log_inv_delta is None):
-        raise InputError("give either --delta, as 0.05, or --log-inv-delta, as 3")
-    if arguments.delta is not None:
-        check_delta(arguments.delta)
+    confidence = read_confidence(arguments)
     entry = find_model(arguments)
-    experiment = make_experiment(entry, arguments)
+    experiment = make_experiment(entry, arguments, confidence)
     write = output_file(arguments.csv, "--csv")
     records, seconds, interrupted = collect_runs(experiment, arguments)
     if interrupted:
@@ -103,11 +110,12 @@ def run(arguments: argparse.Namespace) -> int:
     return INTERRUPTED if interrupted else 0
 
 
-def make_experiment(entry: ModelFile, arguments: argparse.Namespace) -> Experiment:
+def make_experiment(
+    entry: ModelFile, arguments: argparse.Namespace, confidence: Mapping[str, float | None]
+) -> Experiment:
     """The experiment of the arguments, with T* known to be finite and the loop compiled."""
     words = {setting.name: getattr(arguments, setting.name) for setting in SETTINGS}
     given = {name: value for name, value in words.items() if value is not None}
-    confidence = {"delta": arguments.delta, "log_inv_delta": arguments.log_inv_delta}
     experiment = Experiment(entry.model, entry.task, Parameters.read(confidence, given))
     if arguments.loop == "compiled" and not experiment.compiled:
         raise InputError("--loop compiled runs on the native solver; leave out --solver, or use --loop reference")

@@ -3,21 +3,25 @@
 import argparse
 import json
 from fractions import Fraction
+from math import log
 from sys import maxsize
 from typing import Any, get_args
 
 from caet_opt.bandits.exact import decimal_text
 from caet_opt.bandits.modelfile import ModelFile
-from caet_opt.cli.arguments import check_delta, count, number
+from caet_opt.cli.arguments import add_confidence, count, number, read_confidence
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import output_file, show
 from caet_opt.errors import InputError
+from caet_opt.exploring.prediction import Prediction, predict
+from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.proving.problem import pose_exactly
 from caet_opt.proving.result import ProvenTime
 from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.compare import Measurement, compare_solvers
-from caet_opt.solving.numbers import duration, proportion, relative_deviation, round_outward, table
+from caet_opt.solving.numbers import duration, proportion, relative_deviation, round_outward, table, to_digits
 from caet_opt.solving.profiles import DEFAULT_TOLERANCE
 from caet_opt.solving.programs.text import show_program
 from caet_opt.solving.result import (
@@ -38,7 +42,11 @@ and --task; with a file, --task replaces the file's task.
 
 With --digits the answer is proven: the numbers of the model are taken as the exact
 decimals that were typed, both bounds are evaluated in ball arithmetic, and every
-printed digit of T* is right. --certificate writes the proof, for caet-opt check."""
+printed digit of T* is right. --certificate writes the proof, for caet-opt check.
+
+With --delta, the lower bound is what any strategy pays on average, and the predicted
+cost T* beta(tau) what CAET pays with its default threshold: pulls are counted until
+every pair exceeds the threshold, with all means taken for known."""
 
 EXAMPLES = f"""\
 {GRAMMAR}
@@ -64,6 +72,9 @@ CROSS_CHECK = ("solver", "T*", "lower", "upper", "gap", "own gap", "iterations",
 #: Significant digits of a lower bound on the cost.
 BOUND_DIGITS = 10
 
+#: Significant digits of a predicted cost.
+PREDICTED_DIGITS = 3
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
@@ -79,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--certificate", metavar="CERT.json", help=f"write the proof to this file ({DEFAULT_DIGITS} digits unless told)"
     )
     what = parser.add_argument_group("what to print")
-    what.add_argument("--delta", type=number, metavar="D", help="also the lower bound on the expected cost")
+    add_confidence(what, "also the lower bound on the expected cost, and what CAET is predicted to cost")
     what.add_argument("--json", action="store_true", help="one JSON object instead of text")
     what.add_argument("--show-program", action="store_true", help="first the program that is solved")
 
@@ -87,6 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Solve, print, and return the exit status."""
     check_combination(arguments)
+    arguments.parameters = read_parameters(arguments)
     entry = find_model(arguments)
     program = show_program(entry.model, entry.task) + "\n" if arguments.show_program else ""
     if arguments.cross_check:
@@ -96,24 +108,32 @@ def run(arguments: argparse.Namespace) -> int:
     result = solve(entry, arguments)
     show(
         arguments.json,
-        lambda: with_bound(result, arguments.delta),
+        lambda: with_bound(result, arguments),
         lambda: program + describe(result, entry, arguments),
     )
     return 0
 
 
 def check_combination(arguments: argparse.Namespace) -> None:
-    """Raise `InputError` for options that exclude each other, and for a delta outside (0, 1)."""
+    """Raise `InputError` for options that exclude each other."""
     if arguments.json and arguments.show_program:
         raise InputError("--show-program prints text and --json one object; give one of them")
     if arguments.cross_check and arguments.solver is not None:
         raise InputError("--cross-check solves with every installed backend; leave out --solver")
-    if arguments.cross_check and arguments.delta is not None:
+    if arguments.cross_check and is_confidence_given(arguments):
         raise InputError("--cross-check prints no lower bound; leave out --delta, or --cross-check")
     if arguments.cross_check and (arguments.digits is not None or arguments.certificate is not None):
         raise InputError("--cross-check proves no digits; leave out --digits and --certificate, or --cross-check")
-    if arguments.delta is not None:
-        check_delta(arguments.delta)
+
+
+def is_confidence_given(arguments: argparse.Namespace) -> bool:
+    """Whether bound and prediction are asked for."""
+    return arguments.delta is not None or arguments.log_inv_delta is not None
+
+
+def read_parameters(arguments: argparse.Namespace) -> Parameters | None:
+    """The settings of CAET at the delta that is given, all at their defaults."""
+    return Parameters.read(read_confidence(arguments), {}) if is_confidence_given(arguments) else None
 
 
 def solve(entry: ModelFile, arguments: argparse.Namespace) -> CharacteristicTime:
@@ -159,7 +179,7 @@ def prove(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
     written = f"\ncertificate written to {path}; check it with: caet-opt check {path}" if path else ""
     show(
         arguments.json,
-        lambda: {**with_bound(result, arguments.delta), **as_object(proven), "certificate": path},
+        lambda: {**with_bound(result, arguments), **as_object(proven), "certificate": path},
         lambda: program + describe(result, entry, arguments, proven) + written,
     )
     return 0
@@ -175,28 +195,53 @@ def describe(
     if entry.characteristic_time is not None:
         deviation = relative_deviation(result.value, entry.characteristic_time)
         lines += [f"expected {entry.characteristic_time!r}, relative deviation {deviation:.1e}"]
-    if arguments.delta is not None:
-        lines += [say_bound(result, arguments.delta)]
+    if arguments.parameters is not None:
+        lines += [say_bound(result, arguments), *say_prediction(*predict_caet(result, arguments.parameters))]
     lines += [solver_line(result) + ("" if proven is None else f"; proof {duration(proven.seconds)}")]
     return "\n".join(lines)
 
 
-def say_bound(result: CharacteristicTime, delta: float) -> str:
+def say_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> str:
     """The least expected cost at delta, rounded down; from 1/2 on, where guessing is good enough, it is zero."""
-    who = f"expected cost of any {delta:g}-PAC strategy: at least"
-    if delta >= 0.5:
+    level = arguments.parameters.log_inv_delta
+    told = f"any {arguments.delta:g}-PAC strategy" if arguments.delta else f"any strategy at log(1/delta) = {level:g}"
+    who = f"expected cost of {told}: at least"
+    if level <= log(2):
         return f"{who} 0, which is all that can be said from delta = 1/2 on"
-    bounds = [result.lower_bound(delta, form) for form in get_args(BoundForm)]
-    kl, log = (round_outward(bound, bound, BOUND_DIGITS)[0] for bound in bounds)
-    return f"{who} {kl} (kl form), {log} (log form)"
+    bounds = [result.lower_bound(form=form, log_inv_delta=level) for form in get_args(BoundForm)]
+    kl, weaker = (round_outward(bound, bound, BOUND_DIGITS)[0] for bound in bounds)
+    return f"{who} {kl} (kl form), {weaker} (log form)"
 
 
-def with_bound(result: CharacteristicTime, delta: float | None) -> dict[str, Any]:
-    """The answer's record, and the lower bound where it is asked for."""
-    if delta is None:
+def predict_caet(result: CharacteristicTime, parameters: Parameters) -> tuple[Threshold, Prediction | None]:
+    """The default threshold of CAET for a model, and what it is predicted to cost."""
+    rule = threshold_of(parameters, result.model.family, len(result.model.means), result.task)
+    return rule, predict(result, rule, parameters)
+
+
+def say_prediction(rule: Threshold, prediction: Prediction | None) -> list[str]:
+    """What CAET is predicted to cost at delta, where that can be said."""
+    if prediction is None:
+        return []
+    cost, rounds = (to_digits(number, PREDICTED_DIGITS) for number in (prediction.cost, prediction.rounds))
+    return [f"predicted cost of CAET with the {rule.name} threshold: about {cost}, in about {rounds} rounds"]
+
+
+def with_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> dict[str, Any]:
+    """The answer's record, and the lower bound and the predicted cost where a delta is given."""
+    parameters = arguments.parameters
+    if parameters is None:
         return result.to_record()
-    bounds = {form: result.lower_bound(delta, form) for form in get_args(BoundForm)}
-    return {**result.to_record(), "lower_bound": {"delta": delta, **bounds}}
+    level = parameters.log_inv_delta
+    bounds = {form: result.lower_bound(form=form, log_inv_delta=level) for form in get_args(BoundForm)}
+    rule, found = predict_caet(result, parameters)
+    return {
+        **result.to_record(),
+        "lower_bound": {"delta": arguments.delta or parameters.delta, "log_inv_delta": level, **bounds},
+        "threshold": rule.name,
+        "predicted_cost": None if found is None else found.cost,
+        "predicted_rounds": None if found is None else found.rounds,
+    }
 
 
 def say_proven(proven: ProvenTime) -> str:

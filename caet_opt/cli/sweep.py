@@ -182,7 +182,7 @@ def show_plan(study: Study, cells: Sequence[Cell], store: Store, arguments: argp
     workers = arguments.workers or cores()
     rows = [
         {"cell": cell.id, "model": cell.model, **cell.setting, "rounds": expected_rounds(cell.experiment)}
-        | {"seconds": cell.runs * per_run[cell.id]}
+        | {"predicted_cost": cell.experiment.predicted_cost, "seconds": cell.runs * per_run[cell.id]}
         for cell in cells
     ]
     summary = {"runs": progress.runs, "runs_stored": progress.runs_stored, "blocks": progress.blocks}
@@ -202,10 +202,19 @@ def tabulate(rows: Sequence[dict[str, Any]], runs: Sequence[int]) -> str:
     """The cells with those parameters in which they differ."""
     usual = ("model", "log_inv_delta", "threshold")
     names = [name for name in rows[0] if name in usual or len({row[name] for row in rows}) > 1]
-    names = [name for name in names if name not in ("cell", "rounds", "seconds")]
-    heads = [*(name.replace("log_inv_delta", "log(1/delta)") for name in names), "runs", "rounds each", "time"]
+    names = [name for name in names if name not in ("cell", "rounds", "predicted_cost", "seconds")]
+    heads = [
+        *(name.replace("log_inv_delta", "log(1/delta)") for name in names),
+        "runs",
+        "rounds each",
+        "predicted cost",
+        "time",
+    ]
     cells = [
-        [*(write_parameter(row[name]) for name in names), str(number), f"{row['rounds']:.3g}", clock(row["seconds"])]
+        [
+            *(write_parameter(row[name]) for name in names),
+            *(str(number), f"{row['rounds']:.3g}", write_parameter(row["predicted_cost"]), clock(row["seconds"])),
+        ]
         for row, number in zip(rows, runs, strict=True)
     ]
     left = [index for index, name in enumerate(names) if isinstance(rows[0][name], str)]

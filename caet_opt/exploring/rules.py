@@ -61,6 +61,11 @@ def exploration_floor(arms: int, round_: int) -> float:
     return float(0.5 / np.sqrt(arms * arms + round_))
 
 
+def mean_exploration_floor(arms: int, rounds: float) -> float:
+    """The mean of the floors of so many rounds, ``(1/t) integral of epsilon_s over s = 1 / (K + sqrt(K^2 + t))``."""
+    return float(1.0 / (arms + np.sqrt(arms * arms + rounds)))
+
+
 def project(target: Array, floor: float) -> Array:
     """L-infinity projection on ``{u : u_a >= floor, sum u = 1}``: `caet_opt.exploring.kernel.project_into`."""
     projected = np.empty_like(target)

@@ -14,6 +14,7 @@ from caet_opt.bandits.model import BanditModel, gaps
 from caet_opt.bandits.tasks import BestArm, Task, parse_task
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.prediction import Prediction, predict
 from caet_opt.exploring.settings import CostSource, Parameters
 from caet_opt.exploring.stopping import Deviational, Threshold, threshold_of
 from caet_opt.simulating.loops import run_compiled, run_reference
@@ -140,6 +141,16 @@ class Experiment:
     def upper_bound(self) -> float:
         """``theta T* log(1/delta)``, the asymptotic upper bound; theta is one unless the threshold is deviational."""
         return self.theta_of_bound * self.optimum.value * self.parameters.log_inv_delta
+
+    @cached_property
+    def prediction(self) -> Prediction | None:
+        """When a run is expected to stop and what it will have cost; None where that leaves double precision."""
+        return predict(self.optimum, self.rule, self.parameters)
+
+    @property
+    def predicted_cost(self) -> float | None:
+        """``T* beta(tau)`` at this delta, counted in pulls: see `caet_opt.exploring.prediction.predict`."""
+        return None if self.prediction is None else self.prediction.cost
 
 
 class RunRecord(NamedTuple):

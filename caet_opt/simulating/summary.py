@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: Confidence of the intervals, and significance of the test whether the error rate exceeds delta.
 CONFIDENCE, SIGNIFICANCE = 0.95, 0.01
 
+#: What is said of the predicted cost.
+PREDICTED = "  T* beta(tau) at this delta: pulls at u_alpha until the threshold, means taken for known"
+
 #: log(1/delta) up to which people rather read delta.
 READABLE_LEVEL = 10.0
 
@@ -80,6 +83,7 @@ class Summary:
     error_rate : runs that stopped with a wrong answer over all runs
     error_ci : its 95 % Clopper-Pearson interval, whose upper end counts every unfinished run as an error
     characteristic_time, lower_bound, upper_bound : T*, T* kl(delta, 1 - delta), theta T* log(1/delta)
+    predicted_cost : T* beta(tau) at this delta, by counting pulls; see `Prediction`; None beyond double precision
     rounds_per_second : of all workers together; None when no time was given
     policy, threshold, seed : of the runs; no seed where it was not told
     guaranteed : whether the threshold is proven for this family
@@ -104,6 +108,7 @@ class Summary:
     characteristic_time: float
     lower_bound: float
     upper_bound: float
+    predicted_cost: float | None
     rounds_per_second: float | None
     policy: str
     threshold: str
@@ -179,9 +184,11 @@ class Summary:
         def line(name: str, cost: float, note: str, least: str = "") -> str:
             return f"{name:<12} {least}{cost:.6g}, over log(1/delta) {cost / level:.6g}{note}"
 
+        predicted = [] if self.predicted_cost is None else [line("predicted", self.predicted_cost, PREDICTED)]
         return [
             f"{'T*':<12} {self.characteristic_time:.9g}",
             line("lower bound", self.lower_bound, f"  T* kl(delta, 1 - delta){nothing}"),
+            *predicted,
             line("mean cost", self.mean_cost, spread, lowest),
             line("upper bound", self.upper_bound, "  theta T* log(1/delta), as delta tends to 0"),
             f"{'samples':<12} {lowest}{self.mean_samples:.6g} on average",
@@ -220,6 +227,7 @@ def summarise(
         characteristic_time=experiment.optimum.value,
         lower_bound=experiment.lower_bound,
         upper_bound=experiment.upper_bound,
+        predicted_cost=experiment.predicted_cost,
         rounds_per_second=int(rounds.sum()) / seconds if seconds else None,
         policy=experiment.parameters.policy,
         threshold=experiment.rule.name,

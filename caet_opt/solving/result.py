@@ -110,7 +110,13 @@ class CharacteristicTime:
 
         A delta too small for a double is given by ``log_inv_delta = log(1 / delta)``.
         """
-        return self.lower * bound_per_time(read_level(delta, log_inv_delta), form)
+        level = read_level(delta, log_inv_delta)
+        bound = self.lower * bound_per_time(level, form)
+        if not isfinite(bound):
+            raise InputError(
+                f"T* = {self.value:g} times log(1/delta) = {level:g} is outside double precision; rescale the costs"
+            )
+        return bound
 
     def to_record(self) -> dict[str, Any]:
         """The answer as plain values, by the names of the public contract: what JSON, tables and manifests say."""

@@ -140,6 +140,16 @@ ROWS = [
     (flags(more="--json --show-program"), "give one of them"),
     (flags(more="--cross-check --solver ipopt"), "leave out --solver"),
     (flags(more="--cross-check --delta 0.1"), "leave out --delta"),
+    (flags(more="--cross-check --log-inv-delta 3"), "leave out --delta"),
+    (flags(more="--delta 0.1 --log-inv-delta 3"), "give either --delta, as 0.05, or --log-inv-delta, as 3"),
+    (flags(more="--log-inv-delta -1"), "log_inv_delta = log(1/delta) must be positive and finite"),
+    (
+        flags(costs="1e300,1e300,1", task="comparisons:0-1", more="--log-inv-delta 1e99 --json"),
+        "outside double precision; rescale the costs",
+    ),
+    ("thresholds {good.toml}", "give either --delta, as 0.05, or --log-inv-delta, as 3"),
+    ("thresholds {good.toml} --delta 1", "--delta must lie strictly between 0 and 1, got 1"),
+    ("thresholds --delta 0.1", "no model given"),
     # solvers
     (flags(more="--solver clarable"), "unknown solver 'clarable'; did you mean 'clarabel'?"),
     (flags(more="--tolerance 0"), "tolerance must be a positive number, got 0.0"),

@@ -103,10 +103,27 @@ def test_json_of_a_problem_with_nothing_to_pay(capsys):
 
 def test_json_carries_the_lower_bound_when_delta_is_given(capsys):
     record = read_json(run_command(capsys, *FLAGS, "--json", "--delta", "0.1"))
-    assert list(record) == [*KEYS, "lower_bound"]
+    assert list(record) == [*KEYS, "lower_bound", "threshold", "predicted_cost", "predicted_rounds"]
     assert record["lower_bound"]["delta"] == 0.1
     assert record["lower_bound"]["kl"] == pytest.approx(TIME * 0.8 * np.log(9))
     assert record["lower_bound"]["log"] == pytest.approx(TIME * np.log(1 / 0.24))
+
+
+def test_a_delta_below_double_precision_is_given_by_its_logarithm(capsys):
+    record = read_json(run_command(capsys, *FLAGS, "--json", "--log-inv-delta", "5000"))
+    assert record["lower_bound"] == {"delta": 0, "log_inv_delta": 5000} | dict.fromkeys(
+        ("kl", "log"), pytest.approx(TIME * 5000, rel=1e-3)
+    )
+    assert record["predicted_cost"] == pytest.approx(TIME * 5000, rel=0.02)
+    assert "any strategy at log(1/delta) = 5000: at least 582" in run_command(capsys, *FLAGS, "--log-inv-delta", "5000")
+
+
+def test_solve_predicts_what_simulate_predicts(capsys):
+    record = read_json(run_command(capsys, *FLAGS, "--json", "--delta", "0.05"))
+    runs = ["simulate", *FLAGS[1:], "--delta", "0.05", "--runs", "1", "--json"]
+    simulated = read_json(run_command(capsys, *runs))
+    assert record["predicted_cost"] == simulated["predicted_cost"] == pytest.approx(65.5, abs=0.1)
+    assert record["threshold"] == simulated["threshold"] == "e-process"
 
 
 @pytest.mark.parametrize("delta", ["0.5", "0.6", "0.99"])
@@ -205,7 +222,8 @@ def test_the_text_shows_arms_pairs_time_and_bounds(capsys):
     assert lines[10].startswith("expected 11.656854249492381, relative deviation ")
     assert "at least 20.49" in lines[11]
     assert "16.635" in lines[11]
-    assert lines[12].startswith("solver ")
+    assert lines[12] == "predicted cost of CAET with the e-process threshold: about 55.6, in about 157 rounds"
+    assert lines[13].startswith("solver ")
 
 
 def test_the_printed_interval_contains_the_certified_one(capsys):

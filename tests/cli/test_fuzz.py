@@ -108,6 +108,8 @@ COMMANDS = [
     ("sweep {study} --out {folder} --workers 1 --json", "--dry-run"),
     ("report {results} --title Fuzz --output {out}", ""),
     ("table {results} --columns model,runs --format csv --significant 4", ""),
+    (f"thresholds {THREE} --delta 0.1 --json", ""),
+    ("thresholds {custom} --task best-arm --log-inv-delta 3", ""),
     ("compare {model} {custom} --solvers native {profile} --csv {out}", "--repeat 1"),
     ("reproduce figure-1 --seed 1 --runs 1 --workers 1 --out {folder}", "--nothing"),
 ]
@@ -247,6 +249,7 @@ EXTREME_COMMANDS = (
     *("solve {} --delta 0.1", "solve {} --json", "solve {} --solver clarabel", "solve {} --solver ipopt"),
     *("solve {} --digits 12", "solve {} --cross-check", "curve {} --sweep mean:0 --from 0 --to 1 --points 3 --json"),
     *("solve {} --solver pyomo", "simulate {} --delta 0.1 --runs 1 --max-rounds 40 --workers 1"),
+    "thresholds {} --delta 0.1",
     "simulate {} --log-inv-delta 1e5 --runs 1 --max-rounds 40 --workers 1 --loop reference --cost-source observed",
     "curve {} --sweep cost:0 --from 1e-300 --to 1e300 --log --points 3 --json",
 )

@@ -70,6 +70,7 @@ def test_the_charts_have_the_numbers_of_the_store(folder):
             "runs": cell["runs"],
             "lower_bound": cell["lower"],
             "upper_bound": cell["upper"],
+            "predicted_cost": cell["predicted"],
             "mean_samples": cell["samples"],
             "proportions": cell["proportions"],
             **dict(zip(("mean_cost", "cost_low", "cost_high"), cell["cost"], strict=True)),
@@ -204,7 +205,7 @@ def no_blocks(folder):
     [
         (no_manifest, "no results here"),
         (torn_manifest, "damaged"),
-        (other_format, "not a manifest of format 3"),
+        (other_format, "not a manifest of format 4"),
         (torn_block, "computes it again"),
         (no_blocks, "no run is stored yet"),
     ],

@@ -22,7 +22,7 @@ from caet_opt.simulating.summary import mean_interval, simulate, summarise
 
 KEYS = [
     *("runs", "mean_cost", "cost_ci", "mean_samples", "error_rate", "unfinished", "characteristic_time", "lower_bound"),
-    *("upper_bound", "rounds_per_second", "policy", "threshold", "seed", "error_ci", "guaranteed"),
+    *("upper_bound", "predicted_cost", "rounds_per_second", "policy", "threshold", "seed", "error_ci", "guaranteed"),
 ]
 EASY = ["--family", "gaussian", "--means", "2,0", "--costs", "1,1", "--task", "best-arm", "--delta", "0.1"]
 QUICK = [*EASY, "--workers", "1", "--runs", "3"]
@@ -314,6 +314,7 @@ def test_text(capsys):
         "guaranteed for gaussian (proven for every shipped family",
         "consistent with delta",
         "lower bound",
+        "T* beta(tau) at this delta",
         "unfinished   0",
         "rounds per second",
     ):

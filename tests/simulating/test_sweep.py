@@ -325,7 +325,9 @@ def test_what_a_killed_sweep_left_unfinished_is_removed(study, undisturbed, caps
 def test_a_dry_run_prints_the_cells_and_writes_nothing(tmp_path, study, capsys):
     assert main(["sweep", study, "--out", str(tmp_path / "none"), "--dry-run", "--workers", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["model", "log(1/delta)", "threshold", "runs", "rounds", "each", "time"]
+    assert lines[0].split() == [
+        *("model", "log(1/delta)", "threshold", "runs", "rounds", "each", "predicted", "cost", "time"),
+    ]
     assert [line.split()[:4] for line in lines[1:5]] == [
         [model, level, "customary", "24"] for model in ("easy-model", "free-model") for level in ("1", "3")
     ]
@@ -341,6 +343,7 @@ def test_a_dry_run_knows_what_is_stored(study, undisturbed, capsys):
     found, _ = run_sweep(capsys, study, undisturbed, "--dry-run")
     assert (found["runs"], found["blocks"], len(found["cells"])) == (96, 1, 4)
     assert found["core_seconds"] > 0
+    assert all(0 < cell["predicted_cost"] <= 2 * cell["rounds"] for cell in found["cells"])
     assert contents(undisturbed) == before
 
 
@@ -394,7 +397,7 @@ BAD = [
     ({"title": 3}, "", "title must be a string, got 3"),
     ({}, "--out {folder}/study.toml", "cannot be written"),
     ({}, "--out /proc/none", "--out /proc/none: cannot be written"),
-    ({}, "--out {folder}/old", "not a manifest of format 3; name another folder"),
+    ({}, "--out {folder}/old", "not a manifest of format 4; name another folder"),
     ({}, "--out {folder}/damaged", "manifest.json: damaged"),
     ({}, "--workers 0", "--workers"),
     ({}, "--workers 2 --scheduler tcp://localhost:1", "give --workers, processes of this machine, or --scheduler"),

@@ -44,6 +44,7 @@ class Threshold(ABC):
     name: ClassVar[str]
     about: ClassVar[str] = ""  # a line for lists of thresholds
     options: ClassVar[tuple[str, ...]] = ()  # the settings that it takes besides delta
+    variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)  # the options with which it is compared with others
 
     arms: int
     pairs: int

@@ -40,6 +40,7 @@ class Deviational(Threshold):
     about = "log(C t^theta / delta); proven only with --constant certified"
     code = POWER
     options = ("theta", "constant")
+    variants = ({}, {"constant": CERTIFIED})
 
     theta: float = DEFAULT_THETA
     constant: float | str = 1.0

@@ -101,7 +101,7 @@ function binaryDivergence(level) {
 function costChart(cells, scale) {
   const over = scale === "rate" ? (level) => level : () => 1;
   const hover = (cell) => `${heading(cell)}<br>mean cost ${number(cell.cost[0])}${between(cell.cost)}` +
-    `<br>lower bound ${number(cell.lower)}, upper bound ${number(cell.upper)}` +
+    `<br>lower bound ${number(cell.lower)}, upper bound ${number(cell.upper)}, predicted ${number(cell.predicted)}` +
     `<br>over ${LEVEL}: ${number(cell.cost[0] === null ? null : cell.cost[0] / cell.level)}`;
   const levels = steps(span(cells));
   const time = report.models[report.series[cells[0].series].model].time;
@@ -112,6 +112,9 @@ function costChart(cells, scale) {
       `upper bound θ T* ${LEVEL}, θ = ${number(theta)}`)),
   ];
   for (const [series, own] of groupBy(cells, "series")) {
+    const told = own.filter((cell) => has(cell.predicted));
+    traces.push(bound(told.map((cell) => cell.level), told.map((cell) => cell.predicted / over(cell.level)),
+      BOUNDS.predicted, "predicted cost T* β(τ)"));
     traces.push(...curve(own, series, (cell) => cell.cost.map((y) => (has(y) ? y / over(cell.level) : null)), hover));
   }
   const title = scale === "rate" ? `mean cost / ${LEVEL}` : "mean cost";

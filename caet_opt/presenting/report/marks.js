@@ -23,7 +23,7 @@ const SYMBOLS = [
   ["x", "M-5 -2.5L-2.5 -5L0 -2.5L2.5 -5L5 -2.5L2.5 0L5 2.5L2.5 5L0 2.5L-2.5 5L-5 2.5L-2.5 0Z"],
 ];
 
-const BOUNDS = { lower: "dash", upper: "dot" };
+const BOUNDS = { lower: "dash", upper: "dot", predicted: "dashdot" };
 const darkScreen = window.matchMedia("(prefers-color-scheme: dark)");
 let printing = false;
 

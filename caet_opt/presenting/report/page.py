@@ -210,6 +210,7 @@ COSTS = LEVEL | {
     "95 % interval": interval_column("cost_low", "cost_high"),
     "lower bound": column("lower_bound"),
     "upper bound": column("upper_bound"),
+    "predicted cost": column("predicted_cost"),
     "over lower": column("ratio", 4),
 }
 

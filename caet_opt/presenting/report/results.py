@@ -226,6 +226,7 @@ def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
         "ratio": triple("ratio", "ratio_low", "ratio_high"),
         "lower": row["lower_bound"],
         "upper": row["upper_bound"],
+        "predicted": row["predicted_cost"],
         "error": triple("error_rate", "error_low", "error_high"),
         "samples": row.get("mean_samples"),
         "proportions": row.get("proportions"),

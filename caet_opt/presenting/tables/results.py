@@ -32,12 +32,19 @@ ESTIMATED = 5
 COUNTS = ("asked", "runs", "unfinished", "errors")
 
 #: Columns of a table for people, after those in which cells differ.
-USUAL = ("runs", "unfinished", "mean_cost", "cost_interval", "lower_bound", "ratio", "error_rate", "error_interval")
+USUAL = (
+    *("runs", "unfinished", "mean_cost", "cost_interval", "predicted_cost", "lower_bound", "ratio"),
+    *("error_rate", "error_interval"),
+)
 
 #: What a reader of such a table must know, besides the conventions of T* and of the lower bound.
 RESULT_CONVENTIONS = {
     "cost_interval": Statement(
         r"Cost: mean over all runs with its 95\,\% $t$-interval; with unfinished runs a lower estimate."
+    ),
+    "predicted_cost": Statement(
+        r"Predicted: $T^\star \beta(\tau)$ at this $\delta$; pulls at $u_\alpha$ are counted until every pair exceeds "
+        r"the threshold, all means taken for known."
     ),
     "ratio": Statement(r"Ratio: mean cost over the lower bound $T^\star \mathrm{kl}(\delta, 1 - \delta)$."),
     "error_interval": Statement(
@@ -103,6 +110,7 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
         interval("cost_interval", "95 % interval", "of the mean cost", write_estimate),
         replace(shared["lower_bound"], explanation="T* kl(delta, 1 - delta)", cell=bound),
         estimate("upper_bound", "upper bound", "theta T* log(1/delta), asymptotic"),
+        estimate("predicted_cost", "predicted", "T* beta(tau) at this delta, means taken for known"),
         estimate("ratio", "ratio", "mean cost over the lower bound"),
         interval("ratio_interval", "95 % of ratio", "interval of the ratio", write_estimate),
         estimate("mean_samples", "samples", "mean number of rounds"),

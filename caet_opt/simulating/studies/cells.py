@@ -101,6 +101,7 @@ class Cell:
             **{name: answer[name] for name in ANSWER},
             "lower_bound": experiment.lower_bound,
             "upper_bound": experiment.upper_bound,
+            "predicted_cost": experiment.predicted_cost,
         }
 
 

@@ -11,7 +11,7 @@ from caet_opt.exploring.settings import RECORDED
 from caet_opt.exploring.state import is_count, is_finite
 from caet_opt.simulating.studies.cells import identify
 
-FORMAT = 3
+FORMAT = 4
 
 #: What stands in place of the seal while the seal, a hash of all bytes, is computed.
 SEAL, UNSEALED = "sha256", "0" * 64
@@ -95,6 +95,7 @@ CELL_KINDS = {
     "seed": SEED,
     "guaranteed": FLAG,
     **dict.fromkeys(("characteristic_time", "lower", "upper", "gap", "lower_bound", "upper_bound"), AMOUNT),
+    "predicted_cost": AMOUNT.or_nothing(),
     "binding_pairs": PAIRS,
 }
 

@@ -29,7 +29,7 @@ SETTING = ("task", *(setting.name for setting in RECORDED), "seed")
 
 #: What is known of the truth about a cell.
 TRUTH = (
-    *("characteristic_time", "lower", "upper", "gap", "lower_bound", "upper_bound", "guaranteed"),
+    *("characteristic_time", "lower", "upper", "gap", "lower_bound", "upper_bound", "predicted_cost", "guaranteed"),
     *("cost_proportions", "sampling_proportions", "binding_pairs"),
 )
 
@@ -104,11 +104,12 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     """A row per cell of a folder of results, in the order of the manifest; every run counts, finished or not.
 
     ``runs``, ``asked`` and ``unfinished``; ``mean_cost``, ``cost_low``, ``cost_high`` with a 95 % t-interval, and
-    ``ratio``, ``ratio_low``, ``ratio_high``, the same over ``lower_bound = T* kl(delta, 1 - delta)``; ``mean_samples``;
-    ``errors``, ``error_rate``, ``error_low``, ``error_high`` with a 95 % Clopper-Pearson interval whose upper end
-    counts every unfinished run as an error; ``consistent``, whether so many errors are not significantly more than
-    delta allows; ``proportions``, the mean share of the pulls of costly arms, beside ``sampling_proportions``, u*;
-    ``rounds_5`` to ``rounds_95``, quantiles of the stopping time. A cell without a run has missing values.
+    ``ratio``, ``ratio_low``, ``ratio_high``, the same over ``lower_bound = T* kl(delta, 1 - delta)``;
+    ``predicted_cost``, T* beta(tau) at this delta; ``mean_samples``; ``errors``, ``error_rate``, ``error_low``,
+    ``error_high`` with a 95 % Clopper-Pearson interval whose upper end counts every unfinished run as an error;
+    ``consistent``, whether so many errors are not significantly more than delta allows; ``proportions``, the mean share
+    of the pulls of costly arms, beside ``sampling_proportions``, u*; ``rounds_5`` to ``rounds_95``, quantiles of the
+    stopping time. A cell without a run has missing values.
 
     >>> cells = summarise_results("results/study")  # the folder of `run_study`
     >>> cells[["log_inv_delta", "runs", "errors", "mean_samples"]]

@@ -11,17 +11,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from caet_opt.bandits.model import BanditModel
 from caet_opt.errors import SolverError
-from caet_opt.exploring import rules
 from caet_opt.simulating.runs import Experiment, prepare, run_number
 from caet_opt.simulating.studies.blocks import Block, Job, Outcome, is_stored, missing_blocks, run_locally
 from caet_opt.simulating.studies.cells import OPTIONS, Cell, make_cells
 from caet_opt.simulating.studies.store import Store, remove, require_pyarrow
 from caet_opt.simulating.studies.study import Study, read_study
-from caet_opt.solving.certificate import pair_terms
 
 #: What runs blocks: `run_locally` with its workers, or `run_on_cluster` with its scheduler.
 Engine = Callable[[Sequence[Job]], Generator[Outcome, None, None]]
@@ -30,9 +26,6 @@ Failure = dict[str, Any]
 
 #: Rounds of the trial run of a model.
 TRIAL_ROUNDS = 2000
-
-#: Relative accuracy of the expected number of rounds.
-ACCURACY = 0.01
 
 
 @dataclass
@@ -142,35 +135,9 @@ def failures_left(
 
 
 def expected_rounds(experiment: Experiment) -> float:
-    """About how many rounds a run takes: the first t at which counts that follow the target, with twice its exploration
-    floor, which is the mean of the floors so far, have ``f_e(N(t)) >= beta(t)`` for every needed pair.
-
-    All means are taken for known from the start, so that runs take longer, the more so the larger delta is.
-    """
-    model, arms = experiment.model, len(experiment.model.means)
-    pairs = experiment.task.pairs(model.means)
-    target = rules.shared_target(
-        experiment.optimum.sampling_proportions,
-        np.array(model.costs),
-        experiment.task.support(model.means),
-        experiment.parameters.free_share,
-    )
-    counted = BanditModel(model.family, model.means, [1.0] * arms)  # whose pair terms have the counts of both arms
-
-    def is_enough(t: float) -> bool:
-        counts = t * rules.project(target, 2.0 * rules.exploration_floor(arms, int(t)))
-        evidence = pair_terms(counted, pairs, counts)
-        needed = [experiment.rule.value(t, max(counts[a], 1.0), max(counts[b], 1.0)) for a, b in pairs]
-        return bool(np.all(evidence >= needed))
-
-    high = 2.0 * arms
-    while high < experiment.parameters.max_rounds and not is_enough(high):
-        high *= 2.0
-    low = 0.5 * high
-    while high > (1.0 + ACCURACY) * low:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return min(high, float(experiment.parameters.max_rounds))
+    """About how many rounds a run takes: tau as predicted, and no more than it may take."""
+    most, prediction = float(experiment.parameters.max_rounds), experiment.prediction
+    return most if prediction is None else min(prediction.rounds, most)
 
 
 def seconds_per_run(cells: Sequence[Cell]) -> dict[str, float]:

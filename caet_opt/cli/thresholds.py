@@ -1,0 +1,86 @@
+"""``caet-opt thresholds``: which stopping thresholds are proven for a model, and what each would cost."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from caet_opt.cli.arguments import add_confidence, read_confidence
+from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
+from caet_opt.cli.output import show
+from caet_opt.exploring.prediction import compare_thresholds
+from caet_opt.exploring.settings import Parameters
+from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.numbers import table, to_digits
+
+DESCRIPTION = """\
+Compare the stopping thresholds on a model at one delta: whether each is proven to keep
+the error probability below delta for this family and task, its value beta(tau) at the
+predicted stopping time tau, the predicted cost T* beta(tau), and its formula. Pulls are
+counted at the target u_alpha with its exploration until every pair exceeds the
+threshold, with all means taken for known."""
+
+EXAMPLES = f"""\
+{GRAMMAR}
+examples:
+  caet-opt thresholds models/paper-instance-1.toml --delta 0.05
+  caet-opt thresholds --family bernoulli --means 0.8,0.5 --costs 1,2 --task best-arm --delta 0.1 --json
+  caet-opt thresholds models/regret-poisson.toml --log-inv-delta 50
+"""
+
+HEADERS = ("threshold", "proven", "beta(tau)", "tau", "predicted cost", "formula", "why")
+
+#: Columns of words; the others are numbers, to so many significant digits.
+WORDS, DIGITS = (0, 1, 5, 6), 4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    add_model_arguments(parser)
+    add_confidence(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Solve, predict with every threshold, and print."""
+    parameters = Parameters.read(read_confidence(arguments), {})
+    entry = find_model(arguments)
+    result = characteristic_time(entry.model, entry.task)
+    found = compare_thresholds(result, parameters)
+    least = result.lower_bound(log_inv_delta=parameters.log_inv_delta)
+    show(
+        arguments.json,
+        lambda: {
+            **{name: result.to_record()[name] for name in ("task", "family", "means", "costs", "characteristic_time")},
+            "delta": arguments.delta or parameters.delta,
+            "log_inv_delta": parameters.log_inv_delta,
+            "lower_bound": least,
+            "thresholds": found,
+        },
+        lambda: "\n".join([*heading(entry), "", tabulate(found), "", say_least(least)]),
+    )
+    return 0
+
+
+def tabulate(found: Sequence[dict[str, Any]]) -> str:
+    """One line per threshold."""
+    rows = [
+        [
+            one["threshold"],
+            "yes" if one["proven"] else "no",
+            *(write(one[name]) for name in ("value", "predicted_rounds", "predicted_cost")),
+            one["formula"] or "-",
+            one["reason"],
+        ]
+        for one in found
+    ]
+    return table(HEADERS, rows, WORDS)
+
+
+def write(value: float | None) -> str:
+    """A predicted number."""
+    return "-" if value is None else to_digits(value, DIGITS)
+
+
+def say_least(least: float) -> str:
+    """The lower bound, for comparison."""
+    return f"no strategy: at least {to_digits(least, DIGITS)} on average, T* kl(delta, 1 - delta)"

@@ -1,0 +1,177 @@
+"""What CAET will cost at a finite delta, predicted by counting pulls, and which thresholds are proven at what price."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Pair, Task, parse_task
+from caet_opt.errors import InputError
+from caet_opt.exploring import rules
+from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.stopping import THRESHOLDS, Threshold, threshold_of
+from caet_opt.exploring.stopping.base import PairState
+from caet_opt.solving.certificate import pair_terms
+from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.result import CharacteristicTime
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Relative accuracy of the predicted number of rounds, and where it is given up: counts would leave double precision.
+ACCURACY, MOST_ROUNDS = 1e-4, 1e200
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """When CAET is expected to stop at a given delta, and what it has paid by then; all means are taken for known.
+
+    Pulls are counted at the target u_alpha, with its exploration, until every pair exceeds the threshold: the cost is
+    ``T* beta(tau)`` where no arm is free, up to what exploration adds. See `caet_opt.exploring.prediction.predict`.
+
+    Attributes
+    ----------
+    rounds, pulls : tau, and the pulls of each arm by then
+    cost : their cost, at the model's costs
+    threshold : beta at tau, of the pair that is settled last
+
+    Examples
+    --------
+    >>> experiment = Experiment(BanditModel("gaussian", [3, 4, 2], "gaps"), "ranking", Parameters(delta=0.05))
+    >>> prediction = experiment.prediction
+    >>> round(prediction.rounds), round(prediction.cost, 1), round(prediction.threshold, 2)
+    (185, 65.5, 5.6)
+    """
+
+    rounds: float
+    pulls: tuple[float, ...]
+    cost: float
+    threshold: float
+
+
+@np.errstate(all="ignore")  # evidence beyond double precision is infinite, and enough
+def predict(optimum: CharacteristicTime, threshold: Threshold, parameters: Parameters) -> Prediction | None:
+    """``T* beta(tau)``, solved for tau by counting pulls at u_alpha; None where that leaves double precision.
+
+    The pulls by round t are ``N(t) = t u``, with u the target u_alpha projected on the mean of the exploration floors
+    so far. tau is the first t at which ``f_e(N(t)) > beta(t)`` for every needed pair e, and the cost is
+    ``c . N(tau)``. Without a free arm and without the floor, ``min over e of f_e(N) = c . N / T*``, and the cost is
+    ``T* beta(tau)``; the floor adds to it, and so does that free arms take less than all of the pulls.
+
+    All means are taken for known from the start. Runs have to learn them, which costs more, and stop at the first round
+    at which chance favours them, which costs less, the more so the larger delta is.
+    """
+    model, arms = optimum.model, len(optimum.model.means)
+    target = find_target(optimum, parameters)
+    counted = BanditModel(model.family, model.means, [1.0] * arms)  # whose pair terms have the counts of both arms
+
+    @cache
+    def count_pulls(t: float) -> Array:
+        return t * rules.project(target, rules.mean_exploration_floor(arms, t))
+
+    def side(arm: int, t: float) -> PairState:
+        return PairState(max(float(count_pulls(t)[arm]), 1.0), model.means[arm], float(model.dispersions[arm]))
+
+    def weigh(pair: Pair, t: float) -> tuple[float, float]:
+        """The evidence of a pair at round t, and what it must exceed."""
+        evidence = float(pair_terms(counted, [pair], count_pulls(t))[0])
+        return evidence, threshold.needed(model.family, evidence, t, side(pair[0], t), side(pair[1], t))
+
+    def is_settled(pair: Pair, t: float) -> bool:
+        evidence, needed = weigh(pair, t)
+        return evidence > needed
+
+    pairs = optimum.task.pairs(model.means)
+    scarce = np.argsort(pair_terms(counted, pairs, count_pulls(float(arms))), kind="stable")
+    tau, last = float(arms), pairs[scarce[0]]
+    for pair in (pairs[at] for at in scarce.tolist()):  # the first of them is settled late, most others before
+        if not is_settled(pair, tau):
+            tau, last = first_round(partial(is_settled, pair), tau), pair
+        if tau > MOST_ROUNDS:
+            return None
+    cost = float(np.dot(model.costs, count_pulls(tau)))
+    return Prediction(tau, tuple(count_pulls(tau).tolist()), cost, weigh(last, tau)[1]) if isfinite(cost) else None
+
+
+def first_round(is_settled: Callable[[float], bool], low: float) -> float:
+    """The least t above ``low``, where it is not, at which something is settled; infinite beyond `MOST_ROUNDS`."""
+    high = 2.0 * low
+    while not is_settled(high):
+        low, high = high, 2.0 * high
+        if high > MOST_ROUNDS:
+            return inf
+    while high > (1.0 + ACCURACY) * low:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if is_settled(middle) else (middle, high)
+    return high
+
+
+def find_target(optimum: CharacteristicTime, parameters: Parameters) -> Array:
+    """``u_alpha`` of the true means; costs that CAET estimates, and that are negligible, count as zero."""
+    model, task, costs = optimum.model, optimum.task, np.array(optimum.model.costs)
+    if (parameters.cost_source or model.cost_rule) in ("gaps", "observed"):
+        kept = rules.drop_negligible_costs(costs, parameters.negligible_cost)
+        if np.any(kept != costs):
+            costs = kept
+            optimum = characteristic_time(BanditModel(model.family, model.means, costs.tolist()), task)
+    return rules.shared_target(optimum.sampling_proportions, costs, task.support(model.means), parameters.free_share)
+
+
+def compare_thresholds(optimum: CharacteristicTime, parameters: Parameters) -> list[dict[str, Any]]:
+    """A record per threshold in order of preference, with its options at their defaults and where they prove it.
+
+    ``threshold``, ``formula``, whether it is ``proven`` for this family and task and the ``reason``; ``value``, beta at
+    the predicted stopping time, ``predicted_rounds`` and ``predicted_cost``. What is not defined for the family has no
+    formula, and what cannot be predicted is None.
+    """
+    model, task = optimum.model, optimum.task
+    found = []
+    for name, options in ((name, options) for name, kind in THRESHOLDS.items() for options in kind.variants):
+        asked = replace(parameters, threshold=name, **options)
+        record: dict[str, Any] = {"threshold": name, "formula": None, "proven": False, "reason": ""}
+        prediction = None
+        try:
+            rule = threshold_of(asked, model.family, len(model.means), task)
+        except InputError as error:
+            record["reason"] = str(error)
+        else:
+            record |= {"formula": rule.describe(), "proven": rule.guarantees(model.family), "reason": rule.reason}
+            prediction = predict(optimum, rule, asked)
+        record["value"] = prediction and prediction.threshold
+        record |= {
+            "predicted_rounds": prediction and prediction.rounds,
+            "predicted_cost": prediction and prediction.cost,
+        }
+        found.append(record)
+    return found
+
+
+def threshold_table(
+    model: BanditModel, task: Task | str, *, delta: float | None = None, log_inv_delta: float | None = None
+) -> "pd.DataFrame":
+    """Which stopping thresholds are proven for a model's family and a task, and what each would cost.
+
+    A row per threshold: ``threshold``, ``formula``, ``proven``, ``reason``, ``value`` (beta at the predicted stopping
+    time), ``predicted_rounds`` and ``predicted_cost``, for ``delta`` or ``log_inv_delta = log(1/delta)``. All means are
+    taken for known, and every setting is at its default.
+
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> threshold_table(model, "ranking", delta=0.05)[["threshold", "proven", "predicted_cost"]].round(1)
+           threshold  proven  predicted_cost
+    0      e-process    True            65.5
+    1        mixture    True           182.5
+    2  informational   False           124.1
+    3    deviational   False           116.0
+    4    deviational    True           410.8
+    5      customary   False            55.9
+    """
+    import pandas as pd
+
+    parameters = Parameters(delta=delta, log_inv_delta=log_inv_delta)  # type: ignore[arg-type]
+    task = parse_task(task) if isinstance(task, str) else task
+    return pd.DataFrame(compare_thresholds(characteristic_time(model, task), parameters))
