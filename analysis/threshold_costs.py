@@ -156,6 +156,8 @@ def growth_table(found: Found, names: Iterable[str]) -> tuple[str, bool]:
 
 def draw(found: Found, names: Sequence[str]) -> Any:
     """A panel per model: cost over lower bound against log(1/delta), a curve per rule."""
+    from matplotlib.ticker import LogLocator
+
     columns = 2 if len(names) <= 4 else 3
     lines = -(-len(names) // columns)
     canvas, axes = make_panels(lines, columns, (3.4 * columns, 2.6 * lines + 0.6))
@@ -163,9 +165,9 @@ def draw(found: Found, names: Sequence[str]) -> Any:
         for which, rule in enumerate(RULES):
             draw_rule(axis, found, name, rule, which)
         axis.set_yscale("log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_major_formatter("{x:g}")
-        axis.yaxis.set_minor_formatter("{x:g}")
-        axis.tick_params(which="minor", labelsize=7)
+        axis.yaxis.set_minor_formatter("")
         axis.set_title(name, fontsize=10)
     for axis in axes[-1]:
         axis.set_xlabel("log(1/delta)")
