@@ -15,6 +15,7 @@ reproduce: .venv/installed
 	$(BIN)/caet-opt reproduce figure-1 --out results
 	$(BIN)/caet-opt reproduce proportions --out results
 	$(BIN)/caet-opt reproduce regret --out results
+	$(BIN)/python analysis/threshold_costs.py --quick --figure results/threshold-costs
 
 study: .venv/installed
 	$(BIN)/caet-opt sweep analysis/studies/paper.toml --figures

@@ -28,7 +28,7 @@ LARGEST_EXPONENT = log(float_info.max)
 
 #: The least share that ``auto`` gives the free arms: the paper's 0.36 at delta = 0.05 starves them
 #: (``analysis/threshold_study.py``).
-LEAST_SHARE = 0.75
+LEAST_SHARE = 0.9
 
 #: Runs of a simulation, and their seed, unless others are asked for.
 RUNS, SEED = 100, 0

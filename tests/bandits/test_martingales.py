@@ -136,6 +136,10 @@ def test_normal_tail(y):
     assert abs(log_normal_tail(y) - (0.5 * y * y + float(log_ndtr(y)))) < 3e-9 + 1e-15 * y * y
 
 
+def test_normal_tail_at_infinity():
+    assert (log_normal_tail(math.inf), log_normal_tail(-math.inf)) == (math.inf, -math.inf)
+
+
 @given(st.floats(0.0, 1e8))
 @settings(max_examples=300, deadline=None)
 def test_log_factorial_rest(z):

@@ -55,6 +55,8 @@ def log_normal_tail(y: float) -> float:
     For y <= 0 it is ``log t + P(2 t - 1)`` with ``t = 1 / (1 + 0.3 |y|)`` and the polynomial P that interpolates it at
     13 Chebyshev nodes. For y > 0, ``Phi(y) = 1 - Phi(-y)``.
     """
+    if not abs(y) < inf:
+        return y
     t = 1.0 / (1.0 + 0.3 * abs(y))
     s = 2.0 * t - 1.0
     p = ((-4.06009189385e-05 * s + 5.27282914428e-06) * s + 0.000278474436325) * s - 3.52377813139e-05

@@ -99,6 +99,8 @@ def is_covered(
     while not rising + floor_up > level:
         step = step if x + step < high else 0.5 * (high - x)
         y = x + step
+        if not low < y < high:
+            return False
         if log_martingale(family, winner, y, True) + rising > level:
             x, step = y, GROWTH * step
             rising = log_martingale(family, loser, x, False)
@@ -110,6 +112,8 @@ def is_covered(
     while not falling + floor_down > level:
         step = step if x - step > low else 0.5 * (x - low)
         y = x - step
+        if not low < y < high:
+            return False
         if falling + log_martingale(family, loser, y, False) > level:
             x, step = y, GROWTH * step
             falling = log_martingale(family, winner, x, True)
