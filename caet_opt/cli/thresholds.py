@@ -27,10 +27,10 @@ examples:
   caet-opt thresholds models/regret-poisson.toml --log-inv-delta 50
 """
 
-HEADERS = ("threshold", "proven", "beta(tau)", "tau", "predicted cost", "formula", "why")
+HEADERS = ("threshold", "proven", "beta(tau)", "tau", "predicted cost", "formula")
 
 #: Columns of words; the others are numbers, to so many significant digits.
-WORDS, DIGITS = (0, 1, 5, 6), 4
+WORDS, DIGITS = (0, 1, 5), 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,8 +68,7 @@ def tabulate(found: Sequence[dict[str, Any]]) -> str:
             one["threshold"],
             "yes" if one["proven"] else "no",
             *(write(one[name]) for name in ("value", "predicted_rounds", "predicted_cost")),
-            one["formula"] or "-",
-            one["reason"],
+            one["formula"] or one["reason"],
         ]
         for one in found
     ]

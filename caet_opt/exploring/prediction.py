@@ -45,7 +45,7 @@ class Prediction:
     >>> experiment = Experiment(BanditModel("gaussian", [3, 4, 2], "gaps"), "ranking", Parameters(delta=0.05))
     >>> prediction = experiment.prediction
     >>> round(prediction.rounds), round(prediction.cost, 1), round(prediction.threshold, 2)
-    (185, 65.5, 5.6)
+    (463, 65.5, 5.6)
     """
 
     rounds: float
@@ -165,10 +165,10 @@ def threshold_table(
            threshold  proven  predicted_cost
     0      e-process    True            65.5
     1        mixture    True           182.5
-    2  informational   False           124.1
-    3    deviational   False           116.0
-    4    deviational    True           410.8
-    5      customary   False            55.9
+    2  informational   False           135.9
+    3    deviational   False           130.4
+    4    deviational    True           424.1
+    5      customary   False            57.6
     """
     import pandas as pd
 

@@ -143,8 +143,8 @@ class Parameters:
     is a setting, whose declaration says what it is.
 
     >>> parameters = Parameters(delta=0.05, tracking="d")
-    >>> round(parameters.log_inv_delta, 6), parameters.threshold
-    (2.995732, 'mixture')
+    >>> round(parameters.log_inv_delta, 6), parameters.free_share
+    (2.995732, 0.9)
     """
 
     delta: float = field(default=ABSENT, compare=False)
@@ -310,7 +310,7 @@ class Settings(tuple[Setting, ...]):
     """Every setting of an experiment, in the order of columns.
 
     >>> [setting.name for setting in SETTINGS if setting.owner == "threshold"]
-    ['theta', 'constant']
+    ['rho', 'theta', 'constant']
     """
 
 

@@ -159,7 +159,7 @@ class RunRecord(NamedTuple):
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> (record,) = run_many(experiment, runs=1, seed=1)
     >>> record.correct, record.rounds, record.cost
-    (True, 14, 14.0)
+    (True, 8, 8.0)
     """
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
@@ -181,7 +181,7 @@ class Interrupted(KeyboardInterrupt):
     ...     run_many(experiment, runs=3, seed=1, progress=press)
     ... except Interrupted as stop:
     ...     print([record.rounds for record in stop.records])
-    [14]
+    [8]
     """
 
     def __init__(self, records: Sequence[RunRecord]) -> None:
@@ -226,7 +226,7 @@ def run_many(
 
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> [record.rounds for record in run_many(experiment, runs=3, seed=1)]
-    [14, 32, 26]
+    [8, 16, 16]
     """
     check_count(runs, "runs", MOST_RUNS)
     check_workers(workers)

@@ -168,7 +168,7 @@ FLAGS = ["thresholds", "--family", "gaussian", "--means", "3,4,2", "--costs", "g
 
 def test_the_command_prints_a_line_per_threshold(capsys):
     lines = run_command(capsys, *FLAGS, "--delta", "0.05").splitlines()
-    assert lines[2].split() == ["threshold", "proven", "beta(tau)", "tau", "predicted", "cost", "formula", "why"]
+    assert lines[2].split() == ["threshold", "proven", "beta(tau)", "tau", "predicted", "cost", "formula"]
     rows = [line.split() for line in lines[3:9]]
     assert [(row[0], row[1]) for row in rows] == [
         *(("e-process", "yes"), ("mixture", "yes"), ("informational", "no")),

@@ -311,7 +311,7 @@ def test_text(capsys):
     printed = simulated(capsys, *QUICK)
     for words in (
         "policy caet with C-tracking, known costs; 3 runs, seed 0, delta = 0.1; solver native, compiled loop",
-        "guaranteed for gaussian (proven for every shipped family",
+        "guaranteed for gaussian (proven for every family with log_martingale)",
         "consistent with delta",
         "lower bound",
         "T* beta(tau) at this delta",

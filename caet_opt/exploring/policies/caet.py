@@ -96,7 +96,7 @@ class Caet:
     ...     arm = caet.next_arm()
     ...     caet.observe(arm, [1, 0][arm])  # what the experiment said
     >>> caet.answer, caet.state.counts
-    (0, (26, 17))
+    (0, (7, 5))
     """
 
     def __init__(

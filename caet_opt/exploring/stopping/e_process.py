@@ -63,7 +63,7 @@ class EProcess(Threshold):
 
     @property
     def reason(self) -> str:
-        return "proven for every shipped family, and for one that supplies log_martingale"
+        return "proven for every family with log_martingale"
 
     def guarantees(self, family: Family) -> bool:
         return family.has_martingale()

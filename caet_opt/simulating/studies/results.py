@@ -59,8 +59,8 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     >>> runs = load_results("results/study")  # the folder of `run_study`
     >>> runs[["run", "correct", "rounds"]].head(2)
        run  correct  rounds
-    0    0     True     246
-    1    1     True     198
+    0    0     True     297
+    1    1     True     261
     """
     import pandas as pd
 
@@ -114,8 +114,8 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     >>> cells = summarise_results("results/study")  # the folder of `run_study`
     >>> cells[["log_inv_delta", "runs", "errors", "mean_samples"]]
        log_inv_delta  runs  errors  mean_samples
-    0       2.302585    10       0         239.3
-    1       2.995732    10       0         237.5
+    0       2.302585    10       0         306.5
+    1       2.995732    10       0         330.0
     """
     import pandas as pd
 
