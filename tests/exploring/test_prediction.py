@@ -174,7 +174,7 @@ def test_the_command_prints_a_line_per_threshold(capsys):
         *(("e-process", "yes"), ("mixture", "yes"), ("informational", "no")),
         *(("deviational", "no"), ("deviational", "yes"), ("customary", "no")),
     ]
-    assert rows[0][2:5] == ["5.603", "185.3", "65.50"]
+    assert rows[0][2:5] == ["5.603", "463.2", "65.50"]
     assert lines[10] == "no strategy: at least 30.89 on average, T* kl(delta, 1 - delta)"
 
 
