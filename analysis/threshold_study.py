@@ -8,7 +8,7 @@ Two questions, each by simulation on models of every family with delta = 0.2, 0.
 
 A row is a model at a delta, and a cell the mean cost of a value over that of the best value of its row. The choice is
 the value of the least geometric mean: what is paid more than need be, on average over models and deltas. The largest
-cell is printed too; by it 16 and 8 are close, and 16 pays more than 1.6 times the customary cost on an exponential model.
+cell is printed too; by it 16 and 8 are close, and 16 pays more than 1.6 times the customary cost on one model.
 Every value has the same seeds. With rho alone changed the same rewards are seen in the same order until one stops,
 so the ratios of the second table are far more precise than the costs.
 """
