@@ -115,6 +115,12 @@ COMMANDS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """A spoilt command may write a file of any name to where it is."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """The files that the commands name, all of them good."""

@@ -296,7 +296,7 @@ def test_parameters_are_checked(options):
 
 
 def test_outside_the_theory_only_when_told_to():
-    told = Parameters(log_inv_delta=10.0, r=0.7, outside_theory=True)
+    told = Parameters(log_inv_delta=10.0, r=0.7, outside_theory=True, zero_cost_share="paper")
     assert told.free_share == pytest.approx(1 - 10**-0.7)
 
 
