@@ -7,16 +7,17 @@ Mean cost, its ratio to the lower bound and the error rate on models of every fa
 - ``new default``: the e-process with the share ``auto``;
 - ``customary``: the customary threshold, which is not proven, also with ``auto``.
 
-Then the limits for the new default at delta = 0.05, and whether its mean cost falls as delta grows on every model of
-the catalogue with a free arm. ``--figure`` draws cost over lower bound against log(1/delta), as PNG and PDF. Status 1
-where a limit is not met.
+Then the limits for the new default at delta = 0.05, how well its cost is predicted, and whether its mean cost falls as
+delta grows on every model of the catalogue with a free arm. ``--figure`` draws cost over lower bound against
+log(1/delta), as PNG and PDF. Status 1 where a limit is not met.
 """
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from math import log
+from math import log, nan
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from threshold_study import MODELS, models_with_free_arm, models_without_free_arm
@@ -154,6 +155,20 @@ def growth_table(found: Found, names: Iterable[str]) -> tuple[str, bool]:
     return table(["model", "runs", *(f"{delta:g}" for delta in DELTAS), "falls as delta grows"], rows), none_rises
 
 
+def prediction_table(found: Found, names: Iterable[str]) -> str:
+    """The predicted cost of the new default over its mean cost, by delta, and the median and the ends of all."""
+    summaries = {name: [found[name, delta, "new default"] for delta in DELTAS] for name in names}
+    ratios = {
+        name: [(each.predicted_cost or nan) / each.mean_cost for each in by_delta]
+        for name, by_delta in summaries.items()
+    }
+    rows = [[name, *(f"{ratio:.2f}" for ratio in row)] for name, row in ratios.items()]
+    columns = list(zip(*ratios.values(), strict=True))
+    for word, value in (("least", min), ("median", median), ("largest", max)):
+        rows.append([word, *(f"{value(column):.2f}" for column in columns)])
+    return table(["model", *(f"{delta:g}" for delta in DELTAS)], rows)
+
+
 def draw(found: Found, names: Sequence[str]) -> Any:
     """A panel per model: cost over lower bound against log(1/delta), a curve per rule."""
     from matplotlib.ticker import LogLocator
@@ -211,6 +226,7 @@ def main() -> int:
     print(cost_table(found, models), flush=True)
     limits, met = limit_table(found, models)
     print(f"\nat delta = {LIMIT_DELTA:g}:\n{limits}", flush=True)
+    print(f"\npredicted over simulated cost of the new default:\n{prediction_table(found, models)}", flush=True)
     if arguments.figure is not None:
         for file in save(draw(found, tuple(models)), arguments.figure):
             print(f"wrote {file}")
