@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from time import perf_counter
 from typing import Any
 
@@ -17,7 +18,7 @@ from caet_opt.presenting.figures.style import require_matplotlib, save
 from caet_opt.presenting.progress import Bar, clock
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.studies.blocks import Block, run_locally
-from caet_opt.simulating.studies.cells import Cell, make_cells
+from caet_opt.simulating.studies.cells import Cell, find_varying, make_cells
 from caet_opt.simulating.studies.cluster import ClusterError, connect, run_on_cluster
 from caet_opt.simulating.studies.results import summarise_results
 from caet_opt.simulating.studies.store import Store, StoreError, require_pyarrow
@@ -140,11 +141,8 @@ def describe(done: Mapping[str, Any]) -> str:
 
 def name_cells(cells: Sequence[Cell]) -> dict[str, str]:
     """The cells as people name them: model, delta, and the parameters in which some of them differ."""
-    varied = [
-        name
-        for name in cells[0].setting
-        if name != "log_inv_delta" and len({cell.setting[name] for cell in cells} - {None}) > 1
-    ]
+    rows = [{"model": cell.model, "task": str(cell.entry.task), **cell.setting} for cell in cells]
+    varied = find_varying(rows, itemgetter("model"))
 
     def words(cell: Cell) -> list[str]:
         level = f"log(1/delta) = {cell.setting['log_inv_delta']:g}"

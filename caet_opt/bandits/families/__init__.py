@@ -7,7 +7,6 @@ from caet_opt.bandits.families.gaussian import Gaussian
 from caet_opt.bandits.families.geometric import Geometric
 from caet_opt.bandits.families.poisson import Poisson
 from caet_opt.bandits.registry import Registry
-from caet_opt.errors import InputError, unknown_name
 
 FAMILIES: Registry[type[Family]] = Registry(
     """Families by their name in the grammar. A user's own family joins with ``FAMILIES[Mine.name] = Mine``.
@@ -27,12 +26,8 @@ def parse_family(text: str) -> Family:
     >>> parse_family("gaussian:1,4")
     Gaussian([1.0, 4.0])
     """
-    if not isinstance(text, str):
-        raise InputError(f"family must be a string such as 'gaussian' or 'gamma:2', got {text!r}")
-    name, colon, argument = text.strip().partition(":")
-    if name not in FAMILIES:
-        raise InputError(unknown_name("family", name, FAMILIES))
-    return FAMILIES[name].parse(argument if colon else None)
+    family, argument = FAMILIES.split("family", text, "'gaussian' or 'gamma:2'")
+    return family.parse(argument)
 
 
 __all__ = [

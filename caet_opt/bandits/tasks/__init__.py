@@ -7,7 +7,6 @@ from caet_opt.bandits.tasks.comparisons import Comparisons, Control
 from caet_opt.bandits.tasks.custom import Custom
 from caet_opt.bandits.tasks.groups import Groups
 from caet_opt.bandits.tasks.ranking import Ranking
-from caet_opt.errors import InputError, unknown_name
 
 TASKS: Registry[type[Task]] = Registry(
     """Tasks by their name in the grammar.
@@ -27,12 +26,8 @@ def parse_task(text: str) -> Task:
     >>> parse_task("groups:0,1/2,3,4")
     <task groups:0,1/2,3,4>
     """
-    if not isinstance(text, str):
-        raise InputError(f"task must be a string such as 'ranking' or 'top-arms:2', got {text!r}")
-    name, colon, argument = text.strip().partition(":")
-    if name not in TASKS:
-        raise InputError(unknown_name("task", name, TASKS))
-    return TASKS[name].parse(argument if colon else None)
+    task, argument = TASKS.split("task", text, "'ranking' or 'top-arms:2'")
+    return task.parse(argument)
 
 
 __all__ = [

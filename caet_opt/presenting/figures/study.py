@@ -1,11 +1,12 @@
 """The cost of a study's cells over log(1/delta), between the bounds, for print: a panel per model."""
 
 from math import ceil
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.errors import InputError
 from caet_opt.presenting.figures.style import LOWER, UPPER, draw_curve, draw_legend, make_panels
-from caet_opt.simulating.studies.results import find_varying
+from caet_opt.simulating.studies.cells import find_varying
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,7 @@ def draw(summary: "pd.DataFrame") -> Any:
     across = min(ACROSS, len(models))
     down = ceil(len(models) / across)
     canvas, axes = make_panels(down, across, (WIDE * across, HIGH * down + 0.8))
-    differing = find_varying(cells)
+    differing = find_varying(cells.to_dict("records"), itemgetter("model"))
     names = list(dict.fromkeys(curve_name(row, differing) for _, row in cells.iterrows()))
     for axis, model in zip(axes.flat, models, strict=False):
         draw_model(axis, cells[cells["model"] == model], differing, names)

@@ -6,7 +6,6 @@ Its script works with the same as JSON, and with the rows of the files to downlo
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RECORDED
 from caet_opt.presenting.tables.formats import csv_lines
 from caet_opt.presenting.tables.results import plain_rows
+from caet_opt.simulating.studies.cells import find_varying
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES, summarise_results
 from caet_opt.simulating.studies.store import Store
@@ -108,7 +108,7 @@ def read_results(folder: str | Path) -> Results:
     models = {identify_model(record): record for record in reversed(manifest["cells"])}
     numbers = {name: number for number, name in enumerate(dict.fromkeys(map(identify_model, manifest["cells"])))}
     model_of = {record["id"]: numbers[identify_model(record)] for record in manifest["cells"]}
-    varying = find_varying_settings(rows, model_of)
+    varying = find_varying(rows, lambda row: model_of[row["cell"]])
     found = {row["cell"]: (model_of[row["cell"]], tuple(write_setting(row[name]) for name in varying)) for row in rows}
     known = sorted(dict.fromkeys(found.values()), key=lambda one: one[0])
     rows.sort(key=lambda row: (known.index(found[row["cell"]]), row["log_inv_delta"]))
@@ -122,14 +122,6 @@ def read_results(folder: str | Path) -> Results:
 def identify_model(record: Record) -> str:
     """What makes two cells cells of the same model: its name and everything in its file."""
     return json.dumps([record["model"], record["model_table"]], sort_keys=True)
-
-
-def find_varying_settings(rows: Sequence[Record], model_of: Mapping[str, int]) -> list[str]:
-    """The settings that take several values within a model; that only some cells have one is not a value."""
-    seen: dict[str, dict[int, set[str]]] = {name: {} for name in SETTINGS}
-    for row, name in product(rows, SETTINGS):
-        seen[name].setdefault(model_of[row["cell"]], set()).update({write_setting(row[name])} - {MISSING})
-    return [name for name, by_model in seen.items() if any(len(values) > 1 for values in by_model.values())]
 
 
 def write_setting(value: Any) -> str:

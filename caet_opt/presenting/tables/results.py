@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.exploring.settings import RECORDED, Setting
@@ -18,7 +19,8 @@ from caet_opt.presenting.tables.columns import (
 )
 from caet_opt.presenting.tables.columns import columns as time_columns
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement
-from caet_opt.simulating.studies.results import QUANTILES, find_varying
+from caet_opt.simulating.studies.cells import find_varying
+from caet_opt.simulating.studies.results import QUANTILES
 from caet_opt.solving.numbers import MOST_DIGITS, proportion, to_digits
 from caet_opt.version import __version__
 
@@ -160,7 +162,7 @@ def plain(name: str, value: Any) -> Any:
 
 def usual_names(summary: "pd.DataFrame") -> list[str]:
     """Columns of a table for people: the attributes in which cells differ, and what came out."""
-    return ["model", "log_inv_delta", *find_varying(summary), *USUAL]
+    return ["model", "log_inv_delta", *find_varying(summary.to_dict("records"), itemgetter("model")), *USUAL]
 
 
 def notes(summary: "pd.DataFrame") -> tuple[str, ...]:

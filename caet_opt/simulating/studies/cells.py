@@ -1,7 +1,7 @@
 """The cells of a study: one experiment each, known by a hash of what it computes, with the truth about it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from hashlib import sha256
@@ -37,6 +37,17 @@ SETTING = ("log_inv_delta", *(setting.name for setting in RECORDED), "seed")
 def digest(value: Any) -> str:
     """A hash of what JSON can hold."""
     return sha256(json.dumps(value, sort_keys=True, allow_nan=False).encode()).hexdigest()[:DIGITS]
+
+
+def find_varying(rows: Iterable[Mapping[Any, Any]], model_of: Callable[[Mapping[Any, Any]], Any]) -> list[str]:
+    """The task and the settings besides delta that take several values within a model; a missing one is no value."""
+    names = ("task", *SETTING[1:])
+    seen: dict[tuple[str, Any], set[Any]] = {}
+    for row, name in product(rows, names):
+        if row[name] is not None and row[name] == row[name]:  # a frame has NaN for None
+            seen.setdefault((name, model_of(row)), set()).add(row[name])
+    varying = {name for (name, _), values in seen.items() if len(values) > 1}
+    return [name for name in names if name in varying]
 
 
 def identify(record: Mapping[str, Any]) -> str:

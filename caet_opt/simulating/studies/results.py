@@ -24,9 +24,6 @@ PLAIN = ("number", "count")
 WORDS = ("model", "title", "task", "family", *(setting.name for setting in RECORDED if setting.kind not in PLAIN))
 NUMBERS = ("log_inv_delta", "delta", *(setting.name for setting in RECORDED if setting.kind in PLAIN), "seed")
 
-#: Attributes that tell the cells of a model at one delta apart.
-SETTING = ("task", *(setting.name for setting in RECORDED), "seed")
-
 #: What is known of the truth about a cell.
 TRUTH = (
     *("characteristic_time", "lower", "upper", "gap", "lower_bound", "upper_bound", "predicted_cost", "guaranteed"),
@@ -121,11 +118,6 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
 
     records, tables = read_runs(folder)
     return pd.DataFrame([summary_row(record, table) for record, table in zip(records, tables, strict=True)])
-
-
-def find_varying(summary: "pd.DataFrame") -> list[str]:
-    """The attributes in which cells of one model differ, besides delta."""
-    return [name for name in SETTING if summary.groupby("model")[name].nunique().max() > 1]
 
 
 def summary_row(record: Record, table: "pa.Table") -> dict[str, Any]:
