@@ -28,6 +28,7 @@ class Setting(NamedTuple):
     high: float
     rests: Array
     dispersions: Array
+    prior_scales: Array
     known_costs: Array
     cost_source: int
     zero_cost_share: float
@@ -291,8 +292,8 @@ def has_e_value(setting: Setting, pairs: Integers, arms: Array, p: int, everywhe
     a, b = pairs[0, p], pairs[1, p]
     wa, wb = arms[COUNT, a] / setting.dispersions[a], arms[COUNT, b] / setting.dispersions[b]
     evidence = pair_evidence(setting.family, wa, wb, arms[MEAN, a], arms[MEAN, b])
-    winner = Side(wa, arms[MEAN, a], setting.slope / setting.dispersions[a])
-    loser = Side(wb, arms[MEAN, b], setting.slope / setting.dispersions[b])
+    winner = Side(wa, arms[MEAN, a], setting.slope * setting.prior_scales[a] / setting.dispersions[a])
+    loser = Side(wb, arms[MEAN, b], setting.slope * setting.prior_scales[b] / setting.dispersions[b])
     return evidence > needed_evidence(
         setting.family, setting.low, setting.high, setting.level, evidence, winner, loser, everywhere
     )

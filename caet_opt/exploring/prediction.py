@@ -68,6 +68,8 @@ def predict(optimum: CharacteristicTime, threshold: Threshold, parameters: Param
     """
     model, arms = optimum.model, len(optimum.model.means)
     target = find_target(optimum, parameters)
+    known = (parameters.cost_source or model.cost_rule) not in ("gaps", "observed")
+    scales = rules.prior_scales(np.array(model.costs) if known else None, arms, parameters.free_share)
     counted = BanditModel(model.family, model.means, [1.0] * arms)  # whose pair terms have the counts of both arms
 
     @cache
@@ -75,7 +77,8 @@ def predict(optimum: CharacteristicTime, threshold: Threshold, parameters: Param
         return t * rules.project(target, rules.mean_exploration_floor(arms, t))
 
     def side(arm: int, t: float) -> PairState:
-        return PairState(max(float(count_pulls(t)[arm]), 1.0), model.means[arm], float(model.dispersions[arm]))
+        pulls = max(float(count_pulls(t)[arm]), 1.0)
+        return PairState(pulls, model.means[arm], float(model.dispersions[arm]), float(scales[arm]))
 
     def weigh(pair: Pair, t: float) -> tuple[float, float]:
         """The evidence of a pair at round t, and what it must exceed."""

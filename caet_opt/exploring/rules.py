@@ -56,6 +56,18 @@ def shared_target(proportions: Array, costs: Array, support: Sequence[int], alph
     return target + (1.0 - alpha) * proportions
 
 
+def prior_scales(costs: Array | None, arms: int, alpha: float) -> Array:
+    """How many times rho the prior of each arm is worth in the e-process, fixed before the first pull.
+
+    An arm that is known to be free will have about ``alpha / (1 - alpha) (costly arms) / (free arms)`` times the pulls
+    of a costly one (1 - alpha at least 0.001), and its prior is worth so many times as much, or as much if that is less
+    than one. Where costs are not known beforehand all priors are worth the same.
+    """
+    free = np.zeros(arms, dtype=bool) if costs is None else costs == 0
+    factor = alpha / max(1.0 - alpha, 1e-3) * np.sum(~free) / max(1, int(np.sum(free)))
+    return np.where(free, max(1.0, float(factor)), 1.0)
+
+
 def exploration_floor(arms: int, round_: int) -> float:
     """``epsilon_t = (K^2 + t)^(-1/2) / 2``."""
     return float(0.5 / np.sqrt(arms * arms + round_))

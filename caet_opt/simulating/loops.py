@@ -102,6 +102,7 @@ def loop_setting(caet: Caet) -> kernel.Setting:
         high=float(caet.family.mean_space.high),
         rests=np.zeros(caet.arms),
         dispersions=caet.family.dispersions(caet.arms),
+        prior_scales=caet.prior_scales,
         known_costs=known,
         cost_source=COST_SOURCES.index(parameters.cost_source),
         zero_cost_share=parameters.free_share,

@@ -11,6 +11,7 @@ from inverse_gaussian import InverseGaussian
 from caet_opt.bandits.families import Bernoulli, Exponential, Gaussian, Geometric, Poisson, martingales
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.rules import prior_scales
 from caet_opt.exploring.stopping import EProcess, e_values, make_threshold
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import rule_of
@@ -145,6 +146,24 @@ def test_value_is_what_is_needed_for_many_pulls():
     assert threshold.level == pytest.approx(math.log(2 / 0.05))
     arms = PairState(1e6, 0.02, 1.0), PairState(1e6, 0.0, 1.0)
     assert threshold.needed(Gaussian(), 100.0, 2e6, *arms) == pytest.approx(threshold.value(2e6, 1e6, 1e6), abs=1e-3)
+
+
+def test_the_prior_of_a_free_arm_is_worth_more_where_it_is_known_to_be_free():
+    np.testing.assert_allclose(prior_scales(np.array([0.0, 120.0, 80.0]), 3, 0.9), [18.0, 1.0, 1.0])
+    np.testing.assert_allclose(prior_scales(np.array([0.0, 0.0, 80.0]), 3, 0.5), [1.0, 1.0, 1.0])
+    np.testing.assert_array_equal(prior_scales(None, 3, 0.9), [1.0, 1.0, 1.0])
+    np.testing.assert_array_equal(prior_scales(np.zeros(2), 2, 0.9), [1.0, 1.0])
+    np.testing.assert_allclose(prior_scales(np.array([0.0, 1.0]), 2, 1.0), [1000.0, 1.0])
+    known = Caet.start("best-arm", "bernoulli", arms=3, delta=0.05, costs=[0, 1, 1])
+    observed = Caet.start("best-arm", "bernoulli", arms=3, delta=0.05, cost_source="observed")
+    assert (known.prior_scales[0], observed.prior_scales[0]) == (pytest.approx(18.0), 1.0)
+
+
+def test_a_larger_prior_needs_less_of_an_arm_with_many_pulls():
+    threshold = make_threshold("e-process", "gaussian", 2, delta=0.05)
+    many, few = PairState(30_000, 0.2, 1.0), PairState(1000, 0.0, 1.0)
+    plain = threshold.needed(Gaussian(), 19.35, 31_000, many, few)
+    assert threshold.needed(Gaussian(), 19.35, 31_000, many._replace(scale=30.0), few) < plain - 1.5
 
 
 @pytest.mark.parametrize("rho", [0.0, -1.0, math.nan, math.inf, "8", True])

@@ -110,8 +110,9 @@ def test_the_more_the_free_arms_get_the_closer_the_cost_is_to_the_time_times_the
 def test_negligible_costs_that_are_estimated_count_as_zero():
     model = BanditModel("bernoulli", [0.5, 0.45, 0.2], "gaps")
     dropped, _ = prediction_of(model, "best-arm", delta=0.05)
-    kept, _ = prediction_of(model, "best-arm", delta=0.05, gamma0=0.01)
-    known, _ = prediction_of(BanditModel("bernoulli", [0.5, 0.45, 0.2], [0, 0.05, 0.3]), "best-arm", delta=0.05)
+    kept, _ = prediction_of(model, "best-arm", delta=0.05, gamma0=0.01, threshold="mixture")
+    same = BanditModel("bernoulli", [0.5, 0.45, 0.2], [0, 0.05, 0.3])
+    known, _ = prediction_of(same, "best-arm", delta=0.05, threshold="mixture")
     assert dropped.pulls[0] == pytest.approx(dropped.pulls[1])
     assert kept.pulls == pytest.approx(known.pulls, rel=1e-6)
     assert kept.pulls[0] > 2 * kept.pulls[1]

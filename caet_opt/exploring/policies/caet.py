@@ -117,6 +117,7 @@ class Caet:
         if costs is not None:
             check_costs(costs, arms)
         self.known_costs = None if costs is None else np.array(costs, dtype=float)
+        self.prior_scales = rules.prior_scales(self.known_costs, arms, parameters.free_share)
         self.profile = replace(find_profile(parameters.solver), tolerance=TARGET_TOLERANCE)
         self._now = Now(self._begin())
 
@@ -411,7 +412,8 @@ class Caet:
 
     def _needed(self, state: State, pairs: tuple[Pair, ...], means: Array, evidence: Array) -> Array:
         """What the evidence of each pair must exceed."""
-        arms = list(map(PairState, state.counts, means.tolist(), self.family.dispersions(self.arms).tolist()))
+        known = means.tolist(), self.family.dispersions(self.arms).tolist(), self.prior_scales.tolist()
+        arms = list(map(PairState, state.counts, *known))
         return np.array(
             [
                 self.threshold.needed(self.family, found, state.round, arms[a], arms[b])

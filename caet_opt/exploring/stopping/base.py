@@ -13,11 +13,12 @@ from caet_opt.exploring.stopping.kernels import threshold_value
 
 
 class PairState(NamedTuple):
-    """An arm of a pair: its pulls, empirical mean and dispersion."""
+    """An arm of a pair: its pulls, empirical mean and dispersion, and how many times rho its prior is worth."""
 
     pulls: float
     mean: float
     dispersion: float
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)

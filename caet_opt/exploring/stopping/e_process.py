@@ -37,6 +37,9 @@ class EProcess(Threshold):
     at most delta / R. Every wrong answer asserts one of at most R such pairs (`Task.pairs_at_risk`), so the error
     probability is at most delta, at whatever round one stops. A lower bound of M in place of M only delays stopping.
 
+    An arm that is known to be free has a prior worth more than rho (`caet_opt.exploring.rules.prior_scales`), which is
+    a choice made before the data, too.
+
     As ``Z_ab > beta`` it has ``beta = log(R / delta) + (Z_ab - log E_ab)``. For many pulls, up to terms that vanish,
     ``beta = log(R / delta) + log(1 + N_a / rho) / 2 + log(1 + N_b / rho) / 2 - 2 log 2``.
     """
@@ -77,7 +80,9 @@ class EProcess(Threshold):
 
     def needed(self, family: Family, evidence: float, t: float, winner: PairState, loser: PairState) -> float:
         space, code = family.mean_space, FAMILY_CODES.get(type(family), -1)
-        sides = (Side(arm.pulls / arm.dispersion, arm.mean, self.rho / arm.dispersion) for arm in (winner, loser))
+        sides = (
+            Side(arm.pulls / arm.dispersion, arm.mean, self.rho * arm.scale / arm.dispersion) for arm in (winner, loser)
+        )
         needed_evidence = rule_of(type(family))
         return float(needed_evidence(code, space.low, space.high, self.level, evidence, *sides, True))
 
