@@ -20,16 +20,16 @@ KNOWN, OBSERVED, GAPS = range(3)
 
 
 class Setting(NamedTuple):
-    """What stays the same in a run: family, costs, the parameters of the sampling rule and of the threshold."""
+    """What stays the same in a run: family, costs, the parameters of the sampling rule and of the threshold.
+
+    ``numbers`` has a row for each of the names below, in one array since each array that a call hands over costs time.
+    """
 
     family: int
     error: float
     low: float
     high: float
-    rests: Array
-    dispersions: Array
-    prior_scales: Array
-    known_costs: Array
+    numbers: Array
     cost_source: int
     zero_cost_share: float
     negligible_cost: float
@@ -40,6 +40,10 @@ class Setting(NamedTuple):
     tolerance: float
     target: float
     limit: int
+
+
+#: Rows of Setting.numbers: what rounding took from the means, dispersions, known costs, and what each prior is worth.
+REST, DISPERSION, KNOWN_COST, PRIOR = range(4)
 
 
 class Streams(NamedTuple):
@@ -79,9 +83,9 @@ def track(
         setting.low,
         setting.high,
         arms[MEAN],
-        setting.rests,
+        setting.numbers[REST],
         arms[COST],
-        setting.dispersions,
+        setting.numbers[DISPERSION],
     )
     for done in range(rounds):
         arm = next_arm(setting, arms)
@@ -183,7 +187,7 @@ def same_pattern(setting: Setting, layout: Layout, costly: Array, arms: Array) -
         best = max(best, arms[MEAN, a])
     for a in range(arms.shape[1]):
         if setting.cost_source == KNOWN:
-            arms[COST, a] = setting.known_costs[a]
+            arms[COST, a] = setting.numbers[KNOWN_COST, a]
         else:
             cost = arms[SPENT, a] / arms[COUNT, a] if setting.cost_source == OBSERVED else best - arms[MEAN, a]
             arms[COST, a] = cost if cost > setting.negligible_cost else 0.0
@@ -251,8 +255,8 @@ def is_settled(setting: Setting, pairs: Integers, arms: Array) -> bool:
         a, b = pairs[0, p], pairs[1, p]
         evidence = pair_evidence(
             setting.family,
-            arms[COUNT, a] / setting.dispersions[a],
-            arms[COUNT, b] / setting.dispersions[b],
+            arms[COUNT, a] / setting.numbers[DISPERSION, a],
+            arms[COUNT, b] / setting.numbers[DISPERSION, b],
             arms[MEAN, a],
             arms[MEAN, b],
         )
@@ -290,10 +294,10 @@ def pair_evidence(family: int, wa: float, wb: float, x: float, y: float) -> floa
 def has_e_value(setting: Setting, pairs: Integers, arms: Array, p: int, everywhere: bool) -> bool:
     """Whether a pair's e-value exceeds its bound, at the pooled mean or everywhere."""
     a, b = pairs[0, p], pairs[1, p]
-    wa, wb = arms[COUNT, a] / setting.dispersions[a], arms[COUNT, b] / setting.dispersions[b]
+    wa, wb = arms[COUNT, a] / setting.numbers[DISPERSION, a], arms[COUNT, b] / setting.numbers[DISPERSION, b]
     evidence = pair_evidence(setting.family, wa, wb, arms[MEAN, a], arms[MEAN, b])
-    winner = Side(wa, arms[MEAN, a], setting.slope * setting.prior_scales[a] / setting.dispersions[a])
-    loser = Side(wb, arms[MEAN, b], setting.slope * setting.prior_scales[b] / setting.dispersions[b])
+    winner = Side(wa, arms[MEAN, a], setting.numbers[PRIOR, a])
+    loser = Side(wb, arms[MEAN, b], setting.numbers[PRIOR, b])
     return evidence > needed_evidence(
         setting.family, setting.low, setting.high, setting.level, evidence, winner, loser, everywhere
     )

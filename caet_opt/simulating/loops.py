@@ -94,16 +94,16 @@ def loop_setting(caet: Caet) -> kernel.Setting:
         raise InputError(
             f"the compiled loop knows the shipped families only, not {caet.family}; use the reference loop"
         )
-    known = caet.known_costs if caet.known_costs is not None else np.zeros(caet.arms)
+    numbers, dispersions = np.zeros((4, caet.arms)), caet.family.dispersions(caet.arms)
+    numbers[kernel.DISPERSION], numbers[kernel.PRIOR] = dispersions, threshold.slope * caet.prior_scales / dispersions
+    if caet.known_costs is not None:
+        numbers[kernel.KNOWN_COST] = caet.known_costs
     return kernel.Setting(
         family=FAMILY_CODES[type(caet.family)],
         error=float(caet.family.divergence_error),
         low=float(caet.family.mean_space.low),
         high=float(caet.family.mean_space.high),
-        rests=np.zeros(caet.arms),
-        dispersions=caet.family.dispersions(caet.arms),
-        prior_scales=caet.prior_scales,
-        known_costs=known,
+        numbers=numbers,
         cost_source=COST_SOURCES.index(parameters.cost_source),
         zero_cost_share=parameters.free_share,
         negligible_cost=parameters.negligible_cost,
