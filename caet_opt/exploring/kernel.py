@@ -75,7 +75,7 @@ def track(
     A round in which the pattern changes, or which is not solved, is undone; whoever takes over does it again.
     """
     arms = tally.arms
-    room = make_workspace(layout, plan)
+    workspace = make_workspace(layout, plan)
     effort, weights = tally.effort.copy(), tally.weights.copy()
     given = ModelNumbers(
         setting.family,
@@ -106,7 +106,7 @@ def track(
             setting.tolerance,
             setting.target,
             setting.limit,
-            room,
+            workspace,
         )
         if status != CERTIFIED or upper - lower > setting.tolerance * upper or not 0.0 < total_effort(effort) < inf:
             give_back(streams, tally, arm, spent, reward, total)
@@ -281,10 +281,7 @@ def is_settled(setting: Setting, pairs: Integers, arms: Array) -> bool:
 
 
 def pair_evidence(family: int, wa: float, wb: float, x: float, y: float) -> float:
-    """``Z_ab = w_a d(x, m) + w_b d(y, m)``, m the mean of both weighted by pulls over dispersion.
-
-    Rounds as `caet_opt.exploring.policies.caet.Caet` does, operation by operation, so that both stop in the same round.
-    """
+    """``Z_ab = w_a d(x, m) + w_b d(y, m)``, m the mean of both weighted by pulls over dispersion."""
     ua, ub = wa / (wa + wb), wb / (wa + wb)
     da = mixture_divergence(family, x, y, ua, ub, 0.0, 0.0)
     db = mixture_divergence(family, y, x, ub, ua, 0.0, 0.0)

@@ -68,8 +68,8 @@ def predict(optimum: CharacteristicTime, threshold: Threshold, parameters: Param
     """
     model, arms = optimum.model, len(optimum.model.means)
     target = find_target(optimum, parameters)
-    known = (parameters.cost_source or model.cost_rule) not in ("gaps", "observed")
-    scales = rules.prior_scales(np.array(model.costs) if known else None, arms, parameters.free_share)
+    known = None if estimates_costs(model, parameters) else np.array(model.costs)
+    scales = rules.prior_scales(known, arms, parameters.free_share)
     counted = BanditModel(model.family, model.means, [1.0] * arms)  # whose pair terms have the counts of both arms
 
     @cache
@@ -114,10 +114,15 @@ def first_round(is_settled: Callable[[float], bool], low: float) -> float:
     return high
 
 
+def estimates_costs(model: BanditModel, parameters: Parameters) -> bool:
+    """Whether CAET has to learn the costs; those of a model are known unless they are gaps or said to be observed."""
+    return (parameters.cost_source or model.cost_rule) in ("gaps", "observed")
+
+
 def find_target(optimum: CharacteristicTime, parameters: Parameters) -> Array:
     """``u_alpha`` of the true means; costs that CAET estimates, and that are negligible, count as zero."""
     model, task, costs = optimum.model, optimum.task, np.array(optimum.model.costs)
-    if (parameters.cost_source or model.cost_rule) in ("gaps", "observed"):
+    if estimates_costs(model, parameters):
         kept = rules.drop_negligible_costs(costs, parameters.negligible_cost)
         if np.any(kept != costs):
             costs = kept

@@ -156,8 +156,8 @@ class Parameters:
     rho: float | None = declare(
         None,
         "rho",
-        "of the e-process: the prior of each mean is worth so many observations; a larger rho costs less in long runs, "
-        "a smaller one in short runs (8)",
+        "of the e-process: the prior of each mean is worth so many observations, and more for an arm known to be free; "
+        "a larger rho costs less in long runs, a smaller one in short runs (8)",
         owner="threshold",
         symbol="rho",
         latex=r"$\rho$",

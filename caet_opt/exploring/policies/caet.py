@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 from math import isclose, isfinite, nan
 from numbers import Integral, Real
 from pathlib import Path
@@ -17,14 +18,14 @@ from caet_opt.bandits.model import BanditModel, check_costs
 from caet_opt.bandits.tasks import Pair, Task, parse_task
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.exploring import rules
+from caet_opt.exploring.kernel import pair_evidence
 from caet_opt.exploring.saving import OWN, Saved, read_saved, to_text
 from caet_opt.exploring.settings import ABSENT, CostSource, Parameters
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import threshold_of
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.solving.characteristic import can_start, characteristic_time
-from caet_opt.solving.native.compiled import FAMILY_CODES, compiled_kernel, foreign_kernel, loaded_kernel
-from caet_opt.solving.native.divergences import mixture_divergence
+from caet_opt.solving.native.compiled import FAMILY_CODES, compiled_kernel, foreign_kernel, loaded_kernel, rebind
 from caet_opt.solving.profiles import find_profile
 from caet_opt.solving.result import CharacteristicTime
 
@@ -397,18 +398,12 @@ class Caet:
         return target, found
 
     def _evidence(self, state: State, pairs: tuple[Pair, ...], means: Array) -> Array:
-        """``Z_ab = N_a d(mu_a, m) + N_b d(mu_b, m)``, m the pooled mean weighted by pulls over dispersion.
-
-        Scalar by scalar, by the divergence that the compiled loop has, so that both stop in the same round.
-        """
-        code, divergence = scalar_divergence(type(self.family))
+        """Z_ab of each pair, by `kernel.pair_evidence`, so that both loops stop in the same round."""
+        code, evidence = evidence_of(type(self.family))
         with np.errstate(over="ignore"):  # as in compiled code: evidence that is not a number stops no run
-            weight, found = (np.array(state.counts) / self.family.dispersions(self.arms)).tolist(), []
-        for a, b in pairs:
-            wa, wb, x, y = weight[a], weight[b], float(means[a]), float(means[b])
-            ua, ub = wa / (wa + wb), wb / (wa + wb)
-            found.append(wa * divergence(code, x, y, ua, ub, 0.0, 0.0) + wb * divergence(code, y, x, ub, ua, 0.0, 0.0))
-        return np.array(found)
+            weight = (np.array(state.counts) / self.family.dispersions(self.arms)).tolist()
+        mean = means.tolist()
+        return np.array([evidence(code, weight[a], weight[b], mean[a], mean[b]) for a, b in pairs])
 
     def _needed(self, state: State, pairs: tuple[Pair, ...], means: Array, evidence: Array) -> Array:
         """What the evidence of each pair must exceed."""
@@ -432,11 +427,12 @@ def source_of_costs(source: CostSource | None, costs: Sequence[float] | None) ->
     return "known" if costs is not None else source or "known"
 
 
-def scalar_divergence(family: type[Family]) -> tuple[int, Callable[..., float]]:
-    """The family's code, and ``d(x, m)`` of the kernel as a function of code, means, shares and rests."""
+@cache
+def evidence_of(family: type[Family]) -> tuple[int, Callable[..., float]]:
+    """The family's code, and `pair_evidence` with its divergence."""
     if family in FAMILY_CODES:
-        return FAMILY_CODES[family], mixture_divergence
-    return -1, foreign_kernel(family)["mixture_divergence"]
+        return FAMILY_CODES[family], pair_evidence
+    return -1, rebind(pair_evidence, foreign_kernel(family))
 
 
 def read_arm(arm: Any, arms: int) -> int:

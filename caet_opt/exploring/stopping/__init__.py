@@ -50,9 +50,12 @@ def make_threshold(
     """
     if not isinstance(name, str) or name not in THRESHOLDS:
         raise InputError(unknown_name("threshold", str(name), THRESHOLDS))
-    for option in options:
+    for option, given in options.items():
         if option not in OPTIONS:
             raise InputError(unknown_name("option of a threshold", option, OPTIONS))
+        if given is not None and option not in THRESHOLDS[name].options:
+            takers = ", ".join(repr(other) for other, kind in THRESHOLDS.items() if option in kind.options)
+            raise InputError(f"threshold {name!r} takes no {option}; only {takers} does")
     family = parse_family(family) if isinstance(family, str) else family
     task = parse_task(task) if isinstance(task, str) else task
     return THRESHOLDS[name].build(family, arms, count_at_risk(task, arms), read_level(delta, log_inv_delta), options)

@@ -97,10 +97,7 @@ class Threshold(ABC):
 
     @classmethod
     def build(cls, family: Family, arms: int, pairs: int, log_inv_delta: float, options: Mapping[str, Any]) -> Self:
-        """The threshold from the options of `make_threshold`; one that it does not take must be None."""
-        for option, given in options.items():
-            if given is not None and option not in cls.options:
-                raise InputError(f"threshold {cls.name!r} takes no {option}")
+        """The threshold from those options of `make_threshold` that it takes."""
         taken = {option: options[option] for option in cls.options if options.get(option) is not None}
         return cls(arms, pairs, log_inv_delta, **taken, **cls.traits(family))
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import product
@@ -13,7 +13,7 @@ from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.modelfile import ModelFile, read_model, to_table
 from caet_opt.bandits.tasks import parse_task
 from caet_opt.errors import CaetError, InputError, SolverError
-from caet_opt.exploring.settings import RECORDED, SETTINGS, Parameters, Setting
+from caet_opt.exploring.settings import RECORDED, Parameters, Setting
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.simulating.runs import Experiment, prepare
 from caet_opt.simulating.studies.study import Study
@@ -26,9 +26,6 @@ ANSWER = (
 
 #: Digits of a hash.
 DIGITS = 16
-
-#: Options of thresholds, each of which only some of them have.
-OPTIONS = tuple(setting.name for setting in SETTINGS if setting.owner == "threshold")
 
 #: The setting of a cell, in the order of the manifest.
 SETTING = ("log_inv_delta", *(setting.name for setting in RECORDED), "seed")
@@ -162,9 +159,8 @@ def choices(study: Study) -> Iterator[dict[str, Any]]:
 
 
 def list_options(threshold: str) -> set[str]:
-    """The settings that a threshold has as options: those of its own fields; none for an unknown one."""
-    kind = THRESHOLDS.get(threshold)
-    return set() if kind is None else {field.name for field in fields(kind)} & set(OPTIONS)
+    """The settings that a threshold has as options; none for an unknown one."""
+    return set(THRESHOLDS[threshold].options) if threshold in THRESHOLDS else set()
 
 
 def make_cell(study: Study, name: str, entry: ModelFile, level: float, chosen: Mapping[str, Any]) -> Cell:

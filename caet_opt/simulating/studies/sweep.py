@@ -13,9 +13,10 @@ from typing import Any
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.errors import SolverError
+from caet_opt.exploring.stopping import OPTIONS
 from caet_opt.simulating.runs import Experiment, prepare, run_number
 from caet_opt.simulating.studies.blocks import Block, Job, Outcome, is_stored, missing_blocks, run_locally
-from caet_opt.simulating.studies.cells import OPTIONS, Cell, make_cells
+from caet_opt.simulating.studies.cells import Cell, make_cells
 from caet_opt.simulating.studies.store import Store, remove, require_pyarrow
 from caet_opt.simulating.studies.study import Study, read_study
 
