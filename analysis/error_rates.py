@@ -24,7 +24,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import BestArm, Custom, Task, parse_task
 from caet_opt.errors import SolverError
 from caet_opt.exploring.kernel import COUNT, MEAN, REWARD, Setting, is_settled
-from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.simulating.loops import compiled_loop, loop_setting

@@ -15,7 +15,7 @@ import numpy as np
 from caet_opt.bandits.families import Gaussian, parse_family
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
-from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.simulating.loops import run_compiled, run_reference
 from caet_opt.simulating.streams import ArmStreams

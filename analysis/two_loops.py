@@ -14,7 +14,7 @@ from instances import FAMILIES, TASKS, ordinary_instance
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
-from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import THRESHOLDS

@@ -28,8 +28,12 @@ from .errors import InputError as InputError
 from .errors import MissingExtraError as MissingExtraError
 from .errors import SolverError as SolverError
 from .errors import TieError as TieError
-from .exploring.policies.caet import Caet as Caet
-from .exploring.policies.caet import Diagnostics as Diagnostics
+from .exploring.explorer import Caet as Caet
+from .exploring.explorer import Explorer as Explorer
+from .exploring.policies import POLICIES as POLICIES
+from .exploring.policies import Policy as Policy
+from .exploring.policies import list_policies as list_policies
+from .exploring.policies.base import Diagnostics as Diagnostics
 from .exploring.prediction import Prediction as Prediction
 from .exploring.prediction import threshold_table as threshold_table
 from .exploring.settings import SETTINGS as SETTINGS

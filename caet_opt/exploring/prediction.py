@@ -125,9 +125,8 @@ def find_target(optimum: CharacteristicTime, parameters: Parameters) -> Array:
     if estimates_costs(model, parameters):
         kept = rules.drop_negligible_costs(costs, parameters.negligible_cost)
         if np.any(kept != costs):
-            costs = kept
-            optimum = characteristic_time(BanditModel(model.family, model.means, costs.tolist()), task)
-    return rules.shared_target(optimum.sampling_proportions, costs, task.support(model.means), parameters.free_share)
+            optimum = characteristic_time(BanditModel(model.family, model.means, kept.tolist()), task)
+    return rules.target_of(optimum, parameters.free_share)
 
 
 def compare_thresholds(optimum: CharacteristicTime, parameters: Parameters) -> list[dict[str, Any]]:

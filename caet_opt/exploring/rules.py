@@ -16,7 +16,8 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.tasks import Pair
-from caet_opt.exploring.kernel import project_into
+from caet_opt.exploring.tracking_rounds import project_into
+from caet_opt.solving.result import CharacteristicTime
 
 
 def drop_negligible_costs(costs: Array, negligible: float) -> Array:
@@ -56,6 +57,13 @@ def shared_target(proportions: Array, costs: Array, support: Sequence[int], alph
     return target + (1.0 - alpha) * proportions
 
 
+def target_of(found: CharacteristicTime, alpha: float) -> Array:
+    """``u_alpha`` of a solved model, for the costs that it was solved with."""
+    costs = np.array(found.model.costs)
+    support = sorted({arm for pair in found.pairs for arm in pair})
+    return shared_target(proportions(found.effort, costs), costs, support, alpha)
+
+
 def prior_scales(costs: Array | None, arms: int, alpha: float) -> Array:
     """How many times rho the prior of each arm is worth in the e-process, fixed before the first pull.
 
@@ -79,20 +87,7 @@ def mean_exploration_floor(arms: int, rounds: float) -> float:
 
 
 def project(target: Array, floor: float) -> Array:
-    """L-infinity projection on ``{u : u_a >= floor, sum u = 1}``: `caet_opt.exploring.kernel.project_into`."""
+    """L-infinity projection on ``{u : u_a >= floor, sum u = 1}``: `caet_opt.exploring.tracking_rounds.project_into`."""
     projected = np.empty_like(target)
     project_into(target, floor, projected)
     return projected
-
-
-def next_by_cumulated_target(cumulated: Array, counts: Array) -> int:
-    """C-tracking: the arm that lags most behind the cumulated target, the lowest number first."""
-    return int(np.argmax(cumulated - counts))
-
-
-def next_by_present_target(target: Array, counts: Array, round_: int) -> int:
-    """D-tracking: the least pulled arm below ``sqrt(t) - K / 2`` pulls, else the one that lags most."""
-    least = int(np.argmin(counts))
-    if counts[least] < np.sqrt(round_) - 0.5 * len(counts):
-        return least
-    return int(np.argmax(round_ * target - counts))

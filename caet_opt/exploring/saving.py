@@ -20,14 +20,14 @@ from caet_opt.solving.profiles import Profile
 from caet_opt.solving.result import CharacteristicTime
 from caet_opt.version import __version__
 
-FORMAT = "caet-opt experiment 1"
+FORMAT = "caet-opt experiment 2"
 
 #: The settings that belong to an experiment, simulated or not.
 OWN = tuple(setting for setting in SETTINGS if setting.owner != "simulation")
 
 KEYS = (
-    *("format", "version", "task", "answers", "family", "arms", "log_inv_delta", "settings", "costs", "formula"),
-    *("compiled", "state", "target", "solution"),
+    *("format", "version", "task", "answers", "family", "arms", "log_inv_delta", "settings", "costs", "seed"),
+    *("formula", "compiled", "state", "target", "solution"),
 )
 SOLUTION_KEYS = ("means", "costs", "value", "pairs", "effort", "multipliers")
 
@@ -38,7 +38,7 @@ class Saved:
 
     Attributes
     ----------
-    task, family, arms, parameters, costs : what was started
+    task, family, arms, parameters, costs, seed : what was started
     formula : of the threshold, in words
     compiled : whether its targets were solved in compiled code, which rounds differently
     state, target, last : where it is, the target of this state if it was computed, and the last solution
@@ -49,6 +49,7 @@ class Saved:
     arms: int
     parameters: Parameters
     costs: tuple[float, ...] | None
+    seed: int
     formula: str
     compiled: bool
     state: State
@@ -74,6 +75,7 @@ def to_text(saved: Saved) -> str:
         "log_inv_delta": parameters.log_inv_delta,
         "settings": settings,
         "costs": saved.costs,
+        "seed": saved.seed,
         "formula": saved.formula,
         "compiled": saved.compiled,
         "state": asdict(saved.state),
@@ -127,6 +129,7 @@ def from_text(text: str) -> Saved:
         arms=arms,
         parameters=parameters,
         costs=None if costs is None else tuple(read_numbers(costs, "costs", arms).tolist()),
+        seed=record["seed"],
         formula=str(record["formula"]),
         compiled=record["compiled"],
         state=State.from_record(record["state"]),

@@ -47,7 +47,7 @@ WORDS = {
     "flag": "true or false",
 }
 
-#: Who uses a setting: CAET itself, its threshold, or only a simulation.
+#: Who uses a setting: the policy, its threshold, or only a simulation.
 Owner = Literal["algorithm", "threshold", "simulation"]
 
 
@@ -149,7 +149,7 @@ class Parameters:
 
     delta: float = field(default=ABSENT, compare=False)
     log_inv_delta: float = ABSENT
-    policy: Literal["caet"] = declare("caet", "policy", "sampling rule: caet", owner="simulation")
+    policy: str = declare("caet", "policy", "sampling rule (caet)")
     threshold: str | None = declare(
         None, "threshold", "stopping threshold (e-process, or mixture for a family without log_martingale)"
     )

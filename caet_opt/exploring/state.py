@@ -1,6 +1,6 @@
-"""What CAET knows: an immutable record."""
+"""What an experiment knows: an immutable record."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import fsum, isclose
 from sys import float_info
 from typing import Any
@@ -11,7 +11,7 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import InputError
 
 #: Parts that have an entry for every arm.
-VECTORS = ("counts", "reward_sums", "cost_sums", "cumulated_target")
+VECTORS = ("counts", "reward_sums", "cost_sums", "memory")
 
 #: Counts are exact as doubles up to here.
 LARGEST_COUNT = 2**53
@@ -22,14 +22,14 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class State:
-    """Sums of what was observed, and the cumulated target that tracking follows.
+    """Sums of what was observed, and what the policy remembers.
 
     Attributes
     ----------
     round : number of observations so far
     counts : pulls of each arm
     reward_sums, cost_sums : of each arm
-    cumulated_target : sum of the projected targets of rounds 0 to `round`
+    memory : what the policy keeps of each arm; for one that tracks, the sum of the projected targets of rounds 0 to `round`
     total_cost : everything paid
 
     Examples
@@ -44,7 +44,7 @@ class State:
     counts: tuple[int, ...]
     reward_sums: tuple[float, ...]
     cost_sums: tuple[float, ...]
-    cumulated_target: tuple[float, ...]
+    memory: tuple[float, ...]
     total_cost: float
 
     def means(self) -> Array:
@@ -54,6 +54,10 @@ class State:
     def mean_costs(self) -> Array:
         """Mean observed costs; NaN for an arm that was never pulled."""
         return averages(self.cost_sums, self.counts)
+
+    def remember(self, memory: tuple[float, ...]) -> "State":
+        """The same with another memory."""
+        return replace(self, memory=memory)
 
     @classmethod
     def from_record(cls, record: Any) -> "State":
@@ -66,7 +70,7 @@ class State:
                 raise InputError(f"{name} of a saved state must be a list with a number for every arm")
         parts: dict[str, Any] = {name: tuple(part) if name in VECTORS else part for name, part in record.items()}
         cls(**parts).check()
-        for name in ("reward_sums", "cost_sums", "cumulated_target"):
+        for name in ("reward_sums", "cost_sums", "memory"):
             parts[name] = tuple(map(float, parts[name]))
         return cls(**{**parts, "total_cost": float(parts["total_cost"])})
 
@@ -74,21 +78,20 @@ class State:
         """Raise `InputError` unless every part is of its kind and the parts fit together."""
         lengths = {len(getattr(self, name)) for name in VECTORS}
         if len(lengths) != 1 or lengths == {0}:
-            raise InputError("a saved state needs one count, reward sum, cost sum and target for every arm")
+            raise InputError("a saved state needs one count, reward sum, cost sum and memory for every arm")
         if not all(map(is_count, (self.round, *self.counts))):
             raise InputError("round and counts of a saved state must be whole numbers, zero or more")
         if sum(self.counts) != self.round:
             raise InputError(f"a saved state at round {self.round} needs counts that sum to it, got {self.counts}")
-        if not all(map(is_finite, (*self.reward_sums, *self.cost_sums, *self.cumulated_target, self.total_cost))):
+        if not all(map(is_finite, (*self.reward_sums, *self.cost_sums, *self.memory, self.total_cost))):
             raise InputError("a saved state holds finite numbers only")
-        if min((*self.cost_sums, *self.cumulated_target)) < 0:
-            raise InputError("costs and targets of a saved state must be zero or more")
-        for name, found, sum_ in (
-            ("total_cost", self.total_cost, fsum(self.cost_sums)),
-            ("the sum of cumulated_target", fsum(self.cumulated_target), self.round + 1.0),
-        ):
-            if not isclose(found, sum_, rel_tol=ROUNDING, abs_tol=0.0):
-                raise InputError(f"{name} of a saved state at round {self.round} must be {sum_:g}, got {found:g}")
+        if min((*self.cost_sums, *self.memory)) < 0:
+            raise InputError("costs and memory of a saved state must be zero or more")
+        paid = fsum(self.cost_sums)
+        if not isclose(self.total_cost, paid, rel_tol=ROUNDING, abs_tol=0.0):
+            raise InputError(
+                f"total_cost of a saved state at round {self.round} must be {paid:g}, got {self.total_cost:g}"
+            )
 
 
 def is_count(value: Any) -> bool:

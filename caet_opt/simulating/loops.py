@@ -1,4 +1,4 @@
-"""Two loops, one trajectory: a run of CAET in Python with any solver, and in compiled code with the native one."""
+"""Two loops, one trajectory: a run in Python with any policy and solver, and in compiled code."""
 
 from functools import cache
 from typing import Any
@@ -7,15 +7,14 @@ import numpy as np
 
 from caet_opt.bandits.families import martingales
 from caet_opt.errors import InputError
-from caet_opt.exploring import kernel
-from caet_opt.exploring.policies.caet import TARGET_TOLERANCE, Caet
-from caet_opt.exploring.settings import COST_SOURCES
-from caet_opt.exploring.state import State
+from caet_opt.exploring import tally, tracking_rounds
+from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.policies.base import Now
+from caet_opt.exploring.policies.index import IndexPolicy, compiled_play
+from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.stopping import e_values, kernels
 from caet_opt.simulating.streams import ArmStreams
-from caet_opt.solving.backends.native import TARGET as SOLVE_TARGET
 from caet_opt.solving.native.compiled import (
-    FAMILY_CODES,
     Kernel,
     announce_compiling,
     compile_functions,
@@ -25,8 +24,8 @@ from caet_opt.solving.native.compiled import (
 from caet_opt.solving.native.elimination import lay_out
 from caet_opt.solving.programs.cache import cached_program
 
-#: The functions of the compiled loop, callees first.
-LOOP = list_functions(kernels, martingales, e_values, kernel)
+#: The functions of the compiled loop of a policy that solves, callees first.
+LOOP = list_functions(kernels, martingales, e_values, tally, tracking_rounds)
 
 
 @cache
@@ -35,109 +34,81 @@ def compiled_loop() -> Kernel:
     return compile_functions(LOOP, compiled_kernel())
 
 
-def compile_solver(caet: Caet) -> None:
+def compile_solver(explorer: Explorer) -> None:
     """Have the native solver compiled before the first solve: interpreted, it takes another way to the same optimum and
     ends some ulps away, so that a run would depend on what its process did before."""
-    if caet.profile.backend == "native" and type(caet.family) in FAMILY_CODES:
+    if isinstance(explorer.policy, TrackingPolicy) and explorer.profile.backend == "native" and explorer.is_shipped:
         compiled_kernel()
 
 
-def run_reference(caet: Caet, streams: ArmStreams, rounds: int) -> bool:
+def run_reference(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
     """Up to ``rounds`` rounds in Python, the target by the solver that the object was given; True when it stopped."""
-    compile_solver(caet)
+    compile_solver(explorer)
     for _ in range(rounds):
-        if caet.stopped:
+        if explorer.stopped:
             return True
-        arm = caet.next_arm()
-        caet.observe(arm, *streams.draw(arm))
-    return caet.stopped
+        arm = explorer.next_arm()
+        explorer.observe(arm, *streams.draw(arm))
+    return explorer.stopped
 
 
-def run_compiled(caet: Caet, streams: ArmStreams, rounds: int) -> bool:
-    """Up to ``rounds`` rounds, compiled as long as the answer and the free arms stay the same; True when it stopped."""
-    compile_solver(caet)
-    setting = loop_setting(caet)
-    end = caet.state.round + rounds
-    while caet.state.round < end and not caet.stopped:
-        if not run_stretch(caet, streams, setting, end - caet.state.round):
-            arm = caet.next_arm()
-            caet.observe(arm, *streams.draw(arm))
-    return caet.stopped
+def run_compiled(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
+    """Up to ``rounds`` rounds, compiled as far as compiled code knows what to do; True when it stopped."""
+    if not explorer.is_shipped:
+        raise InputError(
+            f"the compiled loop knows the shipped families only, not {explorer.family}; use the reference loop"
+        )
+    compile_solver(explorer)
+    end = explorer.state.round + rounds
+    while explorer.state.round < end and not explorer.stopped:
+        if not run_stretch(explorer, streams, end - explorer.state.round):
+            arm = explorer.next_arm()
+            explorer.observe(arm, *streams.draw(arm))
+    return explorer.stopped
 
 
-def run_stretch(caet: Caet, streams: ArmStreams, setting: kernel.Setting, rounds: int) -> bool:
+def run_stretch(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
     """Compiled rounds from the present state; False when the next round is for the object to do."""
-    pattern = caet.pattern()
+    policy = explorer.policy
+    if isinstance(policy, TrackingPolicy):
+        found = track_stretch(policy, explorer.now, streams, rounds)
+    else:
+        assert isinstance(policy, IndexPolicy)
+        found = play_stretch(policy, explorer.now, streams, rounds)
+    if found is None:
+        return False
+    reason, now = found
+    explorer.go_on(now)
+    if reason == tally.REFILL:
+        streams.refill_used()
+    return bool(reason != tally.CHANGED)
+
+
+def track_stretch(policy: TrackingPolicy, now: Now, streams: ArmStreams, rounds: int) -> tuple[int, Now] | None:
+    """Rounds of a policy that solves, as long as the answer and the free arms stay the same; None if none can be."""
+    pattern = policy.pattern(now)
     shape = None if pattern is None else cached_program("native layout", pattern, lay_out)
     if pattern is None or shape is None:
-        return False
-    layout, plan = shape
+        return None
     costly = np.array(pattern[2], dtype=float)
-    tally, warm = load(caet, layout.pairs.shape[1])
-    track: Any = compiled_loop()["track"]
-    arguments = (setting, layout, plan, costly, streams.buffers, tally, warm)
-    if not track.signatures:
+    now = policy.prepare(now)
+    found, warm = policy.load(now)
+    track = compiled_loop()["track"]
+    reason, done = call(track, policy.setting, *shape, costly, streams.buffers, found, warm, rounds)
+    return reason, policy.store(now, found, done) if done > 0 else now
+
+
+def play_stretch(policy: IndexPolicy, now: Now, streams: ArmStreams, rounds: int) -> tuple[int, Now]:
+    """Rounds of a policy that solves nothing."""
+    view, total = policy.load(now), np.array([now.state.total_cost])
+    reason, done = call(compiled_play(type(policy)), view, streams.buffers, total, rounds)
+    return reason, policy.store(now, view, total, reason, done)
+
+
+def call(function: Any, *arguments: Any) -> tuple[int, int]:
+    """Call a loop, whose last argument is the number of rounds; the first time it is compiled, which is said."""
+    if not function.signatures:
         with announce_compiling("the simulation"):
-            track(*arguments, 0)
-    reason, done = track(*arguments, rounds)
-    if done > 0:
-        store(caet, tally, done)
-    if reason == kernel.REFILL:
-        streams.refill_used()
-    return bool(reason != kernel.CHANGED)
-
-
-def loop_setting(caet: Caet) -> kernel.Setting:
-    """What the compiled loop needs to know of the object."""
-    parameters, threshold = caet.parameters, caet.threshold
-    if type(caet.family) not in FAMILY_CODES:
-        raise InputError(
-            f"the compiled loop knows the shipped families only, not {caet.family}; use the reference loop"
-        )
-    numbers, dispersions = np.zeros((4, caet.arms)), caet.family.dispersions(caet.arms)
-    numbers[kernel.DISPERSION], numbers[kernel.PRIOR] = dispersions, threshold.slope * caet.prior_scales / dispersions
-    if caet.known_costs is not None:
-        numbers[kernel.KNOWN_COST] = caet.known_costs
-    return kernel.Setting(
-        family=FAMILY_CODES[type(caet.family)],
-        error=float(caet.family.divergence_error),
-        low=float(caet.family.mean_space.low),
-        high=float(caet.family.mean_space.high),
-        numbers=numbers,
-        cost_source=COST_SOURCES.index(parameters.cost_source),
-        zero_cost_share=parameters.free_share,
-        negligible_cost=parameters.negligible_cost,
-        cumulate=parameters.tracking == "c",
-        threshold=threshold.code,
-        level=threshold.level,
-        slope=threshold.slope,
-        tolerance=TARGET_TOLERANCE,
-        target=SOLVE_TARGET,
-        limit=caet.profile.max_iterations,
-    )
-
-
-def load(caet: Caet, pairs: int) -> tuple[kernel.Tally, bool]:
-    """The object's state as the compiled loop keeps it, with the last solution to start from if there is one."""
-    state = caet.state
-    arms = np.zeros((8, caet.arms))
-    arms[kernel.COUNT], arms[kernel.REWARD], arms[kernel.SPENT] = state.counts, state.reward_sums, state.cost_sums
-    arms[kernel.CUMULATED], arms[kernel.MEAN] = state.cumulated_target, state.means()
-    arms[kernel.TARGET] = caet.diagnostics.target
-    start = caet.last_solution()
-    effort, weights = (np.zeros(caet.arms), np.zeros(pairs)) if start is None else (start[0].copy(), start[1].copy())
-    return kernel.Tally(arms, effort, weights, np.array([state.total_cost])), start is not None
-
-
-def store(caet: Caet, tally: kernel.Tally, done: int) -> None:
-    """Put the compiled loop's tally back, after so many rounds."""
-    rows = tally.arms
-    state = State(
-        caet.state.round + done,
-        tuple(int(count) for count in rows[kernel.COUNT]),
-        tuple(rows[kernel.REWARD].tolist()),
-        tuple(rows[kernel.SPENT].tolist()),
-        tuple(rows[kernel.CUMULATED].tolist()),
-        float(tally.total[0]),
-    )
-    caet.go_on(state, rows[kernel.TARGET].copy(), tally.effort, tally.weights)
+            function(*arguments[:-1], 0)
+    reason, done = function(*arguments)
+    return int(reason), int(done)

@@ -12,7 +12,7 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel, gaps
 from caet_opt.bandits.tasks import BestArm
 from caet_opt.errors import InputError
-from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.simulating.loops import run_compiled

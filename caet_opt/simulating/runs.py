@@ -13,7 +13,9 @@ from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel, gaps
 from caet_opt.bandits.tasks import BestArm, Task, parse_task
 from caet_opt.errors import InputError, SolverError, unknown_name
-from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.policies import Policy, find_policy
+from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.prediction import Prediction, predict
 from caet_opt.exploring.settings import CostSource, Parameters
 from caet_opt.exploring.stopping import Deviational, Threshold, threshold_of
@@ -63,6 +65,7 @@ class Experiment:
             source: CostSource = "gaps" if self.model.cost_rule == "gaps" else "known"
             object.__setattr__(self, "parameters", replace(self.parameters, cost_source=source))
         self.task.check(len(self.model.means))
+        self.policy.check(self.task)
         object.__setattr__(self, "parameters", replace(self.parameters, threshold=self.rule.name))
         check_count(self.parameters.max_rounds, "max_rounds", MOST_ROUNDS)
         self._check_theta(self.rule)
@@ -101,6 +104,11 @@ class Experiment:
         """The threshold itself."""
         return threshold_of(self.parameters, self.model.family, len(self.model.means), self.task)
 
+    @property
+    def policy(self) -> type[Policy]:
+        """The sampling rule."""
+        return find_policy(self.parameters.policy)
+
     @cached_property
     def profile(self) -> Profile:
         """The profile of the solver."""
@@ -108,13 +116,15 @@ class Experiment:
 
     @property
     def compiled(self) -> bool:
-        """Whether runs use the compiled loop, which is the native solver's on a shipped family."""
+        """Whether runs use the compiled loop, which knows the shipped families, and of solvers the native one."""
         return self.parameters.loop == "compiled" and self.native
 
     @property
     def native(self) -> bool:
-        """Whether the compiled native solver finds every round's target, in whichever loop."""
-        return self.profile.backend == "native" and type(self.model.family) in FAMILY_CODES
+        """Whether nothing but compiled code is needed to decide: the family is shipped, and the solver, if the policy
+        takes one, is the native one."""
+        solved = issubclass(self.policy, IndexPolicy) or self.profile.backend == "native"
+        return solved and type(self.model.family) in FAMILY_CODES
 
     @cached_property
     def optimum(self) -> CharacteristicTime:
@@ -144,8 +154,9 @@ class Experiment:
 
     @cached_property
     def prediction(self) -> Prediction | None:
-        """When a run is expected to stop and what it will have cost; None where that leaves double precision."""
-        return predict(self.optimum, self.rule, self.parameters)
+        """When a run is expected to stop and what it will have cost; None where that leaves double precision, and for
+        a policy whose pulls are not at u_alpha."""
+        return predict(self.optimum, self.rule, self.parameters) if self.policy.predictable else None
 
     @property
     def predicted_cost(self) -> float | None:
@@ -193,23 +204,29 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
     """One run; a function of the experiment and of the seed's entropy and spawn key."""
     model, parameters = experiment.model, experiment.parameters
     costs = model.costs if parameters.cost_source == "known" else None
-    caet = Caet(experiment.task, model.family, len(model.means), parameters, costs)
     fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)  # a used one would spawn other children
     streams = ArmStreams(model, fresh, parameters.cost_distribution)
+    own, truth = read_word(fresh.spawn(1)[0]), experiment.optimum if experiment.policy.needs_truth else None
+    explorer = Explorer(experiment.task, model.family, len(model.means), parameters, costs, seed=own, truth=truth)
     try:
-        stopped = (run_compiled if experiment.compiled else run_reference)(caet, streams, parameters.max_rounds)
+        stopped = (run_compiled if experiment.compiled else run_reference)(explorer, streams, parameters.max_rounds)
     except SolverError as error:
-        raise SolverError(f"run {index}, round {caet.state.round + 1}: {error}", error.gap) from error
-    explored = min(caet.state.counts) > 0
+        raise SolverError(f"run {index}, round {explorer.state.round + 1}: {error}", error.gap) from error
+    explored = min(explorer.state.counts) > 0
     return RunRecord(
         index=index,
         stopped=stopped,
-        correct=caet.answer == experiment.task.answer(model.means) if stopped else None,
-        answer=str(caet.answer) if explored else "",
-        rounds=caet.state.round,
-        cost=caet.state.total_cost,
-        counts=caet.state.counts,
+        correct=explorer.answer == experiment.task.answer(model.means) if stopped else None,
+        answer=str(explorer.answer) if explored else "",
+        rounds=explorer.state.round,
+        cost=explorer.state.total_cost,
+        counts=explorer.state.counts,
     )
+
+
+def read_word(seed: np.random.SeedSequence) -> int:
+    """63 bits of a seed, for what a policy draws."""
+    return int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def run_many(
@@ -247,16 +264,16 @@ def run_many(
 def prepare(experiment: Experiment) -> None:
     """Have the loop and the solver compiled, so that workers find them so and no run is timed with it."""
     if experiment.compiled:
-        compile_loop()
-    elif experiment.native:
+        compile_loop(experiment.parameters.policy)
+    elif experiment.native and not issubclass(experiment.policy, IndexPolicy):
         compiled_kernel()
 
 
 @cache
-def compile_loop() -> None:
-    """Compile the loop by a short run, once in a process and in those that it forks."""
+def compile_loop(policy: str = "caet") -> None:
+    """Compile the loop of a policy by a short run, once in a process and in those that it forks."""
     model = BanditModel(Gaussian(), [1.0, 0.0], [1.0, 1.0])
-    short = Experiment(model, BestArm(), Parameters(delta=0.1, max_rounds=20))
+    short = Experiment(model, BestArm(), Parameters(delta=0.1, max_rounds=20, policy=policy))
     run_once(short, np.random.SeedSequence(0), 0)
 
 

@@ -10,7 +10,7 @@ from inverse_gaussian import InverseGaussian
 
 from caet_opt.bandits.families import Bernoulli, Exponential, Gaussian, Geometric, Poisson, martingales
 from caet_opt.errors import InputError
-from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.rules import prior_scales
 from caet_opt.exploring.stopping import EProcess, e_values, make_threshold
 from caet_opt.exploring.stopping.base import PairState

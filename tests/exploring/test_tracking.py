@@ -23,7 +23,7 @@ from caet_opt import (
     parse_family,
 )
 from caet_opt.exploring import rules
-from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import LEAST_SHARE, Parameters
 from caet_opt.exploring.state import State
 from caet_opt.simulating.loops import run_compiled, run_reference

@@ -6,7 +6,7 @@ from two_loops import difference, differences, draw_case, follow
 
 from caet_opt import BanditModel, Bernoulli, Parameters, Ranking, SolverError
 from caet_opt.exploring import rules
-from caet_opt.exploring.policies.caet import Caet
+from caet_opt.exploring.explorer import Caet
 from caet_opt.simulating import loops
 from caet_opt.simulating.loops import run_compiled, run_reference
 from caet_opt.simulating.streams import ArmStreams

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Integers = NDArray[np.int64]
 
 #: Half a unit in the last place of a number in [1, 2): the unit in which errors are counted.
 UNIT = 2.0**-53

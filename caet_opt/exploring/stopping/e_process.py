@@ -13,7 +13,7 @@ from caet_opt.exploring.stopping import e_values
 from caet_opt.exploring.stopping.base import PairState, Threshold
 from caet_opt.exploring.stopping.e_values import Side
 from caet_opt.exploring.stopping.kernels import E_PROCESS
-from caet_opt.solving.native.compiled import FAMILY_CODES, rebind
+from caet_opt.solving.native.compiled import FAMILY_CODES, Kernel, rebind
 
 #: What the prior of each mean is worth in observations; chosen by ``analysis/threshold_study.py``.
 DEFAULT_RHO = 8.0
@@ -100,6 +100,14 @@ def rule_of(family: type[Family]) -> Callable[..., Any]:
     """`e_values.needed_evidence` with the martingales of the family."""
     if family in FAMILY_CODES:
         return e_values.needed_evidence
+    functions = foreign_martingales(family)
+    for source in (e_values.is_covered, e_values.needed_evidence):
+        functions[source.__name__] = rebind(source, functions)
+    return functions["needed_evidence"]
+
+
+def foreign_martingales(family: type[Family]) -> Kernel:
+    """The martingales of a user's own family, by the names in `e_values`."""
 
     def log_martingale(code: int, arm: Side, x: float, above: bool) -> float:
         return float(family.log_martingale(arm.weight, arm.mean, arm.rho, x, above))
@@ -107,10 +115,4 @@ def rule_of(family: type[Family]) -> Callable[..., Any]:
     def log_martingale_floor(code: int, arm: Side, above: bool) -> float:
         return float(family.log_martingale_floor(arm.weight, arm.mean, arm.rho, above))
 
-    functions: dict[str, Callable[..., Any]] = {
-        "log_martingale": log_martingale,
-        "log_martingale_floor": log_martingale_floor,
-    }
-    for source in (e_values.is_covered, e_values.needed_evidence):
-        functions[source.__name__] = rebind(source, functions)
-    return functions["needed_evidence"]
+    return {"log_martingale": log_martingale, "log_martingale_floor": log_martingale_floor}

@@ -1,0 +1,323 @@
+"""An experiment as an object that asks for an arm and is told what came of it, whichever policy decides."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from math import isfinite, nan
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from caet_opt.bandits.families import Family, parse_family
+from caet_opt.bandits.files import write_whole
+from caet_opt.bandits.model import check_costs
+from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.errors import InputError, unknown_name
+from caet_opt.exploring.policies import make_policy
+from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Now, Setup
+from caet_opt.exploring.saving import OWN, Saved, read_saved, to_text
+from caet_opt.exploring.settings import ABSENT, CostSource, Parameters
+from caet_opt.exploring.state import State
+from caet_opt.exploring.stopping import threshold_of
+from caet_opt.solving.native.compiled import compiled_kernel, loaded_kernel
+from caet_opt.solving.profiles import find_profile
+from caet_opt.solving.result import CharacteristicTime
+
+#: No confidence, to be replaced by one of the two.
+UNTOLD = {"delta": ABSENT, "log_inv_delta": ABSENT}
+
+
+class Explorer:
+    """A policy on a real or a simulated experiment: `next_arm`, pull it, `observe`, until `stopped`.
+
+    Begin with `Explorer.start`, which is told everything by name, or go on with `Explorer.resume`. The policy is CAET
+    unless another is named; `Caet` is the same class. The threshold is made from the family, the number of arms and the
+    confidence given, so that it cannot be another experiment's.
+
+    >>> caet = Caet.start("best-arm", "bernoulli", arms=2, delta=0.05, costs=[1, 2])
+    >>> while not caet.stopped:
+    ...     arm = caet.next_arm()
+    ...     caet.observe(arm, [1, 0][arm])  # what the experiment said
+    >>> caet.answer, caet.state.counts
+    (0, (7, 5))
+    """
+
+    def __init__(
+        self,
+        task: Task | str,
+        family: Family | str,
+        arms: int,
+        parameters: Parameters,
+        costs: Sequence[float] | None = None,
+        *,
+        seed: int = 0,
+        truth: CharacteristicTime | None = None,
+    ) -> None:
+        task = parse_task(task) if isinstance(task, str) else task
+        family = parse_family(family) if isinstance(family, str) else family
+        threshold = threshold_of(parameters, family, arms, task)
+        family.dispersions(arms)
+        source = source_of_costs(parameters.cost_source, costs)
+        parameters = replace(parameters, cost_source=source, threshold=threshold.name)
+        if costs is not None:
+            check_costs(costs, arms)
+        known = None if costs is None else np.array(costs, dtype=float)
+        profile = replace(find_profile(parameters.solver), tolerance=TARGET_TOLERANCE)
+        self.task, self.family, self.arms, self.parameters = task, family, arms, parameters
+        self.threshold, self.known_costs, self.profile = threshold, known, profile
+        self.setup = Setup(task, family, arms, parameters, threshold, known, profile, read_seed(seed), truth)
+        self.policy = make_policy(parameters.policy, self.setup)
+        self._now = self.policy.begin()
+
+    @classmethod
+    def start(
+        cls,
+        task: Task | str,
+        family: Family | str,
+        *,
+        arms: int,
+        delta: float | None = None,
+        log_inv_delta: float | None = None,
+        costs: Sequence[float] | None = None,
+        policy: str = "caet",
+        seed: int = 0,
+        **settings: Any,
+    ) -> Self:
+        """A new experiment.
+
+        Parameters
+        ----------
+        task, family
+            What is to be found out, and the family of the rewards, each by its name in the grammar or as an object.
+        arms
+            How many arms there are.
+        delta, log_inv_delta
+            The error probability that is allowed, or log(1/delta) for a very small one.
+        costs
+            The costs of the arms; else ``cost_source="observed"``, with each reward, or ``"gaps"`` to the best arm.
+        policy, seed
+            Which sampling rule, by its name in `POLICIES`, and the seed of what it draws, if it draws.
+        settings
+            By their names in `caet_opt.exploring.settings.Parameters`: threshold, tracking, solver and so on.
+
+        Examples
+        --------
+        >>> caet = Caet.start("best-arm", "bernoulli", arms=3, delta=0.05, costs=[1, 1, 2])
+        >>> caet.next_arm()
+        0
+        """
+        confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
+        parameters = Parameters.read(confidence, {"policy": policy, **settings}, simulated=False)
+        return cls(task, family, arms, parameters, costs, seed=seed)
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole experiment to one JSON file, in one step; `OSError` leaves an old file as it was."""
+        now = self._now
+        costs = None if self.known_costs is None else tuple(self.known_costs.tolist())
+        compiled = loaded_kernel() is not None
+        saved = Saved(
+            *(self.task, self.family, self.arms, self.parameters, costs, self.setup.seed),
+            *(self.threshold.describe(), compiled, now.state, now.target, now.last),
+        )
+        write_whole(path, to_text(saved))
+
+    @classmethod
+    def resume(cls, path: str | Path, **expected: Any) -> Self:
+        """Go on with a saved experiment as the object that saved it would.
+
+        With the native solver it does so to the last bit; solvers that keep a state of their own may end some ulps
+        away. Whatever else is given (task, family, arms, delta, costs or a setting) must agree with the file.
+        """
+        saved = read_saved(path)
+        try:
+            explorer = cls(saved.task, saved.family, saved.arms, saved.parameters, saved.costs, seed=saved.seed)
+            if explorer.threshold.describe() != saved.formula:
+                raise InputError(f"its threshold is {saved.formula}, not {explorer.threshold.describe()}")
+            explorer.continue_from(saved.state)
+            explorer._check_expected(expected)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+        if saved.compiled and explorer.profile.backend == "native" and explorer.is_shipped:
+            compiled_kernel()  # interpreted, the solver would end some ulps away
+        explorer._now = Now(saved.state, saved.last, saved.target)
+        return explorer
+
+    def _check_expected(self, expected: Mapping[str, Any]) -> None:
+        """Raise `InputError` for the first expected value that is not this experiment's."""
+        found = {setting.name: getattr(self.parameters, setting.name) for setting in OWN}
+        found |= {"task": self.task, "family": self.family, "arms": self.arms, "seed": self.setup.seed}
+        found |= {"costs": None if self.known_costs is None else tuple(self.known_costs.tolist())}
+        found |= {"delta": self.parameters.delta, "log_inv_delta": self.parameters.log_inv_delta}
+        for name, value in expected.items():
+            if name not in found:
+                raise InputError(unknown_name("setting", name, found))
+            if not self._agrees(name, value, found[name]):
+                raise InputError(f"the saved experiment has {name} = {found[name]}, not {value}")
+
+    def _agrees(self, name: str, value: Any, found: Any) -> bool:
+        """Whether an expected value, as it may be given to `start`, is the one that was found."""
+        if name in ("delta", "log_inv_delta"):
+            return replace(self.parameters, **{**UNTOLD, name: value}) == self.parameters
+        if name in ("task", "family") and isinstance(value, str):
+            value = parse_task(value) if name == "task" else parse_family(value)
+        return bool((tuple(value) if isinstance(value, list) else value) == found)
+
+    @property
+    def state(self) -> State:
+        """What was observed, and what the policy remembers."""
+        return self._now.state
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the answer is final: every needed pair is settled, unless the policy has a rule of its own."""
+        return self._explored and self.policy.has_ended(self._prepared())
+
+    @property
+    def answer(self) -> Hashable:
+        """The answer that the observations support now; final once `stopped`."""
+        self._check_explored()
+        return self.policy.answer(self.state)
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether compiled code knows the family."""
+        return self.setup.is_shipped
+
+    @property
+    def _explored(self) -> bool:
+        return min(self.state.counts) > 0
+
+    def _check_explored(self) -> None:
+        if not self._explored:
+            raise InputError("every arm must be observed once before there is an answer")
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """What the present state says, once every arm was observed."""
+        self._check_explored()
+        self._now = self.policy.diagnose(self._now)
+        assert self._now.diagnostics is not None
+        return self._now.diagnostics
+
+    def next_arm(self) -> int:
+        """The arm to pull now, a function of the state alone; the first arm without an observation, if there is one."""
+        if not self._explored:
+            return self.state.counts.index(0)
+        return self.policy.next_arm(self._prepared())
+
+    def _prepared(self) -> Now:
+        """Where the experiment is, with what its policy needs to decide."""
+        self._now = self.policy.prepare(self._now)
+        return self._now
+
+    def observe(self, arm: int, reward: float, cost: float | None = None) -> None:
+        """Take in what a pull of an arm brought; with observed costs also what it cost.
+
+        All or nothing: after an error the object is as it was before.
+        """
+        arm = read_arm(arm, self.arms)
+        reward = read_finite(reward, f"reward of arm {arm}")
+        self.family.check_reward(reward)
+        self._now = self.policy.advance(self._now, self._absorb(arm, reward, self._cost_of_pull(arm, cost)), arm)
+
+    def _absorb(self, arm: int, reward: float, paid: float) -> State:
+        """The state with an observation that leaves every sum finite and the arm's mean in the family."""
+        state = self.state
+        total, cost_sums = state.total_cost + paid, add_to(state.cost_sums, arm, paid)
+        if not isfinite(total):
+            raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")
+        absorbed = State(
+            state.round + 1,
+            tuple(count + (other == arm) for other, count in enumerate(state.counts)),
+            add_to(state.reward_sums, arm, reward),
+            cost_sums,
+            state.memory,
+            total,
+        )
+        self._check_mean(absorbed, arm)
+        return absorbed
+
+    def continue_from(self, state: State) -> None:
+        """Go on from a state, forgetting this one; `InputError` when it is none of this experiment."""
+        state.check()
+        if len(state.counts) != self.arms:
+            raise InputError(f"the saved state has {len(state.counts)} arms, not {self.arms}")
+        for arm, count in enumerate(state.counts):
+            if count:
+                self._check_mean(state, arm)
+        self.policy.check_state(state)
+        self._now = Now(state)
+
+    @property
+    def now(self) -> Now:
+        """Where the experiment is."""
+        return self._now
+
+    def go_on(self, now: Now) -> None:
+        """Go on from where compiled rounds have led."""
+        self._now = now
+
+    def _check_mean(self, state: State, arm: int) -> None:
+        mean = state.reward_sums[arm] / state.counts[arm]
+        if mean not in self.family.mean_space:
+            raise InputError(
+                f"the rewards of arm {arm} would have mean {mean:g}, outside the {self.family.name} family, "
+                f"whose means lie in {self.family.mean_space}"
+            )
+
+    def _cost_of_pull(self, arm: int, cost: float | None) -> float:
+        """What a pull cost: the known cost of the arm, or what was observed, zero or more."""
+        if cost is not None and (cost := read_finite(cost, f"cost of arm {arm}")) < 0:
+            raise InputError(f"cost of arm {arm} must be zero or more, got {cost:g}")
+        if self.known_costs is not None:
+            return float(self.known_costs[arm])
+        if cost is None and self.parameters.cost_source == "observed":
+            raise InputError("observed costs need a cost of zero or more with every reward, got None")
+        return 0.0 if cost is None else cost
+
+
+def source_of_costs(source: CostSource | None, costs: Sequence[float] | None) -> CostSource:
+    """Where the costs come from: known exactly when they are given."""
+    if (costs is None) == (source in (None, "known")):
+        raise InputError(
+            "give the costs of the arms exactly when they are known, as costs=[1, 1, 2]; else say where they come "
+            "from, as cost_source='observed' or 'gaps'"
+        )
+    return "known" if costs is not None else source or "known"
+
+
+def read_arm(arm: Any, arms: int) -> int:
+    """The number of an arm, or `InputError`."""
+    number = int(arm) if isinstance(arm, Integral) and not isinstance(arm, bool) else -1
+    if not 0 <= number < arms:
+        raise InputError(f"arm {arm!r} does not exist; arms are 0 to {arms - 1}")
+    return number
+
+
+def read_finite(value: Any, what: str) -> float:
+    """A finite number as a double, or `InputError`; a truth value counts as 0 or 1."""
+    try:
+        number = float(value) if isinstance(value, Real | Decimal | np.bool_) else nan
+    except OverflowError:
+        number = nan
+    if not isfinite(number):
+        raise InputError(f"{what} must be a finite number, got {value!r}")
+    return number
+
+
+def add_to(values: tuple[float, ...], arm: int, amount: float) -> tuple[float, ...]:
+    """The values with an amount added to one arm's."""
+    return (*values[:arm], values[arm] + amount, *values[arm + 1 :])
+
+
+def read_seed(seed: Any) -> int:
+    """A seed of the policy's own draws, or `InputError`."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= int(seed) < 2**63:
+        raise InputError(f"seed must be a whole number from 0 to 2^63 - 1, got {seed!r}")
+    return int(seed)
+
+
+#: The paper's name for it, since its policy is the default.
+Caet = Explorer

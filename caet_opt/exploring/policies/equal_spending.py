@@ -1,0 +1,28 @@
+"""The same money on every arm."""
+
+from math import inf
+
+from caet_opt.exploring.index_rounds import free_turn
+from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.tally import COST, COUNT, View
+
+
+class EqualSpending(IndexPolicy):
+    """The costly arm with the least ``c_a N_a``, while free arms take the zero-cost share of the pulls.
+
+    Its pulls of costly arms tend to shares proportional to 1 / c_a.
+    """
+
+    name = "equal-spending"
+    about = "the costly arm that least was spent on; free arms take the zero-cost share"
+
+    @staticmethod
+    def choose(view: View) -> int:
+        """A free arm when it is their turn, else the costly one with the least ``c_a N_a``."""
+        arms, best, least = view.arms, free_turn(view, -1), inf
+        if best >= 0:
+            return best
+        for a in range(arms.shape[1]):
+            if arms[COST, a] > 0.0 and arms[COST, a] * arms[COUNT, a] < least:
+                best, least = a, arms[COST, a] * arms[COUNT, a]
+        return best

@@ -1,0 +1,156 @@
+"""Policies that solve nothing: one function of what is known says which arm is next."""
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from caet_opt.bandits.families import Family, martingales
+from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.bandits.tasks import Pair
+from caet_opt.bandits.tasks import pairs as task_pairs
+from caet_opt.errors import InputError
+from caet_opt.exploring import bounds, draws, index_rounds, tally, tracking_rounds
+from caet_opt.exploring.index_rounds import mark_needed
+from caet_opt.exploring.policies.base import Now, Policy, Setup
+from caet_opt.exploring.state import State
+from caet_opt.exploring.stopping import e_values, kernels
+from caet_opt.exploring.stopping.e_process import foreign_martingales
+from caet_opt.exploring.tally import View
+from caet_opt.solving.native.compiled import (
+    FAMILY_CODES,
+    Kernel,
+    Sources,
+    compile_functions,
+    compiled_kernel,
+    foreign_kernel,
+    list_functions,
+    rebind,
+)
+
+#: What a policy may put in the place of the function of the same name in `index_rounds`.
+OWN = ("choose", "learn", "ended", "refresh")
+
+#: What every policy can call, callees first.
+SHARED = list_functions(kernels, martingales, e_values, tally, bounds, task_pairs, draws, tracking_rounds, index_rounds)
+
+
+class IndexPolicy(Policy):
+    """A rule that is one function of what is known, `choose`.
+
+    A rule may remember something by arm, in the row MEMORY, which `learn` changes after each observation, and have a
+    stopping rule of its own, `ended`. The three are static methods in the subset of Python that numba compiles: the
+    object calls them as they are, and the compiled loop compiles them, so that both go the same way. They are called
+    once every arm has an observation.
+    """
+
+    choose: ClassVar[Callable[[View], int]]
+    learn: ClassVar[Callable[[View, int], None]] = staticmethod(index_rounds.learn)
+    ended: ClassVar[Callable[[View], bool]] = staticmethod(index_rounds.ended)
+    refresh: ClassVar[Callable[..., bool]] = staticmethod(index_rounds.refresh)
+
+    #: Families that the rule needs a formula for: the shipped ones only.
+    shipped_only: ClassVar[bool] = False
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        if self.shipped_only and not setup.is_shipped:
+            raise InputError(f"policy {self.name!r} knows the shipped families only, not {setup.family}; use 'top-two'")
+        self.setting = setup.setting(tracking=tally.CUMULATED)
+        self.functions = interpreted(type(self), type(setup.family))
+        self.shape = setup.task.compiled_shape(setup.arms) or (-1, np.zeros(0, dtype=np.int64))
+
+    def advance(self, now: Now, absorbed: State, arm: int) -> Now:
+        if not min(absorbed.counts) > 0:
+            return Now(absorbed)
+        view = self.look(absorbed)
+        self.functions["learn"](view, arm)
+        return Now(absorbed.remember(tuple(view.arms[tally.MEMORY].tolist())), view=view)
+
+    def prepare(self, now: Now) -> Now:
+        return now if now.view is not None else now._replace(view=self.look(now.state))
+
+    def next_arm(self, now: Now) -> int:
+        arm = int(self.functions["choose"](self.view_of(now)))
+        return arm if arm >= 0 else self.choose_here(now)
+
+    def choose_here(self, now: Now) -> int:
+        """The arm where `choose` leaves it to the object."""
+        raise NotImplementedError
+
+    def has_ended(self, now: Now) -> bool:
+        return bool(self.functions["ended"](self.view_of(now)))
+
+    def view_of(self, now: Now) -> View:
+        """What the policy sees."""
+        return now.view or self.look(now.state)
+
+    def look(self, state: State) -> View:
+        """What the policy sees of a state; every arm has an observation."""
+        setup, means = self.setup, state.means()
+        arms = setup.rows(state)
+        arms[tally.COST] = setup.costs(state, means)
+        pairs = setup.task.pairs(means.tolist())
+        view = View(
+            self.setting,
+            arms,
+            as_columns(pairs),
+            setup.evidence(state, pairs, means),
+            *self.shape,
+        )
+        mark_needed(view)
+        return view
+
+    def load(self, now: Now) -> View:
+        """The view as compiled code begins with it; before every arm has an observation, with any pairs."""
+        if min(now.state.counts) > 0:
+            return self.view_of(now)
+        setup = self.setup
+        arms = setup.rows(now.state)
+        arms[tally.COST] = 0.0 if setup.known_costs is None else setup.known_costs
+        pairs = setup.task.pairs([0.0] * setup.arms)
+        return View(self.setting, arms, as_columns(pairs), np.zeros(len(pairs)), *self.shape)
+
+    def store(self, now: Now, view: View, total: Array, reason: int, done: int) -> Now:
+        """Where so many compiled rounds have led; the view is not that of the state if a round was undone."""
+        if done == 0:
+            return Now(now.state)
+        state = self.setup.state_after(now.state, view.arms, total, done)
+        return Now(state, view=view if reason != tally.CHANGED and min(state.counts) > 0 else None)
+
+
+def as_columns(pairs: Sequence[Pair]) -> Integers:
+    """Pairs as compiled code has them."""
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
+
+
+def own_functions(policy: type[IndexPolicy]) -> Sources:
+    """The functions of a policy, after those of its module, callees first."""
+    return (*list_functions(sys.modules[policy.__module__]), *(getattr(policy, name) for name in OWN))
+
+
+@cache
+def interpreted(policy: type[IndexPolicy], family: type[Family]) -> Kernel:
+    """The functions of a policy as they are, or with the formulas of a user's own family."""
+    if family in FAMILY_CODES:
+        return {name: getattr(policy, name) for name in OWN}
+    functions: Kernel = {**foreign_kernel(family), **foreign_martingales(family)}
+    for source in (*SHARED, *own_functions(policy)):
+        if source.__name__ not in functions or source.__name__ in OWN:
+            functions[source.__name__] = rebind(source, functions)
+    return functions
+
+
+@cache
+def compiled_shared() -> Kernel:
+    """What every policy can call, compiled when it is first called."""
+    sources = tuple(source for source in SHARED if source.__name__ not in (*OWN, "play"))
+    return compile_functions(sources, compiled_kernel())
+
+
+@cache
+def compiled_play(policy: type[IndexPolicy]) -> Any:
+    """`index_rounds.play` with the functions of a policy, compiled when it is first called and kept on disk."""
+    return compile_functions((*own_functions(policy), index_rounds.play), compiled_shared())["play"]

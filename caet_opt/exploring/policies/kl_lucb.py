@@ -1,0 +1,52 @@
+"""Lower and upper confidence bounds."""
+
+from math import inf
+
+from caet_opt.bandits.tasks import BestArm, TopArms
+from caet_opt.exploring.bounds import bound_level, confidence_bound
+from caet_opt.exploring.index_rounds import clear_mark, mark_leaders, next_marked
+from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.tally import MEMORY, PROJECTED, View, is_settled, total_count
+
+
+class KlLucb(IndexPolicy):
+    """Pulls the weakest leader and its strongest challenger, both, and stops when their bounds do not overlap.
+
+    Leaders are the empirically best arm or arms; l is the leader with the least LCB, u the other arm with the largest
+    UCB, and the rule stops when ``LCB_l >= UCB_u``. Bounds are those of `kl-racing`, and as there the evidence of every
+    pair has to exceed its threshold as well, which makes what is proven of it hold here. MEMORY says who is pulled
+    first (1) and second (2); nobody once it has stopped.
+    Source: Kaufmann and Kalyanakrishnan, COLT 2013.
+    """
+
+    name = "kl-lucb"
+    about = "leader and challenger by confidence bounds (Kaufmann, Kalyanakrishnan 2013)"
+    covered = (BestArm, TopArms)
+
+    @staticmethod
+    def choose(view: View) -> int:
+        """The marked arm."""
+        return next_marked(view.arms)
+
+    @staticmethod
+    def learn(view: View, arm: int) -> None:
+        """After both pulls, find the next two, unless it is over."""
+        arms, setting = view.arms, view.setting
+        if clear_mark(arms, arm):
+            return
+        mark_leaders(view)
+        now, leader, rival, lowest, highest = total_count(arms), 0, 0, inf, -inf
+        for a in range(arms.shape[1]):
+            above = arms[PROJECTED, a] == 0.0
+            bound = confidence_bound(setting, arms, a, bound_level(setting, arms, now, a), above)
+            if above and bound > highest:
+                rival, highest = a, bound
+            if not above and bound < lowest:
+                leader, lowest = a, bound
+        if not (lowest >= highest and is_settled(view)):
+            arms[MEMORY, leader], arms[MEMORY, rival] = 1.0, 2.0
+
+    @staticmethod
+    def ended(view: View) -> bool:
+        """Whether nobody is to be pulled."""
+        return next_marked(view.arms) < 0

@@ -1,0 +1,45 @@
+"""The policy that knows the truth."""
+
+from math import sqrt
+
+from caet_opt.errors import InputError
+from caet_opt.exploring import tally
+from caet_opt.exploring.policies.base import Setup
+from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.prediction import find_target
+from caet_opt.exploring.tally import GIVEN, MEMORY, PROJECTED, TARGET, View, total_count
+from caet_opt.exploring.tracking_rounds import next_arm, project_into
+
+
+class Oracle(IndexPolicy):
+    """C- or D-tracking of u_alpha of the true model, with the exploration of CAET: the yardstick of what estimation
+    costs. For simulations only, where the truth is known."""
+
+    name = "oracle"
+    about = "tracks u_alpha of the true model (simulations only)"
+    predictable = True
+    tracks = True
+    needs_truth = True
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        if setup.truth is None:
+            raise InputError("policy 'oracle' knows the true model, so it is for simulations only; use 'caet'")
+        tracking = tally.CUMULATED if setup.parameters.tracking == "c" else tally.PRESENT
+        self.setting = setup.setting(tracking=tracking, given=find_target(setup.truth, setup.parameters))
+
+    @staticmethod
+    def choose(view: View) -> int:
+        """The arm that lags most behind the target, cumulated or present."""
+        for a in range(view.arms.shape[1]):
+            view.arms[TARGET, a] = view.setting.numbers[GIVEN, a]
+        return next_arm(view.setting, view.arms)
+
+    @staticmethod
+    def learn(view: View, arm: int) -> None:
+        """Add the target, projected on the exploration floor ``(K^2 + t)^(-1/2) / 2``, to the cumulated one."""
+        arms = view.arms
+        floor = 0.5 / sqrt(arms.shape[1] * arms.shape[1] + total_count(arms))
+        project_into(view.setting.numbers[GIVEN], floor, arms[PROJECTED])
+        for a in range(arms.shape[1]):
+            arms[MEMORY, a] += arms[PROJECTED, a]

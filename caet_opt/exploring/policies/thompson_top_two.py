@@ -1,0 +1,81 @@
+"""The top-two rule whose first of two is drawn from the posterior."""
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from caet_opt.bandits.tasks.pairs import write_pairs
+from caet_opt.exploring.draws import posterior_mean, uniform
+from caet_opt.exploring.policies.base import Now
+from caet_opt.exploring.policies.index import IndexPolicy, as_columns
+from caet_opt.exploring.tally import MEAN, PROJECTED, View, evidence_between, total_count, weight_of
+
+
+class ThompsonTopTwo(IndexPolicy):
+    """The answer of one draw from the posterior, its pair with the least Z, and one of the two arms by a fair coin.
+
+    Z of a pair that the empirical means contradict is zero, and among several such pairs each is as likely. The priors
+    are in `caet_opt.exploring.draws.posterior_mean`. For best arm half of the pulls go to the best arm, and the pulls
+    tend to the best proportions of which that is true. Costs play no part.
+    Source: Shang, de Heide, Kaufmann, Menard and Valko 2020 (T3C), for best arm; here for the pairs of any task.
+    """
+
+    name = "thompson-top-two"
+    about = "an arm of the weakest pair of a posterior draw's answer (T3C, Shang et al. 2020)"
+    shipped_only = True
+
+    @staticmethod
+    def choose(view: View) -> int:
+        """The arm for the answer of the draw; a task that compiled code does not know is left to the object."""
+        draw_means(view)
+        if drawn_pairs_hold(view):
+            return choose_from(view, view.pairs)
+        if view.shape < 0:
+            return -1
+        pairs = view.pairs.copy()
+        write_pairs(view.shape, view.members, view.arms[PROJECTED], pairs)
+        return choose_from(view, pairs)
+
+    def choose_here(self, now: Now) -> int:
+        view: Any = self.view_of(now)
+        draw_means(view)
+        return choose_from(view, as_columns(self.setup.task.pairs(view.arms[PROJECTED].tolist())))
+
+
+def draw_means(view: View) -> None:
+    """One draw of every arm's mean, in the row PROJECTED."""
+    arms, setting = view.arms, view.setting
+    now = int(total_count(arms))
+    for a in range(arms.shape[1]):
+        weight = weight_of(setting, arms, a)
+        arms[PROJECTED, a] = posterior_mean(setting.family, weight, arms[MEAN, a], setting.seed, now, 2 + a)
+
+
+def drawn_pairs_hold(view: View) -> bool:
+    """Whether the draw says the same answer as the empirical means: all of its pairs hold."""
+    for p in range(view.pairs.shape[1]):
+        if not view.arms[PROJECTED, view.pairs[0, p]] > view.arms[PROJECTED, view.pairs[1, p]]:
+            return False
+    return True
+
+
+def choose_from(view: View, pairs: "np.typing.NDArray[np.int64]") -> int:
+    """One arm of the pair with the least Z, one of those at random if there are several."""
+    seed, now = view.setting.seed, int(total_count(view.arms))
+    ties, chosen, least = 0, 0, inf
+    skip = uniform(seed, now, 1)
+    for p in range(pairs.shape[1]):
+        a, b = pairs[0, p], pairs[1, p]
+        contradicted = not view.arms[MEAN, a] > view.arms[MEAN, b]
+        index = 0.0 if contradicted else evidence_between(view.setting, view.arms, a, b)
+        if index < least:
+            ties, chosen, least = 0, p, index
+        if index == least:
+            ties += 1
+            if skip * ties < 1.0:  # the last of n ties is kept with probability 1 / n
+                chosen = p
+                skip = skip * ties
+            else:
+                skip = (skip * ties - 1.0) / (ties - 1.0)
+    return int(pairs[0 if uniform(seed, now, 0) < 0.5 else 1, chosen])

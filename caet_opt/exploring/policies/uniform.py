@@ -1,0 +1,17 @@
+"""Round robin."""
+
+from caet_opt.exploring.index_rounds import least_pulled
+from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.tally import View
+
+
+class Uniform(IndexPolicy):
+    """Every arm in turn: the least pulled, the lowest number first. Its pulls tend to 1 / K."""
+
+    name = "uniform"
+    about = "round robin"
+
+    @staticmethod
+    def choose(view: View) -> int:
+        """The arm with the fewest pulls."""
+        return least_pulled(view.arms)

@@ -1,0 +1,191 @@
+"""What a run has seen, and what follows from it for the pairs, in the subset of Python that numba compiles."""
+
+from math import inf
+from typing import NamedTuple
+
+from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.exploring.stopping.e_values import Side, needed_evidence
+from caet_opt.exploring.stopping.kernels import E_PROCESS, threshold_value
+from caet_opt.solving.native.divergences import mixture_divergence
+
+#: Why a stretch of rounds ended: the policy is done, the next round is for the object to do, an arm's stream is used
+#: up, or the given number of rounds is over.
+STOPPED, CHANGED, REFILL, LIMIT = range(4)
+
+#: Where costs come from; a rule that is blind to costs takes every cost for one.
+KNOWN, OBSERVED, GAPS, UNIT = range(4)
+
+#: How a target is tracked: its sum over the rounds, the present one, or its share of the money.
+CUMULATED, PRESENT, MONEY = range(3)
+
+
+class Setting(NamedTuple):
+    """What stays the same in a run: family, costs, the parameters of the sampling rule and of the threshold.
+
+    ``numbers`` has a row for each of the names below, in one array since each array that a call hands over costs time.
+    """
+
+    family: int
+    error: float
+    low: float
+    high: float
+    numbers: Array
+    cost_source: int
+    zero_cost_share: float
+    negligible_cost: float
+    tracking: int
+    threshold: int
+    level: float
+    slope: float
+    tolerance: float
+    target: float
+    limit: int
+    seed: int
+
+
+#: Rows of Setting.numbers: what rounding took from the means, dispersions, known costs, what each prior is worth, and
+#: the target that an oracle knows.
+REST, DISPERSION, KNOWN_COST, PRIOR, GIVEN = range(5)
+
+
+class Streams(NamedTuple):
+    """What each arm will bring: rewards and costs in the order of its pulls, and how many were used."""
+
+    rewards: Array
+    spending: Array
+    cursor: Integers
+
+
+class View(NamedTuple):
+    """What a policy sees.
+
+    Attributes
+    ----------
+    setting : what stays the same
+    arms : a row for each of the names below, a column per arm
+    pairs, evidence : of the answer that the means say: a column (a, b) per pair, and its Z_ab
+    shape, members : the task, as `caet_opt.bandits.tasks.pairs` has it; -1 for one that compiled code does not know
+    """
+
+    setting: Setting
+    arms: Array
+    pairs: Integers
+    evidence: Array
+    shape: int
+    members: Integers
+
+
+#: Rows of View.arms: pulls, sums of rewards and costs, what the policy remembers (the cumulated target of one that
+#: tracks), the target with its projection, the empirical mean, and the cost that enters decisions, zero if free.
+COUNT, REWARD, SPENT, MEMORY, TARGET, PROJECTED, MEAN, COST = range(8)
+
+#: A policy that has no target keeps in its row whether an arm is in some pair.
+NEEDED = TARGET
+
+
+def total_count(arms: Array) -> float:
+    """The round: the number of observations."""
+    total = 0.0
+    for a in range(arms.shape[1]):
+        total += arms[COUNT, a]
+    return total
+
+
+def absorb(streams: Streams, arms: Array, total: Array, arm: int) -> None:
+    """Take the arm's next reward and cost into the sums."""
+    position = streams.cursor[arm]
+    streams.cursor[arm] += 1
+    paid = streams.spending[arm, position]
+    arms[COUNT, arm] += 1.0
+    arms[REWARD, arm] += streams.rewards[arm, position]
+    arms[SPENT, arm] += paid
+    total[0] += paid
+    arms[MEAN, arm] = arms[REWARD, arm] / arms[COUNT, arm]
+
+
+def give_back(
+    streams: Streams, arms: Array, total: Array, arm: int, spent: float, reward: float, before: float
+) -> None:
+    """Undo `absorb`, given the sums before it."""
+    streams.cursor[arm] -= 1
+    arms[COUNT, arm] -= 1.0
+    arms[SPENT, arm], arms[REWARD, arm], total[0] = spent, reward, before
+
+
+def update_costs(setting: Setting, arms: Array, arm: int) -> None:
+    """The costs that enter decisions after an observation of an arm; negligible estimates count as zero."""
+    if setting.cost_source == OBSERVED:
+        cost = arms[SPENT, arm] / arms[COUNT, arm]
+        arms[COST, arm] = cost if cost > setting.negligible_cost else 0.0
+    elif setting.cost_source == GAPS:
+        best = arms[MEAN, 0]
+        for a in range(arms.shape[1]):
+            best = max(best, arms[MEAN, a])
+        for a in range(arms.shape[1]):
+            cost = best - arms[MEAN, a]
+            arms[COST, a] = cost if cost > setting.negligible_cost else 0.0
+
+
+def pair_evidence(family: int, wa: float, wb: float, x: float, y: float) -> float:
+    """``Z_ab = w_a d(x, m) + w_b d(y, m)``, m the mean of both weighted by pulls over dispersion."""
+    ua, ub = wa / (wa + wb), wb / (wa + wb)
+    da = mixture_divergence(family, x, y, ua, ub, 0.0, 0.0)
+    db = mixture_divergence(family, y, x, ub, ua, 0.0, 0.0)
+    return wa * da + wb * db
+
+
+def weight_of(setting: Setting, arms: Array, arm: int) -> float:
+    """Pulls over dispersion."""
+    return float(arms[COUNT, arm] / setting.numbers[DISPERSION, arm])
+
+
+def evidence_between(setting: Setting, arms: Array, a: int, b: int) -> float:
+    """Z_ab of two arms at the present means."""
+    wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
+    return pair_evidence(setting.family, wa, wb, arms[MEAN, a], arms[MEAN, b])
+
+
+def weigh_pairs(view: View, arm: int) -> None:
+    """The evidence of the pairs that an arm is in, or of all pairs for arm -1."""
+    pairs = view.pairs
+    for p in range(pairs.shape[1]):
+        if arm < 0 or pairs[0, p] == arm or pairs[1, p] == arm:
+            view.evidence[p] = evidence_between(view.setting, view.arms, pairs[0, p], pairs[1, p])
+
+
+def exceeds(setting: Setting, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool) -> bool:
+    """Whether the evidence that a beats b exceeds the threshold; for the e-process at the pooled mean or everywhere."""
+    if setting.threshold != E_PROCESS:
+        return evidence > threshold_value(
+            setting.threshold, now, arms[COUNT, a], arms[COUNT, b], setting.level, setting.slope
+        )
+    winner = Side(weight_of(setting, arms, a), arms[MEAN, a], setting.numbers[PRIOR, a])
+    loser = Side(weight_of(setting, arms, b), arms[MEAN, b], setting.numbers[PRIOR, b])
+    return evidence > needed_evidence(
+        setting.family, setting.low, setting.high, setting.level, evidence, winner, loser, everywhere
+    )
+
+
+def is_settled(view: View) -> bool:
+    """Whether the evidence of every pair exceeds its threshold.
+
+    The pair with the least evidence is looked at first, and for the e-process intervals are laid only when every pair
+    passes at its pooled mean: the answer is the same, and most rounds evaluate one pair's threshold once.
+    """
+    setting, pairs, evidence = view.setting, view.pairs, view.evidence
+    weakest, least = 0, inf
+    for p in range(evidence.size):
+        if evidence[p] < least:
+            weakest, least = p, evidence[p]
+    if not evidence[weakest] > setting.level:
+        return False
+    now = total_count(view.arms)
+    for everywhere in (False, True):
+        if everywhere and setting.threshold != E_PROCESS:
+            break
+        if not exceeds(setting, view.arms, now, pairs[0, weakest], pairs[1, weakest], evidence[weakest], everywhere):
+            return False
+        for p in range(evidence.size):
+            if p != weakest and not exceeds(setting, view.arms, now, pairs[0, p], pairs[1, p], evidence[p], everywhere):
+                return False
+    return True
