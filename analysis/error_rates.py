@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from caet_opt.bandits.families import parse_family
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import BestArm, Custom, Task, parse_task
 from caet_opt.errors import SolverError
@@ -31,7 +31,6 @@ from caet_opt.simulating.loops import compiled_loop, loop_setting
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import SIGNIFICANCE, error_interval, summarise, tail_probability
 from caet_opt.solving.native.compiled import compile_functions
-from caet_opt.solving.native.records import Integers
 from caet_opt.solving.numbers import table
 
 DELTA = 0.1

@@ -3,13 +3,13 @@
 from math import inf, sqrt
 from typing import NamedTuple
 
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.exploring.stopping.e_values import Side, needed_evidence
 from caet_opt.exploring.stopping.kernels import E_PROCESS, threshold_value
 from caet_opt.solving.native.divergences import mixture_divergence
 from caet_opt.solving.native.instance import Layout, make_workspace, solve_in_workspace
 from caet_opt.solving.native.interior import CERTIFIED
-from caet_opt.solving.native.records import Integers, ModelNumbers, Plan
+from caet_opt.solving.native.records import ModelNumbers, Plan
 
 #: Why a stretch of rounds ended: the answer is settled, the pattern of pairs or of free arms would change in the next
 #: round, an arm's stream is used up, or the given number of rounds is over.

@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import UNIT, Array
+from caet_opt.bandits.families.numerics import UNIT, Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
 from caet_opt.solving.native.compiled import model_numbers, present_kernel
 from caet_opt.solving.native.elimination import columns
-from caet_opt.solving.native.records import Integers
 
 
 class Certificate(NamedTuple):

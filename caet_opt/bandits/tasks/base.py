@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
+from caet_opt.bandits.families.numerics import Integers
 from caet_opt.errors import InputError
 
 Pair = tuple[int, int]
@@ -54,6 +55,10 @@ class Task(ABC):
     def pairs(self, means: Sequence[float]) -> tuple[Pair, ...]:
         """The pairs of the answer that holds for these means."""
         return self.answer_pairs(self.answer(means), len(means))
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers] | None:
+        """Shape and members for `caet_opt.bandits.tasks.pairs`; None for a task whose answers have none there."""
+        return None
 
     def support(self, means: Sequence[float]) -> tuple[int, ...]:
         """The arms that occur in some pair of the answer for these means."""

@@ -3,7 +3,11 @@
 from collections.abc import Hashable, Sequence
 from typing import cast
 
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Integers
 from caet_opt.bandits.tasks.base import Pair, PlainTask, Task, sort_arms
+from caet_opt.bandits.tasks.pairs import BIPARTITE, STARS
 from caet_opt.errors import InputError
 
 
@@ -26,6 +30,9 @@ class BestArm(PlainTask):
     def pairs_at_risk(self, arms: int) -> int:
         """K - 1: a wrong answer i asserts (i, best)."""
         return arms - 1
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+        return STARS, np.array([arms, *range(arms)], dtype=np.int64)
 
 
 class TopArms(Task):
@@ -61,6 +68,9 @@ class TopArms(Task):
         top = cast(tuple[int, ...], answer)
         others = sorted(set(range(arms)) - set(top))
         return tuple((good, bad) for good in top for bad in others)
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+        return BIPARTITE, np.array([self.size], dtype=np.int64)
 
     @classmethod
     def parse(cls, argument: str | None) -> "TopArms":

@@ -3,7 +3,11 @@
 from collections.abc import Hashable, Sequence
 from typing import cast
 
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Integers
 from caet_opt.bandits.tasks.base import Pair, Task, check_arms_exist, read_arm
+from caet_opt.bandits.tasks.pairs import LISTED
 from caet_opt.errors import InputError
 
 
@@ -44,6 +48,9 @@ class Comparisons(Task):
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         return cast(tuple[Pair, ...], answer)
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+        return LISTED, np.array(self.compared, dtype=np.int64).ravel()
 
     @classmethod
     def parse(cls, argument: str | None) -> "Comparisons":
@@ -89,6 +96,10 @@ class Control(Task):
     def pairs_at_risk(self, arms: int) -> int:
         """K - 1: a wrong answer asserts the wrong order of some arm and the control."""
         return arms - 1
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+        compared = [(self.control, arm) for arm in range(arms) if arm != self.control]
+        return LISTED, np.array(compared, dtype=np.int64).ravel()
 
     @classmethod
     def parse(cls, argument: str | None) -> "Control":

@@ -4,7 +4,11 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import cast
 
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Integers
 from caet_opt.bandits.tasks.base import Pair, Task, check_arms_exist, read_arm
+from caet_opt.bandits.tasks.pairs import STARS
 from caet_opt.errors import InputError
 
 
@@ -42,6 +46,9 @@ class Groups(Task):
     def pairs_at_risk(self, arms: int) -> int:
         """Sum of (size - 1): a wrong answer asserts (i, best) in one of the groups."""
         return sum(len(group) - 1 for group in self.groups)
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+        return STARS, np.array([entry for group in self.groups for entry in (len(group), *group)], dtype=np.int64)
 
     @classmethod
     def parse(cls, argument: str | None) -> "Groups":

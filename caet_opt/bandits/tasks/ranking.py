@@ -4,7 +4,11 @@ from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import cast
 
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Integers
 from caet_opt.bandits.tasks.base import Pair, PlainTask, sort_arms
+from caet_opt.bandits.tasks.pairs import CHAIN
 
 
 class Ranking(PlainTask):
@@ -22,3 +26,6 @@ class Ranking(PlainTask):
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         order = cast(tuple[int, ...], answer)
         return tuple(pairwise(order))
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+        return CHAIN, np.array([], dtype=np.int64)

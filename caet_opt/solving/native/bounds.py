@@ -6,9 +6,9 @@ It sees a model, its pairs, a point and weights, and knows no solver. Errors are
 
 from math import inf, isfinite
 
-from caet_opt.bandits.families.numerics import UNIT, Array
+from caet_opt.bandits.families.numerics import UNIT, Array, Integers
 from caet_opt.solving.native.divergences import mixture_divergence
-from caet_opt.solving.native.records import Integers, ModelNumbers
+from caet_opt.solving.native.records import ModelNumbers
 
 #: Differences and shares of at least TINY, and means up to HUGE, are far enough from the ends of double precision for
 #: every intermediate result. A mean of a family that has a smallest one is zero or has all its digits.

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from caet_opt.bandits.families import Family
+from caet_opt.bandits.families.numerics import Integers
 from caet_opt.bandits.tasks import Pair
 from caet_opt.solving.native.instance import Layout
-from caet_opt.solving.native.records import Integers, Plan
+from caet_opt.solving.native.records import Plan
 from caet_opt.solving.problem import Shape, arrange
 from caet_opt.solving.programs.cache import cached_program
 

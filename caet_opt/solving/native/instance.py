@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.solving.native.bounds import certify_pairs, means_differ
 from caet_opt.solving.native.divergences import mixture_divergence, variance
 from caet_opt.solving.native.interior import minimise
-from caet_opt.solving.native.records import COST, MEAN, RATE, REST, Data, Integers, ModelNumbers, Plan, Work, make_work
+from caet_opt.solving.native.records import COST, MEAN, RATE, REST, Data, ModelNumbers, Plan, Work, make_work
 
 #: The instance needs the general path: a tie, a number outside double precision, or an infinite divergence.
 IRREGULAR = 3

@@ -3,11 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from caet_opt.bandits.families.numerics import Array
-
-Integers = NDArray[np.int64]
+from caet_opt.bandits.families.numerics import Array, Integers
 
 
 class ModelNumbers(NamedTuple):

@@ -1,0 +1,119 @@
+"""The pairs of the answer for given means, in the subset of Python that numba compiles.
+
+An answer of a shipped task has one of four shapes; ``members`` says which arms take part in it:
+
+    CHAIN        each arm beats the next (nothing)
+    STARS        in each group one arm beats the others (the size of a group, its arms, the size of the next, ...)
+    BIPARTITE    each of m arms beats each of the others (m)
+    LISTED       each comparison has a winner, the first of its arms if they are equal (both arms of each comparison)
+"""
+
+from caet_opt.bandits.families.numerics import Array, Integers
+
+CHAIN, STARS, BIPARTITE, LISTED = range(4)
+
+
+def write_pairs(shape: int, members: Integers, means: Array, pairs: Integers) -> None:
+    """Replace the pairs of the answer for some means, a column each, by those for these, as `Task.pairs` lists them.
+
+    Shape and members are those of `Task.compiled_shape`. Little is done where little has changed.
+    """
+    if shape == CHAIN:
+        sort_chain(means, pairs)
+    elif shape == STARS:
+        crown_stars(members, means, pairs)
+    elif shape == BIPARTITE:
+        exchange_sides(members[0], means, pairs)
+    else:
+        for p in range(pairs.shape[1]):
+            a, b = members[2 * p], members[2 * p + 1]
+            pairs[0, p], pairs[1, p] = (a, b) if means[a] >= means[b] else (b, a)
+
+
+def is_ahead(means: Array, a: int, b: int) -> bool:
+    """Whether arm a comes before arm b from the best to the worst; equal means in the order of their numbers."""
+    return means[a] > means[b] or (means[a] == means[b] and a < b)
+
+
+def sort_chain(means: Array, pairs: Integers) -> None:
+    """Insertion sort of the second row, with the arm that has no pair before it kept apart."""
+    first = pairs[0, 0]
+    for p in range(pairs.shape[1]):
+        arm, place = pairs[1, p], p
+        while place > 0 and is_ahead(means, arm, pairs[1, place - 1]):
+            pairs[1, place] = pairs[1, place - 1]
+            place -= 1
+        if place == 0 and is_ahead(means, arm, first):
+            first, arm = arm, first
+        pairs[1, place] = arm
+    pairs[0, 0] = first
+    for p in range(1, pairs.shape[1]):
+        pairs[0, p] = pairs[1, p - 1]
+
+
+def crown_stars(members: Integers, means: Array, pairs: Integers) -> None:
+    """The best arm of each group beside each of the others in the order of the group."""
+    start, p = 0, 0
+    while start < members.size:
+        end = start + 1 + members[start]
+        best = members[start + 1]
+        for place in range(start + 2, end):
+            if is_ahead(means, members[place], best):
+                best = members[place]
+        for place in range(start + 1, end):
+            if members[place] != best:
+                pairs[0, p], pairs[1, p] = best, members[place]
+                p += 1
+        start = end
+
+
+def exchange_sides(top: int, means: Array, pairs: Integers) -> None:
+    """Exchange the worst arm of the upper side for the best of the lower one until all of the former are ahead.
+
+    Both sides are in the order of their numbers: the arms of the upper one begin a block of pairs each, in which those
+    of the lower one follow each other.
+    """
+    others = pairs.shape[1] // top
+    exchanged = False
+    while True:
+        worst, best = 0, 0
+        for place in range(1, top):
+            if is_ahead(means, pairs[0, worst * others], pairs[0, place * others]):
+                worst = place
+        for place in range(1, others):
+            if is_ahead(means, pairs[1, place], pairs[1, best]):
+                best = place
+        if is_ahead(means, pairs[0, worst * others], pairs[1, best]):
+            break
+        exchanged = True
+        rising, falling = pairs[1, best], pairs[0, worst * others]
+        put_in_order(pairs[0], others, top, worst, rising)
+        put_in_order(pairs[1], 1, others, best, falling)
+    if exchanged:
+        for p in range(pairs.shape[1]):
+            pairs[0, p], pairs[1, p] = pairs[0, p // others * others], pairs[1, p % others]
+
+
+def put_in_order(row: Integers, step: int, size: int, place: int, arm: int) -> None:
+    """Replace an entry of an ascending list, which is every so many entries of a row, so that it stays ascending."""
+    while place > 0 and row[(place - 1) * step] > arm:
+        row[place * step] = row[(place - 1) * step]
+        place -= 1
+    while place < size - 1 and row[(place + 1) * step] < arm:
+        row[place * step] = row[(place + 1) * step]
+        place += 1
+    row[place * step] = arm
+
+
+def pairs_hold(means: Array, pairs: Integers, arm: int) -> bool:
+    """Whether each pair with this arm holds strictly.
+
+    As long as every pair of an answer does, it is the answer: however ties between other arms are broken, the order
+    that results has these pairs, and by Definition 1 an order has all pairs of one answer only. So after an observation
+    of one arm it suffices to look at the pairs of that arm.
+    """
+    for p in range(pairs.shape[1]):
+        a, b = pairs[0, p], pairs[1, p]
+        if (a == arm or b == arm) and not means[a] > means[b]:
+            return False
+    return True
