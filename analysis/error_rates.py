@@ -19,19 +19,18 @@ from typing import Any
 import numpy as np
 
 from caet_opt.bandits.families import parse_family
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import BestArm, Custom, Task, parse_task
 from caet_opt.errors import SolverError
-from caet_opt.exploring.kernel import COUNT, MEAN, REWARD, Setting, is_settled
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS
-from caet_opt.simulating.loops import compiled_loop, loop_setting
+from caet_opt.exploring.tally import COUNT, MEAN, REWARD, View, is_settled, weigh_pairs
+from caet_opt.simulating.loops import compiled_loop
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import SIGNIFICANCE, error_interval, summarise, tail_probability
 from caet_opt.solving.native.compiled import compile_functions
-from caet_opt.solving.native.records import Integers
 from caet_opt.solving.numbers import table
 
 DELTA = 0.1
@@ -76,12 +75,13 @@ def experiments() -> Iterator[Experiment]:
                 yield experiment
 
 
-def cross(setting: Setting, pairs: Integers, first: Array, second: Array, state: Array, ends: Integers) -> None:
+def cross(ahead: View, behind: View, first: Array, second: Array, ends: Integers) -> None:
     """Put the signed round at which each run stops into ``ends``: minus for arm 1, zero where it does not stop.
 
-    ``pairs[0]`` is the one of arm 0 before arm 1, ``pairs[1]`` the other one; a row of ``first`` and ``second`` has the
-    rewards of a run.
+    Of the two views of the same arms one has the pair of arm 0 before arm 1, the other the reverse; a row of ``first``
+    and ``second`` has the rewards of a run.
     """
+    state = ahead.arms
     for run in range(first.shape[0]):
         state[:] = 0.0
         ends[run] = 0
@@ -90,10 +90,12 @@ def cross(setting: Setting, pairs: Integers, first: Array, second: Array, state:
             state[COUNT, arm] += 1.0
             state[REWARD, arm] += first[run, t // 2] if arm == 0 else second[run, t // 2]
             state[MEAN, arm] = state[REWARD, arm] / state[COUNT, arm]
-            ahead = state[MEAN, 0] > state[MEAN, 1]
-            tied = state[MEAN, 0] == state[MEAN, 1]
-            if t > 0 and not tied and is_settled(setting, pairs[0] if ahead else pairs[1], state):
-                ends[run] = t + 1 if ahead else -(t + 1)
+            if t == 0 or state[MEAN, 0] == state[MEAN, 1]:
+                continue
+            view = ahead if state[MEAN, 0] > state[MEAN, 1] else behind
+            weigh_pairs(view, -1)
+            if is_settled(view):
+                ends[run] = t + 1 if state[MEAN, 0] > state[MEAN, 1] else -(t + 1)
                 break
 
 
@@ -119,13 +121,15 @@ def draw_rewards(model: BanditModel, rng: np.random.Generator, arm: int, runs: i
 def stopping_rounds(model: BanditModel, rules: list[Caet], runs: int, rng: np.random.Generator) -> list[Integers]:
     """What `cross` finds for each rule, all of them on the same rewards."""
     search: Any = compile_functions((cross,), compiled_loop())["cross"]
-    pairs, state = np.array([[[0], [1]], [[1], [0]]]), np.zeros((8, 2))
+    arms, evidence, nobody = np.zeros((8, 2)), np.zeros(1), np.zeros(0, dtype=np.int64)
+    pairs = [np.array([[winner], [1 - winner]]) for winner in (0, 1)]
     ends = [np.zeros(runs, dtype=np.int64) for _ in rules]
     for start in range(0, runs, CHUNK):
         part = slice(start, min(start + CHUNK, runs))
         first, second = (draw_rewards(model, rng, arm, part.stop - start) for arm in (0, 1))
         for rule, found in zip(rules, ends, strict=True):
-            search(loop_setting(rule), pairs, first, second, state, found[part])
+            views = (View(rule.setup.setting(tracking=0), arms, pair, evidence, -1, nobody) for pair in pairs)
+            search(*views, first, second, found[part])
     return ends
 
 

@@ -34,6 +34,8 @@ from .exploring.policies import POLICIES as POLICIES
 from .exploring.policies import Policy as Policy
 from .exploring.policies import list_policies as list_policies
 from .exploring.policies.base import Diagnostics as Diagnostics
+from .exploring.policies.base import Now as Now
+from .exploring.policies.index import IndexPolicy as IndexPolicy
 from .exploring.prediction import Prediction as Prediction
 from .exploring.prediction import threshold_table as threshold_table
 from .exploring.settings import SETTINGS as SETTINGS
@@ -43,6 +45,8 @@ from .exploring.state import State as State
 from .exploring.stopping import THRESHOLDS as THRESHOLDS
 from .exploring.stopping import Threshold as Threshold
 from .exploring.stopping import make_threshold as make_threshold
+from .exploring.tally import Conditions as Conditions
+from .exploring.tally import View as View
 from .presenting.curves import Curve as Curve
 from .presenting.curves import CurvePoint as CurvePoint
 from .presenting.curves import Sweep as Sweep

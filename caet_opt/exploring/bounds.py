@@ -4,14 +4,14 @@ from math import inf, log1p, sqrt
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.exploring.stopping.kernels import E_PROCESS, threshold_value
-from caet_opt.exploring.tally import COUNT, MEAN, PRIOR, Setting, weight_of
+from caet_opt.exploring.tally import COUNT, MEAN, PRIOR, Conditions, weight_of
 from caet_opt.solving.native.divergences import GAUSSIAN, mixture_divergence, variance
 
 #: More steps than halving a bracket of doubles can take, and the relative width at which a bound is good enough.
 MOST_STEPS, ACCURACY = 2000, 1e-12
 
 
-def bound_level(setting: Setting, arms: Array, now: float, arm: int) -> float:
+def bound_level(setting: Conditions, arms: Array, now: float, arm: int) -> float:
     """beta of a single arm: the threshold of a pair of two arms with its pulls.
 
     For the e-process that is what many pulls need, ``level + log(1 + w / rho) - 2 log 2``, and the level at least.
@@ -23,13 +23,13 @@ def bound_level(setting: Setting, arms: Array, now: float, arm: int) -> float:
     return threshold_value(setting.threshold, now, pulls, pulls, setting.level, setting.slope)
 
 
-def confidence_bound(setting: Setting, arms: Array, arm: int, level: float, above: bool) -> float:
+def confidence_bound(setting: Conditions, arms: Array, arm: int, level: float, above: bool) -> float:
     """The largest q above, or the least below, the empirical mean with ``w d(mean, q) <= level``.
 
     Newton's method on ``d(mean, q) - level / w``, whose derivative is ``(q - mean) / V(q)``, inside a bracket of the
     root that every evaluation shortens, and the middle of it where a step would leave it.
     """
-    weight, mean = weight_of(setting, arms, arm), arms[MEAN, arm]
+    weight, mean = weight_of(setting, arms, arm), float(arms[MEAN, arm])
     target = level / weight
     if setting.family == GAUSSIAN:
         return mean + sqrt(2.0 * target) if above else mean - sqrt(2.0 * target)

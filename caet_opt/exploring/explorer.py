@@ -241,13 +241,12 @@ class Explorer:
 
     def continue_from(self, state: State) -> None:
         """Go on from a state, forgetting this one; `InputError` when it is none of this experiment."""
-        state.check()
+        self.policy.check_state(state)
         if len(state.counts) != self.arms:
             raise InputError(f"the saved state has {len(state.counts)} arms, not {self.arms}")
         for arm, count in enumerate(state.counts):
             if count:
                 self._check_mean(state, arm)
-        self.policy.check_state(state)
         self._now = Now(state)
 
     @property

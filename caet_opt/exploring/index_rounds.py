@@ -1,10 +1,11 @@
 """Rounds of a policy that solves nothing, in the subset of Python that numba compiles, and what such policies share.
 
-`play` is compiled once for each policy, whose own `choose`, `learn`, `ended` and `refresh` take the place of those
-below (`caet_opt.exploring.policies.index`).
+`play` is compiled once for each policy, with its `choose`, `learn`, `ended` and `refresh`
+(`caet_opt.exploring.policies.index`).
 """
 
 from math import inf, log
+from typing import TYPE_CHECKING
 
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import pairs_hold, write_pairs
@@ -27,13 +28,19 @@ from caet_opt.exploring.tally import (
     evidence_between,
     exceeds,
     give_back,
-    is_settled,
     total_count,
     update_costs,
     weigh_pairs,
     weight_of,
 )
 from caet_opt.solving.native.divergences import mixture_divergence
+
+if TYPE_CHECKING:  # what `play` is compiled with, for each policy its own
+
+    def choose(view: View) -> int: ...
+    def learn(view: View, arm: int) -> None: ...
+    def ended(view: View) -> bool: ...
+    def refresh(view: View, arm: int) -> bool: ...
 
 
 def play(view: View, streams: Streams, total: Array, rounds: int) -> tuple[int, int]:
@@ -74,21 +81,7 @@ def first_unseen(arms: Array) -> int:
     return -1
 
 
-def choose(view: View) -> int:
-    """The arm to pull, a function of the view alone; -1 leaves it to the object."""
-    return least_pulled(view.arms)
-
-
-def learn(view: View, arm: int) -> None:
-    """Change what the policy remembers, after an observation of an arm that brought every arm's mean."""
-
-
-def ended(view: View) -> bool:
-    """Whether the answer is final: the evidence of every pair exceeds its threshold."""
-    return is_settled(view)
-
-
-def refresh(view: View, arm: int) -> bool:
+def refresh_pairs(view: View, arm: int) -> bool:
     """Costs, pairs and evidence after an observation of an arm; False where the object has to find the answer."""
     update_costs(view.setting, view.arms, arm)
     if pairs_hold(view.arms[MEAN], view.pairs, arm):
@@ -221,11 +214,11 @@ def next_survivor(arms: Array) -> int:
 
 def lap_is_over(arms: Array) -> bool:
     """Whether every survivor has the same number of pulls."""
-    first = next_survivor(arms)
+    least, most = inf, 0.0
     for a in range(arms.shape[1]):
-        if arms[MEMORY, a] == 0.0 and arms[COUNT, a] != arms[COUNT, first]:
-            return False
-    return True
+        if arms[MEMORY, a] == 0.0:
+            least, most = min(least, arms[COUNT, a]), max(most, arms[COUNT, a])
+    return least == most
 
 
 def next_marked(arms: Array) -> int:
@@ -256,4 +249,4 @@ def count_leaders(pairs: Integers) -> int:
     others = 1
     while others < pairs.shape[1] and pairs[0, others] == pairs[0, 0]:
         others += 1
-    return pairs.shape[1] // others
+    return int(pairs.shape[1] // others)

@@ -29,7 +29,7 @@ class State:
     round : number of observations so far
     counts : pulls of each arm
     reward_sums, cost_sums : of each arm
-    memory : what the policy keeps of each arm; for one that tracks, the sum of the projected targets of rounds 0 to `round`
+    memory : what the policy keeps of each arm; one that tracks, the sum of the projected targets of rounds 0 to `round`
     total_cost : everything paid
 
     Examples

@@ -19,10 +19,15 @@ KNOWN, OBSERVED, GAPS, UNIT = range(4)
 CUMULATED, PRESENT, MONEY = range(3)
 
 
-class Setting(NamedTuple):
+class Conditions(NamedTuple):
     """What stays the same in a run: family, costs, the parameters of the sampling rule and of the threshold.
 
     ``numbers`` has a row for each of the names below, in one array since each array that a call hands over costs time.
+
+    >>> explorer = Explorer.start("best-arm", "gaussian:4", arms=2, delta=0.05, costs=[1, 2], policy="uniform")
+    >>> conditions = explorer.policy.setting
+    >>> isinstance(conditions, Conditions), conditions.numbers[tally.DISPERSION]
+    (True, array([4., 4.]))
     """
 
     family: int
@@ -43,8 +48,8 @@ class Setting(NamedTuple):
     seed: int
 
 
-#: Rows of Setting.numbers: what rounding took from the means, dispersions, known costs, what each prior is worth, and
-#: the target that an oracle knows.
+#: Rows of Conditions.numbers: what rounding took from the means, dispersions, known costs, what each prior is worth,
+#: and the target that an oracle knows.
 REST, DISPERSION, KNOWN_COST, PRIOR, GIVEN = range(5)
 
 
@@ -65,9 +70,18 @@ class View(NamedTuple):
     arms : a row for each of the names below, a column per arm
     pairs, evidence : of the answer that the means say: a column (a, b) per pair, and its Z_ab
     shape, members : the task, as `caet_opt.bandits.tasks.pairs` has it; -1 for one that compiled code does not know
+
+    Examples
+    --------
+    >>> explorer = Explorer.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2], policy="uniform")
+    >>> explorer.observe(0, 1.5)
+    >>> explorer.observe(1, 0.5)
+    >>> view = explorer.now.view
+    >>> isinstance(view, View), view.arms[tally.MEAN], view.evidence
+    (True, array([1.5, 0.5]), array([0.25]))
     """
 
-    setting: Setting
+    setting: Conditions
     arms: Array
     pairs: Integers
     evidence: Array
@@ -112,7 +126,7 @@ def give_back(
     arms[SPENT, arm], arms[REWARD, arm], total[0] = spent, reward, before
 
 
-def update_costs(setting: Setting, arms: Array, arm: int) -> None:
+def update_costs(setting: Conditions, arms: Array, arm: int) -> None:
     """The costs that enter decisions after an observation of an arm; negligible estimates count as zero."""
     if setting.cost_source == OBSERVED:
         cost = arms[SPENT, arm] / arms[COUNT, arm]
@@ -134,12 +148,12 @@ def pair_evidence(family: int, wa: float, wb: float, x: float, y: float) -> floa
     return wa * da + wb * db
 
 
-def weight_of(setting: Setting, arms: Array, arm: int) -> float:
+def weight_of(setting: Conditions, arms: Array, arm: int) -> float:
     """Pulls over dispersion."""
     return float(arms[COUNT, arm] / setting.numbers[DISPERSION, arm])
 
 
-def evidence_between(setting: Setting, arms: Array, a: int, b: int) -> float:
+def evidence_between(setting: Conditions, arms: Array, a: int, b: int) -> float:
     """Z_ab of two arms at the present means."""
     wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
     return pair_evidence(setting.family, wa, wb, arms[MEAN, a], arms[MEAN, b])
@@ -153,7 +167,7 @@ def weigh_pairs(view: View, arm: int) -> None:
             view.evidence[p] = evidence_between(view.setting, view.arms, pairs[0, p], pairs[1, p])
 
 
-def exceeds(setting: Setting, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool) -> bool:
+def exceeds(setting: Conditions, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool) -> bool:
     """Whether the evidence that a beats b exceeds the threshold; for the e-process at the pooled mean or everywhere."""
     if setting.threshold != E_PROCESS:
         return evidence > threshold_value(
@@ -166,11 +180,11 @@ def exceeds(setting: Setting, arms: Array, now: float, a: int, b: int, evidence:
     )
 
 
-def is_settled(view: View) -> bool:
-    """Whether the evidence of every pair exceeds its threshold.
+def short_pair(view: View) -> int:
+    """A pair whose evidence does not exceed its threshold, or -1.
 
     The pair with the least evidence is looked at first, and for the e-process intervals are laid only when every pair
-    passes at its pooled mean: the answer is the same, and most rounds evaluate one pair's threshold once.
+    passes at its pooled mean: most rounds evaluate one pair's threshold once.
     """
     setting, pairs, evidence = view.setting, view.pairs, view.evidence
     weakest, least = 0, inf
@@ -178,14 +192,19 @@ def is_settled(view: View) -> bool:
         if evidence[p] < least:
             weakest, least = p, evidence[p]
     if not evidence[weakest] > setting.level:
-        return False
+        return weakest
     now = total_count(view.arms)
     for everywhere in (False, True):
         if everywhere and setting.threshold != E_PROCESS:
             break
         if not exceeds(setting, view.arms, now, pairs[0, weakest], pairs[1, weakest], evidence[weakest], everywhere):
-            return False
+            return weakest
         for p in range(evidence.size):
             if p != weakest and not exceeds(setting, view.arms, now, pairs[0, p], pairs[1, p], evidence[p], everywhere):
-                return False
-    return True
+                return p
+    return -1
+
+
+def is_settled(view: View) -> bool:
+    """Whether the evidence of every pair exceeds its threshold."""
+    return short_pair(view) < 0

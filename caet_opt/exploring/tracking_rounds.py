@@ -1,4 +1,4 @@
-"""Rounds of a policy that solves for its target, while the answer stays, in the subset of Python that numba compiles."""
+"""Rounds of a policy that solves for its target while the answer stays, in the subset of Python that numba compiles."""
 
 from math import inf, sqrt
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from caet_opt.exploring.tally import (
     SPENT,
     STOPPED,
     TARGET,
-    Setting,
+    Conditions,
     Streams,
     View,
     absorb,
@@ -49,7 +49,14 @@ class Tally(NamedTuple):
 
 
 def track(
-    setting: Setting, layout: Layout, plan: Plan, costly: Array, streams: Streams, tally: Tally, warm: bool, rounds: int
+    setting: Conditions,
+    layout: Layout,
+    plan: Plan,
+    costly: Array,
+    streams: Streams,
+    tally: Tally,
+    warm: bool,
+    rounds: int,
 ) -> tuple[int, int]:
     """Pull, observe, solve and project for up to ``rounds`` rounds; returns why it ended and how many it did.
 
@@ -114,7 +121,7 @@ def total_effort(effort: Array) -> float:
     return total
 
 
-def next_arm(setting: Setting, arms: Array) -> int:
+def next_arm(setting: Conditions, arms: Array) -> int:
     """The arm that lags most, the lowest number first.
 
     C-tracking: behind the cumulated target. D-tracking: behind the present one, after arms with fewer than
@@ -140,7 +147,7 @@ def next_arm(setting: Setting, arms: Array) -> int:
     return best
 
 
-def next_by_money(setting: Setting, arms: Array) -> int:
+def next_by_money(setting: Conditions, arms: Array) -> int:
     """The least pulled arm below sqrt(t) pulls, else the one whose share of the money lags most behind its share in
     the target: the largest ``c_a u_a / sum(c u) - c_a N_a / sum(c N)`` over costly arms, while free arms of the target
     take the zero-cost share of the pulls."""
@@ -167,7 +174,7 @@ def next_by_money(setting: Setting, arms: Array) -> int:
     return best
 
 
-def same_pattern(setting: Setting, layout: Layout, costly: Array, arms: Array) -> bool:
+def same_pattern(setting: Conditions, layout: Layout, costly: Array, arms: Array) -> bool:
     """Whether every pair still holds strictly and the same arms are free; fills in the costs."""
     for p in range(layout.pairs.shape[1]):
         if not arms[MEAN, layout.pairs[0, p]] > arms[MEAN, layout.pairs[1, p]]:
@@ -184,7 +191,7 @@ def same_pattern(setting: Setting, layout: Layout, costly: Array, arms: Array) -
     return True
 
 
-def retarget(setting: Setting, layout: Layout, tally: Tally) -> None:
+def retarget(setting: Conditions, layout: Layout, tally: Tally) -> None:
     """u_alpha of the present effort, its projection, and the cumulated target."""
     arms = tally.arms
     for a in range(arms.shape[1]):

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 #: Half a unit in the last place of a number in [1, 2): the unit in which errors are counted.
 UNIT = 2.0**-53

@@ -68,6 +68,12 @@ class Now(NamedTuple):
     state : what was observed
     last : the last solution, from which the next solve starts
     target, view, diagnostics : of this state, as far as they are computed
+
+    Examples
+    --------
+    >>> explorer = Explorer.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2])
+    >>> isinstance(explorer.now, Now), explorer.now.state.counts
+    (True, (0, 0))
     """
 
     state: State
@@ -141,7 +147,7 @@ class Setup:
             ]
         )
 
-    def setting(self, *, tracking: int, blind: bool = False, given: Array | None = None) -> tally.Setting:
+    def setting(self, *, tracking: int, blind: bool = False, given: Array | None = None) -> tally.Conditions:
         """What compiled code needs to know: how targets are tracked, whether every cost counts as one, and a target."""
         threshold, parameters, space = self.threshold, self.parameters, self.family.mean_space
         numbers = np.zeros((5, self.arms))
@@ -149,7 +155,7 @@ class Setup:
         numbers[tally.PRIOR] = threshold.slope * self.prior_scales / self.dispersions
         numbers[tally.KNOWN_COST] = 1.0 if blind else 0.0 if self.known_costs is None else self.known_costs
         numbers[tally.GIVEN] = 0.0 if given is None else given
-        return tally.Setting(
+        return tally.Conditions(
             family=FAMILY_CODES.get(type(self.family), -1),
             error=float(self.family.divergence_error),
             low=float(space.low),
@@ -235,7 +241,8 @@ class Policy(ABC):
         return Now(State(0, (0,) * self.setup.arms, nothing, nothing, nothing, 0.0))
 
     def check_state(self, state: State) -> None:
-        """Raise `InputError` for a state that this policy cannot have led to."""
+        """Raise `InputError` for a state that this policy cannot have led to, as far as it can tell."""
+        state.check()
 
     @abstractmethod
     def advance(self, now: Now, absorbed: State, arm: int) -> Now:

@@ -1,7 +1,8 @@
 """Policies that solve nothing: one function of what is known says which arm is next."""
 
 import sys
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar
 
@@ -13,12 +14,12 @@ from caet_opt.bandits.tasks import Pair
 from caet_opt.bandits.tasks import pairs as task_pairs
 from caet_opt.errors import InputError
 from caet_opt.exploring import bounds, draws, index_rounds, tally, tracking_rounds
-from caet_opt.exploring.index_rounds import mark_needed
+from caet_opt.exploring.index_rounds import mark_needed, refresh_pairs
 from caet_opt.exploring.policies.base import Now, Policy, Setup
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import e_values, kernels
 from caet_opt.exploring.stopping.e_process import foreign_martingales
-from caet_opt.exploring.tally import View
+from caet_opt.exploring.tally import View, is_settled
 from caet_opt.solving.native.compiled import (
     FAMILY_CODES,
     Kernel,
@@ -30,7 +31,7 @@ from caet_opt.solving.native.compiled import (
     rebind,
 )
 
-#: What a policy may put in the place of the function of the same name in `index_rounds`.
+#: The functions of a policy with which `index_rounds.play` is compiled.
 OWN = ("choose", "learn", "ended", "refresh")
 
 #: What every policy can call, callees first.
@@ -43,13 +44,30 @@ class IndexPolicy(Policy):
     A rule may remember something by arm, in the row MEMORY, which `learn` changes after each observation, and have a
     stopping rule of its own, `ended`. The three are static methods in the subset of Python that numba compiles: the
     object calls them as they are, and the compiled loop compiles them, so that both go the same way. They are called
-    once every arm has an observation.
+    once every arm has an observation. CONTRIBUTING.md has a whole policy.
+
+    >>> issubclass(POLICIES["top-two"], IndexPolicy), issubclass(POLICIES["caet"], IndexPolicy)
+    (True, False)
     """
 
-    choose: ClassVar[Callable[[View], int]]
-    learn: ClassVar[Callable[[View, int], None]] = staticmethod(index_rounds.learn)
-    ended: ClassVar[Callable[[View], bool]] = staticmethod(index_rounds.ended)
-    refresh: ClassVar[Callable[..., bool]] = staticmethod(index_rounds.refresh)
+    @staticmethod
+    @abstractmethod
+    def choose(view: View) -> int:
+        """The arm to pull, a function of the view alone; -1 leaves it to `choose_here`."""
+
+    @staticmethod
+    def learn(view: View, arm: int) -> None:
+        """Change what the policy remembers, after an observation of an arm."""
+
+    @staticmethod
+    def ended(view: View) -> bool:
+        """Whether the answer is final: the evidence of every pair exceeds its threshold."""
+        return is_settled(view)
+
+    @staticmethod
+    def refresh(view: View, arm: int) -> bool:
+        """Costs, pairs and evidence after an observation of an arm; False where the object has to find the answer."""
+        return refresh_pairs(view, arm)
 
     #: Families that the rule needs a formula for: the shipped ones only.
     shipped_only: ClassVar[bool] = False
@@ -146,8 +164,7 @@ def interpreted(policy: type[IndexPolicy], family: type[Family]) -> Kernel:
 @cache
 def compiled_shared() -> Kernel:
     """What every policy can call, compiled when it is first called."""
-    sources = tuple(source for source in SHARED if source.__name__ not in (*OWN, "play"))
-    return compile_functions(sources, compiled_kernel())
+    return compile_functions(tuple(source for source in SHARED if source.__name__ != "play"), compiled_kernel())
 
 
 @cache

@@ -6,7 +6,7 @@ from caet_opt.bandits.tasks import BestArm, TopArms
 from caet_opt.exploring.bounds import bound_level, confidence_bound
 from caet_opt.exploring.index_rounds import clear_mark, mark_leaders, next_marked
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import MEMORY, PROJECTED, View, is_settled, total_count
+from caet_opt.exploring.tally import MEMORY, PROJECTED, View, short_pair, total_count
 
 
 class KlLucb(IndexPolicy):
@@ -14,8 +14,9 @@ class KlLucb(IndexPolicy):
 
     Leaders are the empirically best arm or arms; l is the leader with the least LCB, u the other arm with the largest
     UCB, and the rule stops when ``LCB_l >= UCB_u``. Bounds are those of `kl-racing`, and as there the evidence of every
-    pair has to exceed its threshold as well, which makes what is proven of it hold here. MEMORY says who is pulled
-    first (1) and second (2); nobody once it has stopped.
+    pair has to exceed its threshold as well, which makes what is proven of it hold here: where bounds are apart and a
+    pair is short of it, its two arms are pulled. MEMORY says who is first (1) and second (2); nobody once it has
+    stopped.
     Source: Kaufmann and Kalyanakrishnan, COLT 2013.
     """
 
@@ -43,8 +44,12 @@ class KlLucb(IndexPolicy):
                 rival, highest = a, bound
             if not above and bound < lowest:
                 leader, lowest = a, bound
-        if not (lowest >= highest and is_settled(view)):
-            arms[MEMORY, leader], arms[MEMORY, rival] = 1.0, 2.0
+        if lowest >= highest:
+            short = short_pair(view)
+            if short < 0:
+                return
+            leader, rival = view.pairs[0, short], view.pairs[1, short]
+        arms[MEMORY, leader], arms[MEMORY, rival] = 1.0, 2.0
 
     @staticmethod
     def ended(view: View) -> bool:

@@ -1,10 +1,8 @@
 """The top-two rule whose first of two is drawn from the posterior."""
 
 from math import inf
-from typing import Any
 
-import numpy as np
-
+from caet_opt.bandits.families.numerics import Integers
 from caet_opt.bandits.tasks.pairs import write_pairs
 from caet_opt.exploring.draws import posterior_mean, uniform
 from caet_opt.exploring.policies.base import Now
@@ -38,7 +36,7 @@ class ThompsonTopTwo(IndexPolicy):
         return choose_from(view, pairs)
 
     def choose_here(self, now: Now) -> int:
-        view: Any = self.view_of(now)
+        view = self.view_of(now)
         draw_means(view)
         return choose_from(view, as_columns(self.setup.task.pairs(view.arms[PROJECTED].tolist())))
 
@@ -49,7 +47,7 @@ def draw_means(view: View) -> None:
     now = int(total_count(arms))
     for a in range(arms.shape[1]):
         weight = weight_of(setting, arms, a)
-        arms[PROJECTED, a] = posterior_mean(setting.family, weight, arms[MEAN, a], setting.seed, now, 2 + a)
+        arms[PROJECTED, a] = posterior_mean(setting.family, weight, arms[MEAN, a], setting.seed, now, 1 + a)
 
 
 def drawn_pairs_hold(view: View) -> bool:
@@ -60,7 +58,7 @@ def drawn_pairs_hold(view: View) -> bool:
     return True
 
 
-def choose_from(view: View, pairs: "np.typing.NDArray[np.int64]") -> int:
+def choose_from(view: View, pairs: Integers) -> int:
     """One arm of the pair with the least Z, one of those at random if there are several."""
     seed, now = view.setting.seed, int(total_count(view.arms))
     ties, chosen, least = 0, 0, inf

@@ -14,7 +14,7 @@ class TopTwoIds(IndexPolicy):
     At the optimum ``c_a w_a = sum over pairs e at a of z_e p_ea``: each pair carries a cost z_e and splits it by the
     shares, which is what these probabilities do. Free arms take the zero-cost share of the pulls, and of a pair with a
     free arm the costly one is pulled. Its pulls tend to u*.
-    Source: Qin and You (dual-directed design, information-directed selection), with costs and for the pairs of any task.
+    Source: Qin and You (dual-directed design, information-directed selection), here with costs, for any task's pairs.
     """
 
     name = "top-two-ids"

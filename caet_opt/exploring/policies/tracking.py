@@ -43,6 +43,7 @@ class TrackingPolicy(Policy):
         return now._replace(state=now.state.remember((1.0 / self.setup.arms,) * self.setup.arms))
 
     def check_state(self, state: State) -> None:
+        super().check_state(state)
         found = fsum(state.memory)
         if not isclose(found, state.round + 1.0, rel_tol=ROUNDING, abs_tol=0.0):
             raise InputError(
@@ -56,8 +57,7 @@ class TrackingPolicy(Policy):
         step = np.full(self.setup.arms, 1.0 / self.setup.arms)
         if min(absorbed.counts) > 0:
             now = self.diagnose(now)
-            assert now.diagnostics is not None and now.diagnostics.projected is not None
-            step = now.diagnostics.projected
+            step = np.asarray(diagnostics_of(now).projected)
         cumulated = (np.array(absorbed.memory) + step).tolist()
         return now._replace(state=absorbed.remember(tuple(cumulated)))
 

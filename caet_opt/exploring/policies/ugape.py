@@ -4,11 +4,12 @@ from math import inf
 
 import numpy as np
 
+from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.tasks import BestArm, TopArms
 from caet_opt.exploring.bounds import bound_level, confidence_bound
 from caet_opt.exploring.index_rounds import count_leaders, next_marked
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import COUNT, MEMORY, View, is_settled, total_count
+from caet_opt.exploring.tally import COUNT, MEMORY, View, short_pair, total_count
 
 
 class Ugape(IndexPolicy):
@@ -18,8 +19,8 @@ class Ugape(IndexPolicy):
 
     J holds the m arms with the least B, l its arm with the least LCB, u the other arm with the largest UCB; of the two
     the less pulled is next, and the rule stops when B <= 0 for all of J. Bounds are those of `kl-racing`, and as there
-    the evidence of every pair has to exceed its threshold as well, which makes what is proven of it hold here. MEMORY
-    marks who is next; nobody once it has stopped.
+    the evidence of every pair has to exceed its threshold as well, which makes what is proven of it hold here: where
+    B <= 0 and a pair is short of it, l and u are its arms. MEMORY marks who is next; nobody once it has stopped.
     Source: Gabillon, Ghavamzadeh and Lazaric, NIPS 2012, with the bounds of the family.
     """
 
@@ -55,8 +56,12 @@ class Ugape(IndexPolicy):
                     surest = a
             elif rival < 0 or upper[a] > upper[rival]:
                 rival = a
-        if not (limit <= 0.0 and is_settled(view)):
-            arms[MEMORY, surest if arms[COUNT, surest] <= arms[COUNT, rival] else rival] = 1.0
+        if limit <= 0.0:
+            short = short_pair(view)
+            if short < 0:
+                return
+            surest, rival = view.pairs[0, short], view.pairs[1, short]
+        arms[MEMORY, surest if arms[COUNT, surest] <= arms[COUNT, rival] else rival] = 1.0
 
     @staticmethod
     def ended(view: View) -> bool:
@@ -64,7 +69,7 @@ class Ugape(IndexPolicy):
         return next_marked(view.arms) < 0
 
 
-def list_largest(values: "np.typing.NDArray[np.float64]", size: int) -> "np.typing.NDArray[np.float64]":
+def list_largest(values: Array, size: int) -> Array:
     """The largest values, in falling order."""
     found = np.full(size, -inf)
     for value in values:
