@@ -4,14 +4,18 @@ import csv
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import product
 
+import numpy as np
+import pandas as pd
 import pytest
 from commands import expect_refusal, run_command
 
 from caet_opt import MissingExtraError
 from caet_opt.cli import main
-from caet_opt.presenting.figures import FIGURES, figure_1, proportions, style
+from caet_opt.presenting.figures import FIGURES, figure_1, proportions, study, style
 from caet_opt.presenting.figures.style import Effort
+from caet_opt.simulating.studies.cells import SETTING
 
 PNG, PDF = b"\x89PNG", b"%PDF"
 
@@ -19,10 +23,10 @@ PNG, PDF = b"\x89PNG", b"%PDF"
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     """Two deltas or horizons per instance."""
-    short = {"figure-1": {"quick": (2.0, 5.0)}, "proportions": {"quick": (3.0, 8.0)}}
-    short["regret"] = {"quick": (100, 1000), "instances": FIGURES["regret"].instances[1:]}
-    for name, changes in short.items():
-        monkeypatch.setitem(FIGURES, name, replace(FIGURES[name], **changes))
+    for name, levels in {"figure-1": (2.0, 5.0), "proportions": (3.0, 8.0), "regret": (100, 1000)}.items():
+        chosen = list(FIGURES[name].instances.items())[name == "regret" :]
+        instances = {instance: (levels, full) for instance, (_, full) in chosen}
+        monkeypatch.setitem(FIGURES, name, replace(FIGURES[name], instances=instances))
 
 
 def reproduced(capsys, *argv):
@@ -35,7 +39,7 @@ def read(path):
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize(("name", "lines"), [("figure-1", 4), ("proportions", 14), ("regret", 2)])
+@pytest.mark.parametrize(("name", "lines"), [("figure-1", 6), ("proportions", 14), ("regret", 2)])
 def test_a_figure_is_written_as_png_pdf_csv_and_table(capsys, tmp_path, name, lines):
     out = reproduced(capsys, name, "--runs", 2, "--out", tmp_path / "new")
     files = {suffix: tmp_path / "new" / f"{name}.{suffix}" for suffix in ("png", "pdf", "csv")}
@@ -53,13 +57,22 @@ def test_a_figure_is_written_as_png_pdf_csv_and_table(capsys, tmp_path, name, li
 def test_rows_of_figure_1_carry_the_bounds_of_the_theory():
     rows = list(FIGURES["figure-1"].measure(Effort(runs=3)))
     assert [(row.instance, row.log_inv_delta) for row in rows] == [
-        (name, level) for name in ("(3, 4, 2)", "(1.4, 0.8, 0.3)") for level in (2.0, 5.0)
+        (name, level) for name in ("(3, 4, 2)", "(1.4, 0.8, 0.3)", "(0.5, 0.9, 0.2)") for level in (2.0, 5.0)
     ]
     for row in rows:
         assert row.upper_bound == pytest.approx(1.2 * row.characteristic_time * row.log_inv_delta)
         assert row.lower_bound < row.mean_cost
         assert row.cost_low < row.mean_cost < row.cost_high
     assert rows[0].characteristic_time == pytest.approx(11.656854249492381)
+    assert rows[-1].characteristic_time == pytest.approx(47.962233876129694)
+    canvas = FIGURES["figure-1"].draw(rows)
+    titles = [axis.get_title().split(",  ")[1] for axis in canvas.axes[:3]]
+    assert titles == ["T* = 11.657", "T* = 26.598", "T* = 47.962"]
+
+
+def test_the_instance_of_the_authors_readme_is_drawn_over_its_own_range():
+    for levels in figure_1.INSTANCES[0.5, 0.9, 0.2]:
+        assert (min(levels), max(levels)) == (30.0, 100.0)
 
 
 def test_figure_1_falls_between_the_bounds():
@@ -92,7 +105,8 @@ def test_full_has_more_points_and_runs():
     figure = FIGURES["figure-1"]
     assert figure.choose_runs(Effort(full=True)) == 1000
     assert figure.choose_runs(Effort(full=True, runs=3)) == 3
-    assert figure.plan(Effort(full=True, runs=2)) == [level for level in figure_1.FULL for _ in range(2 * 2)]
+    levels = [level for _, full in figure_1.INSTANCES.values() for level in full]
+    assert figure.plan(Effort(full=True, runs=2)) == [level for level in levels for _ in range(2)]
     assert len(figure_1.FULL) > 8
     assert len(proportions.FULL) > 6
 
@@ -130,6 +144,71 @@ def test_missing_matplotlib_is_named_before_anything_runs(capsys, tmp_path, monk
     commands = "pip install 'caet-opt[plot]', or in a clone: pip install '.[plot]'"
     assert err == f"caet-opt: error: figures need matplotlib; install it with: {commands}\n"
     assert not (tmp_path / "new").exists()
+
+
+def test_many_curves_are_told_apart_without_colour():
+    marks = [(marker, line) for _, marker, line in style.CURVES]
+    assert len(set(marks)) == len(marks) >= 15
+    assert len({(colour, marker) for colour, marker, _ in style.CURVES[:15]}) == 15
+
+
+def make_summary(policies, **settings):
+    """A summary of cells at two deltas, a curve per policy and value of a setting, with round numbers."""
+    rows = []
+    for at, policy in enumerate(policies):
+        for level, values in product((2.0, 8.0), product(*settings.values())):
+            cost = (at + 2) * 10.0 * level
+            row = dict.fromkeys(SETTING) | {"model": "m", "task": "ranking", "policy": policy, "threshold": "mixture"}
+            row |= {"log_inv_delta": level, "runs": 5, "mean_cost": cost, "cost_low": cost - 1, "cost_high": cost + 1}
+            row |= {"lower_bound": 8.0 * level, "upper_bound": 12.0 * level, "theta": 1.2}
+            rows.append(row | dict(zip(settings, values, strict=True)))
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("policies", "settings", "names"),
+    [
+        (["caet"], {}, ["CAET"]),
+        (["caet"], {"threshold": ["mixture", "customary"]}, ["CAET, mixture", "CAET, customary"]),
+        (["uniform"], {"threshold": ["mixture", "customary"]}, ["uniform, mixture", "uniform, customary"]),
+        (["caet", "uniform"], {}, ["caet", "uniform"]),
+        (["caet", "ctas"], {"r": [0.3, 0.4]}, ["caet, r = 0.3", "caet, r = 0.4", "ctas, r = 0.3", "ctas, r = 0.4"]),
+    ],
+)
+def test_curves_of_a_study_are_named_by_policy(policies, settings, names):
+    canvas = study.draw(make_summary(policies, **settings))
+    found = [text.get_text() for text in canvas.legends[0].get_texts()]
+    assert found == ["lower bound", "upper bound, asymptotic", *names]
+
+
+def test_policies_that_differ_between_models_only_are_named():
+    first, second = make_summary(["caet"]), make_summary(["uniform"]).assign(model="n")
+    canvas = study.draw(pd.concat([first, second]))
+    assert [axis.get_lines()[-1].get_label() for axis in canvas.axes] == ["caet", "uniform"]
+
+
+@pytest.mark.parametrize(
+    ("over", "lower", "upper", "cost"), [("log_inv_delta", 8, 12, 20), ("lower_bound", 1, 1.5, 2.5)]
+)
+def test_a_study_is_drawn_over_the_level_or_the_lower_bound(over, lower, upper, cost):
+    (axis,) = study.draw(make_summary(["caet"]), over).axes
+    assert [list(line.get_ydata()) for line in axis.get_lines()] == [[value] * 2 for value in (lower, upper, cost)]
+    assert axis.get_ylabel() == f"cost / {study.DIVISORS[over]}"
+
+
+def test_a_lower_bound_of_zero_leaves_a_gap():
+    summary = make_summary(["caet"])
+    summary.loc[0, "lower_bound"] = 0.0
+    (axis,) = study.draw(summary, "lower_bound").axes
+    assert [list(np.isnan(line.get_ydata())) for line in axis.get_lines()] == [[True, False]] * 3
+
+
+def test_sixteen_policies_are_told_apart_and_costs_far_apart_are_on_a_logarithmic_axis():
+    canvas = study.draw(make_summary([f"policy-{at}" for at in range(16)]))
+    (axis,) = canvas.axes
+    drawn = [line for line in axis.get_lines() if line.get_label().startswith("policy-")]
+    assert len({(line.get_marker(), line.get_linestyle()) for line in drawn}) == 16
+    assert axis.get_yscale() == "log"
 
 
 def test_importing_the_figures_does_not_import_matplotlib():
