@@ -149,15 +149,11 @@ def test_the_papers_study_has_the_rows_that_are_shown(capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("means", "words"),
-    zip(
-        figure_1.INSTANCES,
-        (
-            "500 with cost / log(1/delta) of {} for means (3, 4, 2), between T* = {} and 1.2 T* = {},",
-            "and of {} for (1.4, 0.8, 0.3), between {} and {};",
-            "which the authors' README names for the first graph, at 100 with {}, between {} and {}.",
-        ),
-        strict=True,
-    ),
+    [
+        ((3.0, 4.0, 2.0), "500 with cost / log(1/delta) of {} for means (3, 4, 2), between T* = {} and 1.2 T* = {},"),
+        ((1.4, 0.8, 0.3), "and of {} for (1.4, 0.8, 0.3), between {} and {};"),
+        ((0.5, 0.9, 0.2), "README names for the first graph, at 100 with {}, between {} and {}."),
+    ],
 )
 def test_figure_1_ends_where_it_is_said_to(means, words):
     level = figure_1.INSTANCES[means][0][-1]

@@ -4,18 +4,17 @@ import csv
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 from commands import expect_refusal, run_command
+from study_files import make_summary
 
 from caet_opt import MissingExtraError
 from caet_opt.cli import main
 from caet_opt.presenting.figures import FIGURES, figure_1, proportions, study, style
 from caet_opt.presenting.figures.style import Effort
-from caet_opt.simulating.studies.cells import SETTING
 
 PNG, PDF = b"\x89PNG", b"%PDF"
 
@@ -150,19 +149,6 @@ def test_many_curves_are_told_apart_without_colour():
     marks = [(marker, line) for _, marker, line in style.CURVES]
     assert len(set(marks)) == len(marks) >= 15
     assert len({(colour, marker) for colour, marker, _ in style.CURVES[:15]}) == 15
-
-
-def make_summary(policies, **settings):
-    """A summary of cells at two deltas, a curve per policy and value of a setting, with round numbers."""
-    rows = []
-    for at, policy in enumerate(policies):
-        for level, values in product((2.0, 8.0), product(*settings.values())):
-            cost = (at + 2) * 10.0 * level
-            row = dict.fromkeys(SETTING) | {"model": "m", "task": "ranking", "policy": policy, "threshold": "mixture"}
-            row |= {"log_inv_delta": level, "runs": 5, "mean_cost": cost, "cost_low": cost - 1, "cost_high": cost + 1}
-            row |= {"lower_bound": 8.0 * level, "upper_bound": 12.0 * level, "theta": 1.2}
-            rows.append(row | dict(zip(settings, values, strict=True)))
-    return pd.DataFrame(rows)
 
 
 @pytest.mark.parametrize(

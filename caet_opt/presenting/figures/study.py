@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from caet_opt.errors import InputError
 from caet_opt.presenting.figures.style import (
+    BAND,
     LOWER,
     UPPER,
     draw_curve,
@@ -79,11 +80,12 @@ def draw_model(axis: Any, cells: "pd.DataFrame", names: list[str], over: str) ->
         rows = rows.drop_duplicates("log_inv_delta")
         for column, style in BOUNDS.items():
             axis.plot(rows["log_inv_delta"], divide(rows, column, over), **style)
+    opacity = min(BAND, 1.2 / len(names))  # bands of many curves would hide each other
     for which, name in enumerate(names):
         rows = cells[cells["curve"] == name]
         mean, low, high = (divide(rows, column, over) for column in ("mean_cost", "cost_low", "cost_high"))
         if len(rows):
-            draw_curve(axis, rows["log_inv_delta"].tolist(), mean, low, high, which, label=name)
+            draw_curve(axis, rows["log_inv_delta"].tolist(), mean, low, high, which, opacity, label=name)
     scale_levels(axis, cells["log_inv_delta"].tolist())
     means = [mean for mean in divide(cells, "mean_cost", over) if mean > 0]
     if means and max(means) > SPAN * min(means):

@@ -121,13 +121,14 @@ def draw_curve(
     low: Sequence[float],
     high: Sequence[float],
     which: int,
+    opacity: float = BAND,
     **how: Any,
 ) -> None:
     """A mean with its confidence band, in the style of the curve number ``which``."""
     colour, marker, line = CURVES[which % len(CURVES)]
     style = {"color": colour, "marker": marker, "linestyle": line, "linewidth": 1.4, "markersize": 4.5, **how}
     axis.plot(x, mean, **style)
-    axis.fill_between(x, low, high, color=colour, alpha=BAND, linewidth=0)
+    axis.fill_between(x, low, high, color=colour, alpha=opacity, linewidth=0)
 
 
 def scale_levels(axis: Any, levels: Sequence[float]) -> None:
