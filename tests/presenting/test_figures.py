@@ -3,12 +3,11 @@
 import csv
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from commands import expect_refusal, run_command
+from commands import expect_refusal, run_command, shorten_figure
 from study_files import make_summary
 
 from caet_opt import MissingExtraError
@@ -22,10 +21,9 @@ PNG, PDF = b"\x89PNG", b"%PDF"
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     """Two deltas or horizons per instance."""
-    for name, levels in {"figure-1": (2.0, 5.0), "proportions": (3.0, 8.0), "regret": (100, 1000)}.items():
-        chosen = list(FIGURES[name].instances.items())[name == "regret" :]
-        instances = {instance: (levels, full) for instance, (_, full) in chosen}
-        monkeypatch.setitem(FIGURES, name, replace(FIGURES[name], instances=instances))
+    shorten_figure(monkeypatch, "figure-1", (2.0, 5.0))
+    shorten_figure(monkeypatch, "proportions", (3.0, 8.0))
+    shorten_figure(monkeypatch, "regret", (100, 1000), first=1)
 
 
 def reproduced(capsys, *argv):
