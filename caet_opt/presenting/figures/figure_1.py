@@ -1,7 +1,8 @@
 """Figure 1 of the paper: CAET's cost against the lower and the upper bound as delta goes to zero.
 
 The text calls the instances Bernoulli, with means that no Bernoulli has; they are unit-variance Gaussian. The public
-README of the authors' code names other means for the first graph, over a narrower range of delta: a third instance.
+README of the authors' code names other means for the first graph, over a narrower range of delta: a third instance,
+taken for Gaussian too, so that the three compare, though a Bernoulli could have its means.
 """
 
 from collections.abc import Sequence
