@@ -165,6 +165,15 @@ def test_curves_of_a_study_are_named_by_policy(policies, settings, names):
     assert found == ["lower bound", "upper bound, asymptotic", *names]
 
 
+def test_a_legend_has_the_order_of_the_curves_whichever_panel_has_them():
+    some, others = make_summary(["caet", "ctas", "uniform"]), make_summary(["caet", "uniform"]).assign(model="first")
+    canvas = study.draw(pd.concat([others[:2], some, others[2:]]))
+    assert [text.get_text() for text in canvas.legends[0].get_texts()][2:] == ["caet", "ctas", "uniform"]
+    rows = proportions.measure_point(next(iter(proportions.INSTANCES)), 5.0, 1, Effort())
+    texts = FIGURES["proportions"].draw(rows).legends[0].get_texts()
+    assert [text.get_text() for text in texts] == ["arm 0", "arm 1", "arm 2"]
+
+
 def test_policies_that_differ_between_models_only_are_named():
     first, second = make_summary(["caet"]), make_summary(["uniform"]).assign(model="n")
     canvas = study.draw(pd.concat([first, second]))

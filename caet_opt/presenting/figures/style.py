@@ -148,10 +148,16 @@ def write_decades(axis: Any) -> None:
 
 
 def draw_legend(canvas: Any, axes: Sequence[Any], columns: int, title: str) -> None:
-    """One legend below all panels, each label once and as they come, with a title that states the setting."""
+    """One legend below all panels, each label once, theory first and the curves as numbered, with a title that states
+    the setting."""
+
+    def number(line: Any) -> int:
+        look = line.get_color(), line.get_marker(), line.get_linestyle()
+        return CURVES.index(look) if look in CURVES else -1
+
     lines = {line.get_label(): line for axis in axes for line in axis.get_lines() if line.get_label()[0] != "_"}
     canvas.legend(
-        handles=list(lines.values()),
+        handles=sorted(lines.values(), key=number),
         loc="outside lower center",
         ncols=columns,
         frameon=False,
