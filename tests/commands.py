@@ -1,8 +1,10 @@
 """Commands in the process of the tests: what they print, and how they refuse bad input."""
 
 import json
+from dataclasses import replace
 
 from caet_opt.cli import main
+from caet_opt.presenting.figures import FIGURES
 
 
 def run_command(capsys, *argv, status=0):
@@ -39,3 +41,10 @@ def check_refusal(status, out, err, words):
     assert err.count("\n") == 1
     assert err.endswith("\n")
     assert "Traceback" not in err
+
+
+def shorten_figure(monkeypatch, name, levels, first=0):
+    """Have ``caet-opt reproduce`` draw a figure at these levels, its instances from the given one on."""
+    kept = list(FIGURES[name].instances.items())[first:]
+    instances = {instance: (levels, full) for instance, (_, full) in kept}
+    monkeypatch.setitem(FIGURES, name, replace(FIGURES[name], instances=instances))

@@ -5,10 +5,12 @@ import os
 import signal
 import sys
 import time
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 
 from caet_opt.cli import main
+from caet_opt.simulating.studies.cells import SETTING
 
 EASY = 'title = "Easy"\nfamily = "gaussian"\nmeans = [2, 0]\ncosts = [1, 1]\ntask = "best-arm"\n'
 FREE = 'family = "poisson"\nmeans = [9, 1, 4]\ncosts = [0, 1, 2]\narms = ["a", "b", "c"]\ntask = "ranking"\n'
@@ -24,6 +26,21 @@ def write_study(folder, **changes):
     path = folder / "study.toml"
     path.write_text(tomli_w.dumps({key: value for key, value in (STUDY | changes).items() if value is not None}))
     return str(path)
+
+
+def make_summary(policies, **settings):
+    """A summary of cells at two deltas, a curve per policy and value of a setting, with round numbers."""
+    import pandas as pd
+
+    rows = []
+    for at, policy in enumerate(policies):
+        for level, values in product((2.0, 8.0), product(*settings.values())):
+            cost = (at + 2) * 10.0 * level
+            row = dict.fromkeys(SETTING) | {"model": "m", "task": "ranking", "policy": policy, "threshold": "mixture"}
+            row |= {"log_inv_delta": level, "runs": 5, "mean_cost": cost, "cost_low": cost - 1, "cost_high": cost + 1}
+            row |= {"lower_bound": 8.0 * level, "upper_bound": 12.0 * level, "theta": 1.2}
+            rows.append(row | dict(zip(settings, values, strict=True)))
+    return pd.DataFrame(rows)
 
 
 def run_sweep(capsys, study, folder, *options, status=0):

@@ -150,15 +150,14 @@ def test_the_papers_study_has_the_rows_that_are_shown(capsys):
 @pytest.mark.parametrize(
     ("means", "words"),
     [
-        (
-            figure_1.INSTANCES[0],
-            "500 with cost / log(1/delta) of {} for means (3, 4, 2), between T* = {} and 1.2 T* = {},",
-        ),
-        (figure_1.INSTANCES[1], "and of {} for (1.4, 0.8, 0.3), between {} and {}."),
+        ((3.0, 4.0, 2.0), "500 with cost / log(1/delta) of {} for means (3, 4, 2), between T* = {} and 1.2 T* = {},"),
+        ((1.4, 0.8, 0.3), "and of {} for (1.4, 0.8, 0.3), between {} and {};"),
+        ((0.5, 0.9, 0.2), "README names for the first graph, at 100 with {}, between {} and {}."),
     ],
 )
 def test_figure_1_ends_where_it_is_said_to(means, words):
-    (row,) = figure_1.measure_point(means, figure_1.QUICK[-1], figure_1.FIGURE.runs[0], Effort(seed=1))
+    level = figure_1.INSTANCES[means][0][-1]
+    (row,) = figure_1.measure_point(means, level, figure_1.FIGURE.runs[0], Effort(seed=1))
     ends = [f"{row.per_log(name):.2f}" for name in ("mean_cost", "lower_bound", "upper_bound")]
     assert words.format(*ends) in " ".join(README.split())
 

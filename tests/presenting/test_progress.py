@@ -2,10 +2,10 @@
 
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from commands import shorten_figure
 
 from caet_opt.cli import main
 from caet_opt.presenting import progress
@@ -27,7 +27,7 @@ def pretend_terminal(monkeypatch, columns):
 def short(monkeypatch):
     """Figures of two points each."""
     for name, levels in (("figure-1", (2.0, 3.0)), ("proportions", (2.0, 3.0)), ("regret", (1000,))):
-        monkeypatch.setitem(FIGURES, name, replace(FIGURES[name], quick=levels))
+        shorten_figure(monkeypatch, name, levels)
 
 
 def test_the_time_left_goes_by_the_work():

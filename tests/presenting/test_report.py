@@ -17,6 +17,7 @@ from report_pages import EVIL, make_results
 from caet_opt import summarise_results
 from caet_opt.cli import main
 from caet_opt.presenting.report import page
+from caet_opt.presenting.report import results as results_module
 from caet_opt.presenting.report.results import collect_data, label_models, number_repeats, read_results
 from caet_opt.simulating.studies import store as store_module
 from caet_opt.version import __version__
@@ -106,6 +107,27 @@ def test_series_differ_in_delta_only(folder):
     ]
     levels = [row["log_inv_delta"] for row in results.rows]
     assert levels == [1.0, 3.0] * 4
+
+
+def test_policies_are_series_with_a_filter_and_names(folder, monkeypatch):
+    """Cells that differ in their threshold, taken for cells that differ in their policy."""
+    policies = {"customary": "caet", "deviational": "top-two"}
+    summary = summarise_results(folder)
+    summary = summary.assign(
+        policy=summary["threshold"].map(policies), threshold="customary", theta=None, constant=None
+    )
+    monkeypatch.setattr(results_module, "summarise_results", lambda folder: summary)
+    results = read_results(folder)
+    assert results.parameters == {"policy": ["caet", "top-two"]}
+    assert [(series.model, series.note) for series in results.series] == [
+        (model, note) for model in (0, 1) for note in ("caet", "top-two")
+    ]
+    read = Reader(page.report_page(folder))
+    boxes = [attrs["value"] for _, attrs in read.tags if attrs.get("name") == "parameter-policy"]
+    assert boxes == ["caet", "top-two"]
+    assert "caet, top-two" in read.texts["dd"]
+    assert "free-model, top-two" in read.texts["th"]
+    assert [series["label"] for series in read.data["series"][2:]] == ["free-model, caet", "free-model, top-two"]
 
 
 def test_what_is_missing_or_failed_is_said(html):

@@ -153,6 +153,17 @@ def test_a_box_changes_charts_and_tables(browser):
     assert not browser.find("#ratio-chart").is_displayed()
 
 
+def test_a_setting_has_one_colour_and_no_two_series_look_alike(browser):
+    browser.open()
+    marks = browser.script(
+        "document.getElementById('ratio-chart').data.filter((trace) => (trace.mode ?? '').includes('markers'))"
+        ".map((trace) => [trace.marker.color, trace.marker.symbol])"
+    )
+    assert len({tuple(mark) for mark in marks}) == 4
+    assert [colour for colour, _ in marks[:2]] == [colour for colour, _ in marks[2:]]
+    assert marks[0][0] != marks[1][0]
+
+
 def test_a_search_changes_charts_and_tables(browser):
     browser.open()
     browser.find("#search").send_keys("RANKING bern")

@@ -14,6 +14,7 @@ import pytest
 from commands import expect_refusal, read_json, run_command
 from hypothesis import given
 from hypothesis import strategies as st
+from study_files import make_summary
 
 import caet_opt
 from caet_opt import (
@@ -28,7 +29,7 @@ from caet_opt import (
 )
 from caet_opt.cli import main
 from caet_opt.cli import table as command
-from caet_opt.presenting.tables import formats, latex, rows
+from caet_opt.presenting.tables import formats, latex, results, rows
 from caet_opt.presenting.tables.columns import columns, conventions, usual_names
 from caet_opt.presenting.tables.layout import Number, Table, choose_columns
 from caet_opt.presenting.tables.tex_text import tex
@@ -39,6 +40,7 @@ from caet_opt.solving.numbers import digits_shared, format_certified, table
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 PAPER = str(ROOT / "models" / "paper-instance-1.toml")
+MODELS = len(list((ROOT / "models").glob("*.toml")))
 TIME = 11.656854249492381
 
 NAMED = """\
@@ -226,6 +228,20 @@ def test_the_usual_columns_fit_a_terminal_and_follow_the_question(capsys):
     out = tabled(capsys, ROOT / "models")
     assert max(map(len, out.split("\n\n")[0].splitlines())) <= 80
     assert usual_names(1, 2, proven=False)[-4:] == ("delta", "lower_bound", "solver", "seconds")
+
+
+@pytest.mark.parametrize(
+    ("policies", "shown", "words"),
+    [
+        (["caet"], [], "10 simulated runs of CAET in 2 cells."),
+        (["uniform"], ["policy"], "10 simulated runs of uniform in 2 cells."),
+        (["caet", "uniform"], ["policy"], "20 simulated runs of 2 policies in 4 cells."),
+    ],
+)
+def test_results_name_their_policies(policies, shown, words):
+    summary = make_summary(policies)
+    assert results.usual_names(summary) == ["model", "log_inv_delta", *shown, *results.USUAL]
+    assert results.caption(results.plain_rows(summary)) == words
 
 
 def test_the_help_lists_every_column_and_format(capsys):
@@ -461,7 +477,7 @@ def test_workers_change_no_row(folder, monkeypatch):
     models = [folder, ROOT / "models"]
     names = [column.name for column in columns() if column.name != "seconds"]
     alone, shared = (characteristic_table(models, columns=names, workers=workers) for workers in (1, 2))
-    assert len(alone) == 29
+    assert len(alone) == 4 + MODELS
     assert alone.to_json() == shared.to_json()
     assert alone["error"].notna().sum() == 2
 
@@ -471,7 +487,7 @@ def test_a_short_table_starts_no_process(monkeypatch):
         raise AssertionError(arguments)
 
     monkeypatch.setattr(pool.Worker, "start", refuse)
-    assert len(characteristic_table(ROOT / "models", workers=2)) == 25
+    assert len(characteristic_table(ROOT / "models", workers=2)) == MODELS
     monkeypatch.setattr(rows, "QUICK_SOLVES", 10)
     with pytest.raises(AssertionError):
         characteristic_table(ROOT / "models", workers=2)
@@ -493,9 +509,9 @@ def test_ctrl_c_prints_what_is_finished(capsys, monkeypatch):
     interrupted_after(monkeypatch, 3)
     assert main(["table", str(ROOT / "models")]) == 130
     out, err = capsys.readouterr()
-    assert err == "caet-opt: interrupted, 3 of 25 models are finished\n"
+    assert err == f"caet-opt: interrupted, 3 of {MODELS} models are finished\n"
     assert len(out.split("\n\n")[0].splitlines()) == 4
-    assert out.endswith("Interrupted: 3 of 25 models are finished.\n")
+    assert out.endswith(f"Interrupted: 3 of {MODELS} models are finished.\n")
 
 
 def test_ctrl_c_writes_what_is_finished(capsys, monkeypatch, tmp_path):
@@ -504,7 +520,7 @@ def test_ctrl_c_writes_what_is_finished(capsys, monkeypatch, tmp_path):
     assert main(["table", str(ROOT / "models"), "--format", "json", "--output", str(file)]) == 130
     record = json.loads(file.read_text())
     assert len(record["rows"]) == 2
-    assert record["notes"] == ["Interrupted: 2 of 25 models are finished."]
+    assert record["notes"] == [f"Interrupted: 2 of {MODELS} models are finished."]
 
 
 def test_ctrl_c_before_the_first_row_leaves_the_file_as_it_was(capsys, monkeypatch, tmp_path):

@@ -6,15 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from commands import shorten_figure
 from study_files import children, is_running, wait_until
 
 from caet_opt import InputError, SolverError
 from caet_opt.cli import main
-from caet_opt.presenting.figures import FIGURES
 from caet_opt.simulating import pool
 from caet_opt.simulating.pool import WorkerDiedError, cores, is_portable, run_jobs
 
@@ -178,7 +177,7 @@ def test_a_killed_worker_costs_one_line_and_status_1(capsys, monkeypatch, tmp_pa
 def test_every_command_shares_what_a_spawned_process_can_be_sent(capsys, monkeypatch, tmp_path, command):
     sent = []
     monkeypatch.setattr(pool, "can_start", lambda do, shared: sent.append(is_portable((do, shared))) or True)
-    monkeypatch.setitem(FIGURES, "regret", replace(FIGURES["regret"], quick=(1000,)))
+    shorten_figure(monkeypatch, "regret", (1000,))
     monkeypatch.chdir(tmp_path)
     assert main([*COMMANDS[command], "--workers", "2"]) == 0
     assert sent

@@ -15,7 +15,15 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
 from caet_opt.presenting.figures.figure_1 import run_ranking
-from caet_opt.presenting.figures.style import CURVES, Effort, Figure, draw_curve, draw_legend, make_panels
+from caet_opt.presenting.figures.style import (
+    CURVES,
+    Effort,
+    Figure,
+    draw_curve,
+    draw_legend,
+    make_panels,
+    scale_levels,
+)
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.summary import half_width
 from caet_opt.solving.characteristic import characteristic_time
@@ -127,16 +135,14 @@ def draw_shares(axis: Any, rows: Sequence[Row]) -> None:
         axis.axhline(points[0].limit, color=CURVES[arm % len(CURVES)][0], linewidth=0.9)
         if points[0].kind == "free":
             axis.plot(x, [row.target for row in points], color="0.5", linestyle=":", linewidth=1.8)
-    axis.set_xscale("log")
+    scale_levels(axis, [row.log_inv_delta for row in rows])
     axis.set_ylim(0, 1.08 * max(max(row.limit, row.share) for row in rows))
 
 
 FIGURE = Figure(
     title="shares of the pulls against their limits",
     row=Row,
-    instances=tuple(INSTANCES),
-    quick=QUICK,
-    full=FULL,
+    instances=dict.fromkeys(INSTANCES, (QUICK, FULL)),
     runs=(30, 400),
     work=float,
     measure_point=measure_point,

@@ -115,9 +115,7 @@ def draw_regret(axis: Any, rows: Sequence[Row], which: int) -> None:
 FIGURE = Figure(
     title="regret of explore then commit against its asymptote",
     row=Row,
-    instances=tuple(INSTANCES),
-    quick=HORIZONS,
-    full=HORIZONS,
+    instances=dict.fromkeys(INSTANCES, (HORIZONS, HORIZONS)),
     runs=(40, 1000),
     work=log,
     measure_point=measure_point,

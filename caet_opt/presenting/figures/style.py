@@ -1,6 +1,6 @@
 """What a figure supplies, and how all of them look: readable in print, and without colour."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from io import BytesIO
@@ -10,17 +10,24 @@ from typing import Any, NamedTuple
 from caet_opt.bandits.files import write_whole
 from caet_opt.errors import InputError, missing_extra
 
-#: Colour, marker and line of the first, second, ... curve; distinct without colour too.
-CURVES = (
-    ("black", "o", "-"),
-    ("#0b4f9e", "s", "--"),
-    ("#c0392b", "^", "-."),
-    ("#2e8b57", "D", ":"),
+#: The palette of Okabe and Ito, which colour-blind readers tell apart, without its yellow, too pale on white.
+COLOURS = ("black", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+DASHES = ("-", "--", "-.", ":")
+
+#: Colour, marker and line of the first, second, ... curve; no two have marker and line in common, as nine markers and
+#: four lines have no common divisor, so that they are distinct without colour too.
+CURVES = tuple(
+    (COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)], DASHES[at % len(DASHES)])
+    for at in range(len(MARKERS) * len(DASHES))
 )
 
 #: Lines that theory draws: the lower bound, or a limit, and the upper bound.
 LOWER = {"color": "0.25", "linestyle": "--", "linewidth": 1.3}
 UPPER = {"color": "0.25", "linestyle": ":", "linewidth": 1.8}
+
+#: Levels that span more than this factor are drawn on a logarithmic axis.
+SPAN = 20.0
 
 #: Opacity of a confidence band.
 BAND = 0.2
@@ -49,7 +56,7 @@ class Figure:
     ----------
     title : what it shows, in one line
     row : the class of its rows, a dataclass whose fields are the columns of the CSV file
-    instances, quick, full : the models in any form, and the levels, log(1/delta) or a horizon
+    instances : the models in any form, each with its levels, log(1/delta) or horizons, quick and full
     runs : of an instance at a level, with the quick and with the full setting
     work : expected of a run at a level, in any unit
     measure_point : the rows of an instance at a level, from so many runs
@@ -58,9 +65,7 @@ class Figure:
 
     title: str
     row: type
-    instances: Sequence[Any]
-    quick: Sequence[float]
-    full: Sequence[float]
+    instances: Mapping[Any, tuple[Sequence[float], Sequence[float]]]
     runs: tuple[int, int]
     work: Callable[[float], float]
     measure_point: Callable[[Any, Any, int, Effort], Iterable[Any]]
@@ -76,16 +81,18 @@ class Figure:
         """Runs of an instance at a level: the number asked for, or the setting's own."""
         return self.runs[effort.full] if effort.runs is None else effort.runs
 
+    def list_points(self, effort: Effort) -> list[tuple[Any, float]]:
+        """Every instance at every level of its own."""
+        return [(instance, level) for instance, levels in self.instances.items() for level in levels[effort.full]]
+
     def plan(self, effort: Effort) -> list[float]:
         """The expected work of every run."""
-        runs = len(self.instances) * self.choose_runs(effort)
-        return [self.work(level) for level in (self.full if effort.full else self.quick) for _ in range(runs)]
+        return [self.work(level) for _, level in self.list_points(effort) for _ in range(self.choose_runs(effort))]
 
     def measure(self, effort: Effort) -> Iterator[Any]:
         """The rows of every instance at every level, one after the other."""
-        for instance in self.instances:
-            for level in self.full if effort.full else self.quick:
-                yield from self.measure_point(instance, level, self.choose_runs(effort), effort)
+        for instance, level in self.list_points(effort):
+            yield from self.measure_point(instance, level, self.choose_runs(effort), effort)
 
 
 def require_matplotlib() -> None:
@@ -114,20 +121,43 @@ def draw_curve(
     low: Sequence[float],
     high: Sequence[float],
     which: int,
+    opacity: float = BAND,
     **how: Any,
 ) -> None:
     """A mean with its confidence band, in the style of the curve number ``which``."""
     colour, marker, line = CURVES[which % len(CURVES)]
     style = {"color": colour, "marker": marker, "linestyle": line, "linewidth": 1.4, "markersize": 4.5, **how}
     axis.plot(x, mean, **style)
-    axis.fill_between(x, low, high, color=colour, alpha=BAND, linewidth=0)
+    axis.fill_between(x, low, high, color=colour, alpha=opacity, linewidth=0)
+
+
+def scale_levels(axis: Any, levels: Sequence[float]) -> None:
+    """Scale the axis of log(1/delta): logarithmic where the levels span decades."""
+    if max(levels) > SPAN * min(levels):
+        axis.set_xscale("log")
+        write_decades(axis.xaxis)
+
+
+def write_decades(axis: Any) -> None:
+    """Write 1, 2 and 5 of every decade of a logarithmic axis out."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def draw_legend(canvas: Any, axes: Sequence[Any], columns: int, title: str) -> None:
-    """One legend below all panels, each label once and in order, with a title that states the setting."""
+    """One legend below all panels, each label once, theory first and the curves as numbered, with a title that states
+    the setting."""
+
+    def number(line: Any) -> int:
+        look = line.get_color(), line.get_marker(), line.get_linestyle()
+        return CURVES.index(look) if look in CURVES else -1
+
     lines = {line.get_label(): line for axis in axes for line in axis.get_lines() if line.get_label()[0] != "_"}
     canvas.legend(
-        handles=[lines[label] for label in sorted(lines)],
+        handles=sorted(lines.values(), key=number),
         loc="outside lower center",
         ncols=columns,
         frameon=False,

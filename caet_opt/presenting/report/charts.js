@@ -1,6 +1,5 @@
 // What each chart draws: functions from cells to the traces and the layout of plotly.
 
-const report = JSON.parse(document.getElementById("data").textContent);
 const LEVEL = "log(1/δ)";
 const FONT = "system-ui, sans-serif";
 
@@ -35,8 +34,8 @@ function layout(x, y, more = {}) {
   };
 }
 
-// the mean of each cell of one series with its confidence band
-function curve(cells, series, value, hover) {
+// the mean of each cell of one series with its confidence band, fainter the more series there are
+function curve(cells, series, value, hover, count) {
   const points = cells.filter((cell) => has(value(cell)[0]));
   const banded = points.filter((cell) => has(value(cell)[1]));
   const ink = colour(series);
@@ -46,7 +45,8 @@ function curve(cells, series, value, hover) {
     traces.push({
       x: [...banded, ...back].map((cell) => cell.level),
       y: [...banded.map((cell) => value(cell)[1]), ...back.map((cell) => value(cell)[2])],
-      mode: "lines", line: { width: 0 }, fill: "toself", fillcolor: faded(ink, 0.25), hoverinfo: "skip",
+      mode: "lines", line: { width: 0 }, fill: "toself", fillcolor: faded(ink, Math.min(0.25, 1.5 / count)),
+      hoverinfo: "skip",
     });
   }
   const reach = (end) => points.map((cell) => (has(value(cell)[end]) ? Math.abs(value(cell)[end] - value(cell)[0]) : 0));
@@ -105,17 +105,19 @@ function costChart(cells, scale) {
     `<br>over ${LEVEL}: ${number(cell.cost[0] === null ? null : cell.cost[0] / cell.level)}`;
   const levels = steps(span(cells));
   const time = report.models[report.series[cells[0].series].model].time;
-  const thetas = [...new Set(cells.map((cell) => cell.theta))];
+  const thetas = [...new Set(cells.filter((cell) => has(cell.upper)).map((cell) => cell.theta))];
   const traces = [
     bound(levels, levels.map((l) => (time * binaryDivergence(l)) / over(l)), BOUNDS.lower, "lower bound T* kl(δ, 1 − δ)"),
     ...thetas.map((theta) => bound(levels, levels.map((l) => (theta * time * l) / over(l)), BOUNDS.upper,
       `upper bound θ T* ${LEVEL}, θ = ${number(theta)}`)),
   ];
-  for (const [series, own] of groupBy(cells, "series")) {
+  const groups = groupBy(cells, "series");
+  for (const [series, own] of groups) {
     const told = own.filter((cell) => has(cell.predicted));
     traces.push(bound(told.map((cell) => cell.level), told.map((cell) => cell.predicted / over(cell.level)),
       BOUNDS.predicted, "predicted cost T* β(τ)"));
-    traces.push(...curve(own, series, (cell) => cell.cost.map((y) => (has(y) ? y / over(cell.level) : null)), hover));
+    const scaled = (cell) => cell.cost.map((y) => (has(y) ? y / over(cell.level) : null));
+    traces.push(...curve(own, series, scaled, hover, groups.size));
   }
   const title = scale === "rate" ? `mean cost / ${LEVEL}` : "mean cost";
   const x = levelAxis(cells, { cost: false, log: true }[scale]);
@@ -124,9 +126,10 @@ function costChart(cells, scale) {
 
 function ratioChart(cells) {
   const traces = [bound(span(cells), [1, 1], BOUNDS.lower, "lower bound")];
-  for (const [series, own] of groupBy(cells, "series")) {
+  const groups = groupBy(cells, "series");
+  for (const [series, own] of groups) {
     const hover = (cell) => `${heading(cell)}<br>${number(cell.ratio[0])} times the lower bound${between(cell.ratio)}`;
-    traces.push(...curve(own, series, (cell) => cell.ratio, hover));
+    traces.push(...curve(own, series, (cell) => cell.ratio, hover, groups.size));
   }
   const ratios = cells.map((cell) => cell.ratio[0]).filter((ratio) => ratio > 0);
   const wide = Math.max(1, ...ratios) > 8 * Math.min(1, ...ratios);

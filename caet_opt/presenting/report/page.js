@@ -26,7 +26,7 @@ function shownCells() {
 
 function makeCharts() {
   for (const [id, make, label] of [
-    ["ratio-chart", ratioChart, `Mean cost as a multiple of the lower bound against ${LEVEL}, a curve per model`],
+    ["ratio-chart", ratioChart, `Mean cost as a multiple of the lower bound against ${LEVEL}, a curve per model and setting`],
     ["error-chart", errorChart, `Error rate against ${LEVEL}, a marker with its interval per cell`],
   ]) charts.push({ node: byId(id), make, label, model: null });
   for (const panels of document.querySelectorAll(".panels")) {

@@ -124,7 +124,7 @@ def find_guarantees(results: Results) -> dict[str, str]:
     found: dict[str, set[bool]] = {}
     for record in results.manifest["cells"]:
         found.setdefault(record["threshold"], set()).add(record["guaranteed"])
-    words = {(True,): "guarantees δ", (False,): "does not guarantee δ", (False, True): "guarantees δ for some models"}
+    words = {(True,): "guarantees δ", (False,): "does not guarantee δ", (False, True): "guarantees δ in some cells"}
     return {name: words[tuple(sorted(held))] for name, held in found.items()}
 
 

@@ -41,9 +41,10 @@ class Series:
 
     @property
     def note(self) -> str:
-        """The settings in words, as ``mixture, r 0.3``; a threshold is its name."""
+        """The settings in words, as ``uniform, mixture, r 0.3``; a policy and a threshold are their names."""
         given = {name: value for name, value in self.settings.items() if value != MISSING}
-        return ", ".join(value if name == "threshold" else f"{SETTINGS[name]} {value}" for name, value in given.items())
+        named = ("policy", "threshold")
+        return ", ".join(value if name in named else f"{SETTINGS[name]} {value}" for name, value in given.items())
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
         estimate("mean_cost", "mean cost", "over all runs"),
         interval("cost_interval", "95 % interval", "of the mean cost", write_estimate),
         replace(shared["lower_bound"], explanation="T* kl(delta, 1 - delta)", cell=bound),
-        estimate("upper_bound", "upper bound", "theta T* log(1/delta), asymptotic"),
+        estimate("upper_bound", "upper bound", "theta T* log(1/delta), of CAET as delta tends to 0"),
         estimate("predicted_cost", "predicted", "T* beta(tau) at this delta, means taken for known"),
         estimate("ratio", "ratio", "mean cost over the lower bound"),
         interval("ratio_interval", "95 % of ratio", "interval of the ratio", write_estimate),
@@ -161,8 +161,11 @@ def plain(name: str, value: Any) -> Any:
 
 
 def usual_names(summary: "pd.DataFrame") -> list[str]:
-    """Columns of a table for people: the attributes in which cells differ, and what came out."""
-    return ["model", "log_inv_delta", *find_varying(summary.to_dict("records"), itemgetter("model")), *USUAL]
+    """Columns of a table for people: the policy unless it is CAET, other attributes in which cells differ, and what
+    came out."""
+    differing = find_varying(summary.to_dict("records"), itemgetter("model"))
+    shown = ["policy"] if set(summary["policy"]) != {"caet"} else []
+    return ["model", "log_inv_delta", *dict.fromkeys([*shown, *differing]), *USUAL]
 
 
 def notes(summary: "pd.DataFrame") -> tuple[str, ...]:
@@ -183,5 +186,6 @@ def conventions(names: Sequence[str]) -> dict[str, Statement]:
 
 def caption(found: Sequence[Row]) -> str:
     """What the table shows."""
-    runs = sum(row["runs"] for row in found)
-    return f"{runs} simulated runs of CAET in {len(found)} cell{'s'[: len(found) != 1]}."
+    runs, policies = sum(row["runs"] for row in found), list({row["policy"] for row in found})
+    of = "CAET" if policies == ["caet"] else policies[0] if len(policies) == 1 else f"{len(policies)} policies"
+    return f"{runs} simulated runs of {of} in {len(found)} cell{'s'[: len(found) != 1]}."
