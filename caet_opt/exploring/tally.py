@@ -25,6 +25,7 @@ class Conditions(NamedTuple):
     ``numbers`` has a row for each of the names below, in one array since each array that a call hands over costs time.
 
     >>> explorer = Explorer.start("best-arm", "gaussian:4", arms=2, delta=0.05, costs=[1, 2], policy="uniform")
+    >>> from caet_opt.exploring import tally
     >>> conditions = explorer.policy.setting
     >>> isinstance(conditions, Conditions), conditions.numbers[tally.DISPERSION]
     (True, array([4., 4.]))
@@ -76,6 +77,7 @@ class View(NamedTuple):
     >>> explorer = Explorer.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2], policy="uniform")
     >>> explorer.observe(0, 1.5)
     >>> explorer.observe(1, 0.5)
+    >>> from caet_opt.exploring import tally
     >>> view = explorer.now.view
     >>> isinstance(view, View), view.arms[tally.MEAN], view.evidence
     (True, array([1.5, 0.5]), array([0.25]))
