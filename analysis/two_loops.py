@@ -25,7 +25,7 @@ from caet_opt.simulating.streams import BLOCK, ArmStreams
 DISCRETE = ("bernoulli", "poisson", "geometric")
 
 #: Fields of a state, in the order in which a difference is told.
-FIELDS = ("round", "counts", "reward_sums", "cost_sums", "total_cost", "cumulated_target")
+FIELDS = ("round", "counts", "reward_sums", "cost_sums", "total_cost", "memory")
 
 
 class Case(NamedTuple):

@@ -156,7 +156,7 @@ def test_the_prior_of_a_free_arm_is_worth_more_where_it_is_known_to_be_free():
     np.testing.assert_allclose(prior_scales(np.array([0.0, 1.0]), 2, 1.0), [1000.0, 1.0])
     known = Caet.start("best-arm", "bernoulli", arms=3, delta=0.05, costs=[0, 1, 1])
     observed = Caet.start("best-arm", "bernoulli", arms=3, delta=0.05, cost_source="observed")
-    assert (known.prior_scales[0], observed.prior_scales[0]) == (pytest.approx(18.0), 1.0)
+    assert (known.setup.prior_scales[0], observed.setup.prior_scales[0]) == (pytest.approx(18.0), 1.0)
 
 
 def test_a_larger_prior_needs_less_of_an_arm_with_many_pulls():

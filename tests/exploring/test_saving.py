@@ -54,6 +54,10 @@ def test_the_threshold_is_that_of_the_experiment(arms, family, delta):
         ({"arms": "3"}, "number of arms"),
         ({"arms": 1, "costs": [1]}, "number of arms"),
         ({"solver": "cplex"}, "unknown solver"),
+        ({"policy": "caat"}, "unknown policy 'caat'; did you mean 'caet'"),
+        ({"policy": "oracle"}, "for simulations only"),
+        ({"task": "ranking", "policy": "kl-lucb"}, "'kl-lucb' covers best-arm and top-arms, not ranking"),
+        ({"seed": -1}, "seed must be a whole number"),
         ({"r": True}, "r must be a number, got True"),
     ],
 )

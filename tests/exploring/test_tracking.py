@@ -224,7 +224,7 @@ def test_a_state_of_wrong_types_is_refused(name):
             State.from_record(record)
             continue
         refused += 1
-    assert len(wrong) - refused == {"reward_sums": 2}.get(name, 0)  # a sum of -1 or 0.5 may be
+    assert len(wrong) - refused == {"reward_sums": 2, "memory": 1}.get(name, 0)  # a sum of -1 or 0.5 may be
 
 
 def test_a_state_of_another_experiment_is_refused():
@@ -403,7 +403,7 @@ def test_an_observation_whose_target_fails_changes_nothing(monkeypatch, error):
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr("caet_opt.exploring.policies.caet.characteristic_time", fail)
+        patch.setattr("caet_opt.exploring.policies.tracking.characteristic_time", fail)
         with pytest.raises(type(error)):
             algorithm.observe(0, 1.0)
         assert told(algorithm) == before
