@@ -1,14 +1,17 @@
 """Confidence bounds of a mean, in the subset of Python that numba compiles: where its divergence reaches a level."""
 
-from math import inf, log1p, sqrt
+from math import exp, inf, log, log1p, sqrt
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.exploring.stopping.kernels import E_PROCESS, threshold_value
 from caet_opt.exploring.tally import COUNT, MEAN, PRIOR, Conditions, weight_of
 from caet_opt.solving.native.divergences import GAUSSIAN, mixture_divergence, variance
 
-#: More steps than halving a bracket of doubles can take, and the relative width at which a bound is good enough.
-MOST_STEPS, ACCURACY = 2000, 1e-12
+#: More steps than the bounds of shipped families take, and the relative accuracy of a bound.
+MOST_STEPS, ACCURACY = 200, 1e-12
+
+#: Beyond this the square of a mean, whose logarithm or log-odds it is, leaves double precision.
+FARTHEST = 300.0
 
 
 def bound_level(setting: Conditions, arms: Array, now: float, arm: int) -> float:
@@ -18,40 +21,79 @@ def bound_level(setting: Conditions, arms: Array, now: float, arm: int) -> float
     """
     pulls = arms[COUNT, arm]
     if setting.threshold == E_PROCESS:
-        extra = log1p(weight_of(setting, arms, arm) / setting.numbers[PRIOR, arm]) - 2.0 * 0.6931471805599453
+        extra = log1p(weight_of(setting, arms, arm) / setting.numbers[PRIOR, arm]) - 2.0 * log(2.0)
         return setting.level + max(extra, 0.0)
     return threshold_value(setting.threshold, now, pulls, pulls, setting.level, setting.slope)
+
+
+def reaches(setting: Conditions, arms: Array, arm: int, level: float, q: float) -> bool:
+    """Whether the upper bound of an arm is above q: q is below the mean, or ``w d(mean, q) < level``."""
+    mean = arms[MEAN, arm]
+    if q < mean or not q < setting.high:
+        return bool(q < mean)
+    divergence = mixture_divergence(setting.family, mean, q, 0.0, 1.0, 0.0, 0.0)
+    return weight_of(setting, arms, arm) * divergence < level
 
 
 def confidence_bound(setting: Conditions, arms: Array, arm: int, level: float, above: bool) -> float:
     """The largest q above, or the least below, the empirical mean with ``w d(mean, q) <= level``.
 
-    Newton's method on ``d(mean, q) - level / w``, whose derivative is ``(q - mean) / V(q)``, inside a bracket of the
-    root that every evaluation shortens, and the middle of it where a step would leave it.
+    Newton's method in the coordinate r of q: q itself on the whole line, log q for positive means, log-odds for means
+    between 0 and 1. In it d(mean, q) is convex for the shipped families, with derivative ``(q - mean) / V(q) dq/dr``:
+    after the first step r is beyond the root and comes back to it. For other families a step is kept inside the bracket
+    that the evaluations leave. An end of the mean space is returned where d stays below the level as far as doubles go.
     """
     weight, mean = weight_of(setting, arms, arm), float(arms[MEAN, arm])
-    target = level / weight
+    low, high, target = setting.low, setting.high, level / weight
     if setting.family == GAUSSIAN:
         return mean + sqrt(2.0 * target) if above else mean - sqrt(2.0 * target)
-    inner, outer = mean, setting.high if above else setting.low
-    if mean == outer:
+    end, side = (high, 1.0) if above else (low, -1.0)
+    if mean == end:
         return mean
-    reach = sqrt(2.0 * target * variance(setting.family, mean)) + target
-    q = mean + reach if above else mean - reach
-    if not setting.low < q < setting.high:
-        q = 0.5 * (mean + outer)
+    r = 0.0
+    if low < mean < high:
+        slope = rate_of(low, high, mean)
+        r = coordinate_of(low, high, mean) + side * sqrt(2.0 * target * variance(setting.family, mean)) / slope
+    inner, outer = -side * inf, side * inf
+    q = mean
     for _ in range(MOST_STEPS):
-        if q == mean:
-            break
+        if not abs(r) < FARTHEST and low > -inf:
+            return end
+        q = mean_at(low, high, r)
+        if not low < q < high:
+            return end
+        if (q - mean) * side <= 0.0:  # rounding took the step away
+            return q
         excess = mixture_divergence(setting.family, mean, q, 0.0, 1.0, 0.0, 0.0) - target
-        if excess <= 0.0:
-            inner = q
+        if excess > 0.0:
+            outer = r
         else:
-            outer = q
-        step = excess * variance(setting.family, q) / (q - mean)
-        if abs(step) <= ACCURACY * abs(q) or abs(outer - inner) <= ACCURACY * abs(q):
+            inner = r
+        step = excess * variance(setting.family, q) / ((q - mean) * rate_of(low, high, q))
+        if abs(step) <= ACCURACY:
             break
-        q -= step
-        if not min(inner, outer) < q < max(inner, outer):
-            q = 0.5 * (inner + outer) if abs(outer) < inf else mean + 2.0 * (inner - mean)
+        r -= step
+        if not min(inner, outer) < r < max(inner, outer):
+            r = 0.5 * (inner + outer) if abs(inner) < inf and abs(outer) < inf else r + step + side
     return q
+
+
+def coordinate_of(low: float, high: float, q: float) -> float:
+    """r of a mean: q, log q, or its log-odds."""
+    if low == -inf:
+        return q
+    return log(q) if high == inf else log(q / (1.0 - q))
+
+
+def mean_at(low: float, high: float, r: float) -> float:
+    """The mean of a coordinate r."""
+    if low == -inf:
+        return r
+    return exp(r) if high == inf else 1.0 / (1.0 + exp(-r))
+
+
+def rate_of(low: float, high: float, q: float) -> float:
+    """``dq/dr``: 1, q, or q (1 - q)."""
+    if low == -inf:
+        return 1.0
+    return q if high == inf else q * (1.0 - q)

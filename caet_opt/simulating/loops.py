@@ -59,37 +59,37 @@ def run_compiled(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
             f"the compiled loop knows the shipped families only, not {explorer.family}; use the reference loop"
         )
     compile_solver(explorer)
-    end = explorer.state.round + rounds
-    while explorer.state.round < end and not explorer.stopped:
-        if not run_stretch(explorer, streams, end - explorer.state.round):
+    end, stopped = explorer.state.round + rounds, explorer.stopped
+    while explorer.state.round < end and not stopped:
+        reason = run_stretch(explorer, streams, end - explorer.state.round)
+        stopped = reason == tally.STOPPED
+        if reason == tally.CHANGED:
             arm = explorer.next_arm()
             explorer.observe(arm, *streams.draw(arm))
-    return explorer.stopped
+            stopped = explorer.stopped
+    return stopped
 
 
-def run_stretch(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
-    """Compiled rounds from the present state; False when the next round is for the object to do."""
+def run_stretch(explorer: Explorer, streams: ArmStreams, rounds: int) -> int:
+    """Compiled rounds from the present state; returns why they ended, CHANGED when the next is for the object to do."""
     policy = explorer.policy
     if isinstance(policy, TrackingPolicy):
-        found = track_stretch(policy, explorer.now, streams, rounds)
+        reason, now = track_stretch(policy, explorer.now, streams, rounds)
     else:
         assert isinstance(policy, IndexPolicy)
-        found = play_stretch(policy, explorer.now, streams, rounds)
-    if found is None:
-        return False
-    reason, now = found
+        reason, now = play_stretch(policy, explorer.now, streams, rounds)
     explorer.go_on(now)
     if reason == tally.REFILL:
         streams.refill_used()
-    return bool(reason != tally.CHANGED)
+    return reason
 
 
-def track_stretch(policy: TrackingPolicy, now: Now, streams: ArmStreams, rounds: int) -> tuple[int, Now] | None:
-    """Rounds of a policy that solves, as long as the answer and the free arms stay the same; None if none can be."""
+def track_stretch(policy: TrackingPolicy, now: Now, streams: ArmStreams, rounds: int) -> tuple[int, Now]:
+    """Rounds of a policy that solves, as long as the answer and the free arms stay the same."""
     pattern = policy.pattern(now)
     shape = None if pattern is None else cached_program("native layout", pattern, lay_out)
     if pattern is None or shape is None:
-        return None
+        return tally.CHANGED, now
     costly = np.array(pattern[2], dtype=float)
     now = policy.prepare(now)
     found, warm = policy.load(now)

@@ -3,7 +3,7 @@
 from math import inf
 
 from caet_opt.bandits.tasks import BestArm, TopArms
-from caet_opt.exploring.bounds import bound_level, confidence_bound
+from caet_opt.exploring.bounds import bound_level, confidence_bound, reaches
 from caet_opt.exploring.index_rounds import clear_mark, mark_leaders, next_marked
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.tally import MEMORY, PROJECTED, View, short_pair, total_count
@@ -38,12 +38,13 @@ class KlLucb(IndexPolicy):
         mark_leaders(view)
         now, leader, rival, lowest, highest = total_count(arms), 0, 0, inf, -inf
         for a in range(arms.shape[1]):
-            above = arms[PROJECTED, a] == 0.0
-            bound = confidence_bound(setting, arms, a, bound_level(setting, arms, now, a), above)
-            if above and bound > highest:
-                rival, highest = a, bound
-            if not above and bound < lowest:
-                leader, lowest = a, bound
+            level = bound_level(setting, arms, now, a)
+            if arms[PROJECTED, a] > 0.0:
+                bound = confidence_bound(setting, arms, a, level, False)
+                if bound < lowest:
+                    leader, lowest = a, bound
+            elif highest == -inf or reaches(setting, arms, a, level, highest):
+                rival, highest = a, confidence_bound(setting, arms, a, level, True)
         if lowest >= highest:
             short = short_pair(view)
             if short < 0:

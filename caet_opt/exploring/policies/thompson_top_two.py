@@ -2,12 +2,17 @@
 
 from math import inf
 
-from caet_opt.bandits.families.numerics import Integers
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import write_pairs
 from caet_opt.exploring.draws import posterior_mean, uniform
 from caet_opt.exploring.policies.base import Now
 from caet_opt.exploring.policies.index import IndexPolicy, as_columns
 from caet_opt.exploring.tally import MEAN, PROJECTED, View, evidence_between, total_count, weight_of
+
+#: Draws of posterior means begin here, in steps of 64 indices; those before are for the coin and for ties.
+TIES = 16
 
 
 class ThompsonTopTwo(IndexPolicy):
@@ -28,17 +33,18 @@ class ThompsonTopTwo(IndexPolicy):
         """The arm for the answer of the draw; a task that compiled code does not know is left to the object."""
         draw_means(view)
         if drawn_pairs_hold(view):
-            return choose_from(view, view.pairs)
+            return choose_from(view, view.pairs, view.evidence)
         if view.shape < 0:
             return -1
         pairs = view.pairs.copy()
         write_pairs(view.shape, view.members, view.arms[PROJECTED], pairs)
-        return choose_from(view, pairs)
+        return choose_from(view, pairs, weigh_drawn(view, pairs))
 
     def choose_here(self, now: Now) -> int:
         view = self.view_of(now)
         draw_means(view)
-        return choose_from(view, as_columns(self.setup.task.pairs(view.arms[PROJECTED].tolist())))
+        pairs = as_columns(self.setup.task.pairs(view.arms[PROJECTED].tolist()))
+        return choose_from(view, pairs, weigh_drawn(view, pairs))
 
 
 def draw_means(view: View) -> None:
@@ -47,7 +53,7 @@ def draw_means(view: View) -> None:
     now = int(total_count(arms))
     for a in range(arms.shape[1]):
         weight = weight_of(setting, arms, a)
-        arms[PROJECTED, a] = posterior_mean(setting.family, weight, arms[MEAN, a], setting.seed, now, 1 + a)
+        arms[PROJECTED, a] = posterior_mean(setting.family, weight, arms[MEAN, a], setting.seed, now, TIES + a)
 
 
 def drawn_pairs_hold(view: View) -> bool:
@@ -58,22 +64,27 @@ def drawn_pairs_hold(view: View) -> bool:
     return True
 
 
-def choose_from(view: View, pairs: Integers) -> int:
+def weigh_drawn(view: View, pairs: Integers) -> Array:
+    """Z of each pair of the draw's answer, zero where the empirical means contradict it."""
+    evidence = np.zeros(pairs.shape[1])
+    for p in range(pairs.shape[1]):
+        a, b = pairs[0, p], pairs[1, p]
+        if view.arms[MEAN, a] > view.arms[MEAN, b]:
+            evidence[p] = evidence_between(view.setting, view.arms, a, b)
+    return evidence
+
+
+def choose_from(view: View, pairs: Integers, evidence: Array) -> int:
     """One arm of the pair with the least Z, one of those at random if there are several."""
     seed, now = view.setting.seed, int(total_count(view.arms))
     ties, chosen, least = 0, 0, inf
-    skip = uniform(seed, now, 1)
-    for p in range(pairs.shape[1]):
-        a, b = pairs[0, p], pairs[1, p]
-        contradicted = not view.arms[MEAN, a] > view.arms[MEAN, b]
-        index = 0.0 if contradicted else evidence_between(view.setting, view.arms, a, b)
-        if index < least:
-            ties, chosen, least = 0, p, index
-        if index == least:
+    for p in range(evidence.size):
+        if evidence[p] < least:
+            ties, chosen, least = 1, p, evidence[p]
+        elif evidence[p] == least:
             ties += 1
-            if skip * ties < 1.0:  # the last of n ties is kept with probability 1 / n
+            if (
+                uniform(seed, now, min(ties, 64 * TIES - 1)) * ties < 1.0
+            ):  # the last of n ties is taken with probability 1 / n
                 chosen = p
-                skip = skip * ties
-            else:
-                skip = (skip * ties - 1.0) / (ties - 1.0)
     return int(pairs[0 if uniform(seed, now, 0) < 0.5 else 1, chosen])

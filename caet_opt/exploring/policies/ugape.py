@@ -38,7 +38,7 @@ class Ugape(IndexPolicy):
         """Find the next arm, unless it is over."""
         arms, setting, size = view.arms, view.setting, count_leaders(view.pairs)
         now, number = total_count(arms), arms.shape[1]
-        lower, upper, loss = np.empty(number), np.empty(number), np.empty(number)
+        lower, upper, loss = np.empty((3, number))
         for a in range(number):
             arms[MEMORY, a] = 0.0
             level = bound_level(setting, arms, now, a)

@@ -1,0 +1,67 @@
+"""Rounds per second of every policy: python analysis/policy_speed.py [--quick] [--family NAME]
+
+One core, the compiled loop, best arm of K equally spaced arms with unit costs, in the thick of a run that does not
+stop: what each policy costs beside CAET, which solves exactly in every round.
+"""
+
+import argparse
+import sys
+from time import perf_counter
+
+import numpy as np
+
+from caet_opt.bandits.families import parse_family
+from caet_opt.bandits.model import BanditModel
+from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.policies import POLICIES
+from caet_opt.exploring.settings import Parameters
+from caet_opt.simulating.loops import run_compiled
+from caet_opt.simulating.runs import Experiment
+from caet_opt.simulating.streams import ArmStreams
+from caet_opt.solving.numbers import table
+
+#: So large that no run stops.
+LOG_INV_DELTA = 1e4
+
+#: Numbers of arms, with the rounds of a stretch.
+SIZES = {3: 40_000, 10: 20_000, 50: 5_000}
+
+
+def rate(policy: str, family: str, arms: int, rounds: int, stretches: int) -> float:
+    """The median rounds per second of some stretches."""
+    model = BanditModel(parse_family(family), np.linspace(0.7, 0.3, arms).tolist(), [1.0] * arms)
+    parameters = Parameters(log_inv_delta=LOG_INV_DELTA, threshold="customary", policy=policy, cost_source="known")
+    truth = Experiment(model, "best-arm", parameters).optimum  # type: ignore[arg-type]
+    explorer = Explorer("best-arm", model.family, arms, parameters, model.costs, seed=1, truth=truth)
+    streams = ArmStreams(model, np.random.SeedSequence(1))
+    run_compiled(explorer, streams, 300 * arms)
+    rates = []
+    for _ in range(stretches):
+        started = perf_counter()
+        run_compiled(explorer, streams, rounds)
+        rates.append(rounds / (perf_counter() - started))
+    return float(np.median(rates))
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description="Rounds per second of every policy.")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter stretches")
+    parser.add_argument("--family", default="gaussian", help="of the rewards (gaussian)")
+    arguments = parser.parse_args()
+    scale, stretches = (1, 5) if arguments.quick else (5, 9)
+    rows, first = [], dict[int, float]()
+    for policy in POLICIES:
+        cells = []
+        for arms, rounds in SIZES.items():
+            found = rate(policy, arguments.family, arms, rounds * scale, stretches)
+            first.setdefault(arms, found)
+            cells += [f"{found:,.0f}", f"{found / first[arms]:.1f}"]
+        rows.append([policy, *cells])
+    headers = ["policy", *(text for arms in SIZES for text in (f"K = {arms}", "times caet"))]
+    print(table(headers, rows, left=(0,)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
