@@ -16,3 +16,4 @@ class Ctas(TrackingPolicy):
     name = "ctas"
     about = "tracks omega*, the shares of the money (Kanarios, Zhang, Ying 2024)"
     by_money = True
+    optimal = True
