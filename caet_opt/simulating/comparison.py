@@ -78,13 +78,13 @@ def compare_policies(
 
     Returns
     -------
-    A row per policy, in the order given. ``runs`` and ``unfinished``; ``mean_cost``, ``cost_low``, ``cost_high`` with a
+    A row per policy, in the order given. ``policy`` and ``runs``; ``mean_cost``, ``cost_low``, ``cost_high`` with a
     95 % t-interval; ``ratio``, mean cost over the lower bound; ``difference``, the mean over the runs of cost less the
     cost of the first policy in the same run, with ``difference_low``, ``difference_high``, all zero for the first
-    policy; ``mean_samples``; ``error_rate``, ``error_low``, ``error_high``; ``guaranteed``, ``consistent`` and
-    ``threshold`` as in `Summary`; ``microseconds_per_round``, of all workers together. A single run has no t-interval.
-    A run that did not stop counts with what it has cost: costs and samples are then lower estimates, and a difference
-    is too small by what is missing of its own policy, too large by what is missing of the first.
+    policy; ``mean_samples``; ``error_rate``, ``error_low``, ``error_high``, ``unfinished``, ``guaranteed`` and
+    ``consistent`` as in `Summary`; ``microseconds_per_round``, of all workers together; ``threshold``. A single run has
+    no t-interval. A run that did not stop counts with what it has cost: costs and samples are then lower estimates, and
+    a difference is too small by what is missing of its own policy, too large by what is missing of the first.
 
     Ctrl-C raises `ComparisonInterrupted` with what is finished.
 
@@ -142,7 +142,6 @@ class PolicyComparison:
         return {
             "policy": summary.policy,
             "runs": summary.runs,
-            "unfinished": summary.unfinished,
             "mean_cost": summary.mean_cost,
             **ends("cost", summary.cost_ci),
             "ratio": nan if summary.ratio is None else summary.ratio,
@@ -151,6 +150,7 @@ class PolicyComparison:
             "mean_samples": summary.mean_samples,
             "error_rate": summary.error_rate,
             **ends("error", summary.error_ci),
+            "unfinished": summary.unfinished,
             "guaranteed": summary.guaranteed,
             "consistent": summary.consistent,
             "microseconds_per_round": summary.microseconds_per_round,
@@ -171,6 +171,8 @@ class PolicyComparison:
 
     def __str__(self) -> str:
         """What was run, a line per policy, and what is to be said of them."""
+        if not self.summaries:
+            return "no run is finished"
         first = self.summaries[0].experiment
         rows = [self.cells(summary) for summary in self.summaries]
         head = [self._what_was_run(), *threshold_lines(first), "", *bound_lines(first), ""]

@@ -82,8 +82,10 @@ class Summary:
     mean_samples : mean number of rounds, likewise
     error_rate : runs that stopped with a wrong answer over all runs
     error_ci : its 95 % Clopper-Pearson interval, whose upper end counts every unfinished run as an error
-    characteristic_time, lower_bound, upper_bound : T*, T* kl(delta, 1 - delta), theta T* log(1/delta)
-    predicted_cost : T* beta(tau) at this delta, by counting pulls; see `Prediction`; None beyond double precision
+    characteristic_time, lower_bound : T*, T* kl(delta, 1 - delta)
+    upper_bound : theta T* log(1/delta), to which the cost of an optimal policy tends
+    predicted_cost : T* beta(tau) at this delta, by counting pulls; see `Prediction`; None beyond double precision, and
+        for a policy that is not predictable
     rounds_per_second : of all workers together; None when no time was given
     policy, threshold, seed : of the runs; no seed where it was not told
     guaranteed : whether the threshold is proven for this family

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from dataclasses import replace
 from statistics import mean, stdev
 
@@ -176,6 +177,13 @@ def test_an_interruption_between_two_policies(monkeypatch):
     assert "difference:" not in str(caught.value.comparison)
 
 
+def test_an_interruption_before_anything_is_finished(monkeypatch):
+    press_at(monkeypatch, "uniform", 0)
+    with pytest.raises(ComparisonInterrupted) as caught:
+        compare()
+    assert (len(caught.value.comparison.to_frame()), str(caught.value.comparison)) == (0, "no run is finished")
+
+
 def test_policies_that_share_no_run_have_no_difference():
     first, second, _ = each(runs=2)
     late = [record._replace(index=record.index + 2) for record in second.run_records]
@@ -292,6 +300,19 @@ def test_ctrl_c_prints_what_is_finished(capsys, monkeypatch, tmp_path):
     press_at(monkeypatch, "uniform", 1)
     assert main([*command, "--json"]) == 130
     assert len(json.loads(capsys.readouterr().out)) == 1  # still a list: several were asked for
+
+
+@pytest.mark.parametrize("task", ["best-arm", "ranking"])
+def test_all_policies_of_a_task(capsys, task):
+    quick = [*QUICK, "--task", task, "--policy", "all", "--runs", "1", "--max-rounds", "9", "--loop", "reference"]
+    printed = read_json(run_command(capsys, "simulate", *quick, "--json"))
+    assert [one["policy"] for one in printed] == list_policies(task)
+
+
+def test_the_bar_counts_the_runs_of_all_policies(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["simulate", *QUICK, "--policy", ",".join(NAMES)]) == 0
+    assert "0/12 runs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
