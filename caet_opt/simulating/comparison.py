@@ -125,10 +125,10 @@ class PolicyComparison:
         both = [record for record in summary.run_records if record.index in first]
         return np.array([record.cost - first[record.index] for record in both])
 
-    def difference(self, summary: Summary) -> tuple[float, tuple[float, float] | None]:
-        """The mean of the differences and its 95 % t-interval; no number where no run is shared."""
+    def difference(self, summary: Summary) -> tuple[float | None, tuple[float, float] | None]:
+        """The mean of the differences and its 95 % t-interval; None where no run is shared, or one for an interval."""
         found = self.differences(summary)
-        return (float(found.mean()), mean_interval(found)) if len(found) else (nan, None)
+        return (float(found.mean()), mean_interval(found)) if len(found) else (None, None)
 
     def to_frame(self) -> "pd.DataFrame":
         """A row per policy, as `compare_policies` has them."""
@@ -145,7 +145,7 @@ class PolicyComparison:
             "mean_cost": summary.mean_cost,
             **ends("cost", summary.cost_ci),
             "ratio": nan if summary.ratio is None else summary.ratio,
-            "difference": difference,
+            "difference": nan if difference is None else difference,
             **ends("difference", interval),
             "mean_samples": summary.mean_samples,
             "error_rate": summary.error_rate,
@@ -164,10 +164,7 @@ class PolicyComparison:
     def to_record(self, summary: Summary) -> dict[str, Any]:
         """The object of one policy."""
         difference, interval = self.difference(summary)
-        return summary.to_record() | {
-            "difference": None if difference != difference else difference,
-            "difference_ci": interval,
-        }
+        return summary.to_record() | {"difference": difference, "difference_ci": interval}
 
     def __str__(self) -> str:
         """What was run, a line per policy, and what is to be said of them."""
@@ -189,7 +186,7 @@ class PolicyComparison:
             f"{least}{to_digits(summary.mean_cost, DIGITS)}",
             write_interval(summary.cost_ci),
             "-" if summary.ratio is None else f"{least}{to_digits(summary.ratio, DIGITS)}",
-            "-" if first or difference != difference else to_digits(difference, DIGITS),
+            "-" if first or difference is None else to_digits(difference, DIGITS),
             write_interval(None if first else interval),
             f"{least}{to_digits(summary.mean_samples, DIGITS)}",
             f"{summary.error_rate:.4g}",
