@@ -62,6 +62,9 @@ from .proving.verification import Failure as Failure
 from .proving.verification import JudgeSummary as JudgeSummary
 from .proving.verification import Verification as Verification
 from .proving.verification import verify_formula as verify_formula
+from .simulating.comparison import ComparisonInterrupted as ComparisonInterrupted
+from .simulating.comparison import PolicyComparison as PolicyComparison
+from .simulating.comparison import compare_policies as compare_policies
 from .simulating.regret import RegretCurve as RegretCurve
 from .simulating.regret import explore_then_commit as explore_then_commit
 from .simulating.runs import Experiment as Experiment

@@ -11,6 +11,7 @@ import pytest
 import tomli_w
 
 from caet_opt.cli import COMMANDS, build_parser, load_command, main, shield_negative_numbers
+from caet_opt.exploring.policies import POLICIES
 from caet_opt.presenting.figures import figure_1
 from caet_opt.presenting.figures.style import Effort
 from caet_opt.solving.backends import BACKENDS
@@ -37,6 +38,7 @@ SHOWN = {
     "model                     task": next(line for line in COMMAND_LINES if line.endswith("--significant 8")),
     "T* = 989.79": "caet-opt solve models/garivier-kaufmann-1.toml --digits 50 --certificate cert.json",
     "threshold      proven": "caet-opt thresholds models/paper-instance-1.toml --delta 0.05",
+    "policy          mean cost": next(line for line in COMMAND_LINES if "--policy caet,track" in line),
     "closed form three-arm": "caet-opt curve models/paper-instance-1.toml --sweep mean:2 --from 0 --to 2.5",
 }
 
@@ -67,7 +69,7 @@ def mask(text):
     Sizes of errors and times are masked; of 13 digits or more 12 are kept, of more than 50 digits 50.
     """
     text = re.sub(r"\d+(\.\d+)?e[+-]\d+", "#", text)
-    text = re.sub(r"\d+(\.\d+)? (ms|s)\b", "# s", text)
+    text = re.sub(r"\d+(\.\d+)? (us|ms|s)\b", "# s", text)
     text = re.sub(r"sha256 [0-9a-f]{64}", "sha256 #", text)
     text = re.sub(r"\d+\.\d{10,}", lambda found: found[0][: 51 if len(found[0]) > 40 else 13], text)
     return [" ".join(line.split()) for line in text.strip().splitlines()]
@@ -179,6 +181,12 @@ def test_every_command_parses(line):
     words = shlex.split(line)[1:]
     arguments, extra = build_parser(words[0]).parse_known_args(shield_negative_numbers(words))
     assert (arguments.command, extra) == (words[0], [])
+
+
+def test_the_policies_are_listed_with_their_tasks():
+    rows = re.findall(r"^\| `([a-z-]+)` \|[^|]+\| ([a-z, -]+) \|[^|]*\|$", README, re.MULTILINE)
+    tasks = {name: policy.covered and [task.name for task in policy.covered] for name, policy in POLICIES.items()}
+    assert rows == [(name, ", ".join(covered or ["all"])) for name, covered in tasks.items()]
 
 
 def test_scripts_targets_and_extras_exist():

@@ -1,9 +1,8 @@
-"""``caet-opt simulate``: many runs of CAET on a known model, against the bounds on its cost."""
+"""``caet-opt simulate``: many runs of one policy or several on a known model, against the bounds on their cost."""
 
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
 from typing import Any
 
 from caet_opt.bandits.modelfile import ModelFile
@@ -21,30 +20,49 @@ from caet_opt.cli.arguments import (
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, list_entries, output_file, show
 from caet_opt.errors import InputError
-from caet_opt.exploring.settings import RUNS, SEED, SETTINGS, Parameters, Setting
+from caet_opt.exploring.policies import POLICIES, Policy
+from caet_opt.exploring.settings import RUNS, SEED, SETTINGS, Setting
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.presenting.progress import Bar
+from caet_opt.simulating.comparison import (
+    ComparisonInterrupted,
+    PolicyComparison,
+    make_experiments,
+    run_policies,
+)
 from caet_opt.simulating.pool import cores
-from caet_opt.simulating.runs import Experiment, Interrupted, RunRecord, prepare, run_many
-from caet_opt.simulating.summary import summarise
+from caet_opt.simulating.runs import Experiment, RunRecord, prepare
 
 DESCRIPTION = """\
-Run CAET on a model many times: every round's target is solved exactly, and a run
-stops when every needed pair has more evidence than the threshold. Prints the mean
-cost with its confidence interval between the lower bound T* kl(delta, 1 - delta) and
-the asymptotic upper bound theta T* log(1/delta), beside the cost that is predicted at
-this delta, samples, and the error rate. Run i
-depends on the seed and on i only, not on the number of workers. Ctrl-C prints what is
-finished."""
+Run CAET, or another policy, on a model many times; a run stops when every needed pair
+has more evidence than the threshold, unless the policy has a rule of its own. Prints
+the mean cost with its confidence interval beside the lower bound T* kl(delta, 1 - delta)
+and, for a policy that tends to it, the asymptotic upper bound theta T* log(1/delta),
+with the cost that is predicted at this delta where that is possible, samples, and the
+error rate. Several policies run on the same draws, and print a table with the paired
+difference to the first. Run i depends on the policy, the seed and i only, not on the
+number of workers. Ctrl-C prints what is finished."""
+
+
+def describe_policy(policy: type[Policy]) -> str:
+    """What the help says of a policy: its rule, and its tasks where these are not all."""
+    only = "" if policy.covered is None else f"; {', '.join(task.name for task in policy.covered)} only"
+    return f"{policy.about}{only}"
+
 
 EXAMPLES = f"""\
 {GRAMMAR}
+policies:
+{list_entries({name: describe_policy(policy) for name, policy in POLICIES.items()})}
+
 thresholds:
 {list_entries({name: threshold.about for name, threshold in THRESHOLDS.items()})}
 
 examples:
   caet-opt simulate models/paper-instance-1.toml --delta 0.05
   caet-opt simulate models/paper-instance-1.toml --log-inv-delta 100 --threshold deviational --theta 1.2
+  caet-opt simulate models/paper-instance-1.toml --delta 0.05 --policy caet,track-and-stop,uniform
+  caet-opt simulate models/garivier-kaufmann-1.toml --delta 0.1 --policy all --csv runs.csv
   caet-opt simulate --family bernoulli --means 0.8,0.5 --costs 1,2 --task best-arm --delta 0.1 --json
   caet-opt simulate models/wireless-channels.toml --delta 0.1 --runs 20 --csv runs.csv
   caet-opt simulate models/paper-instance-1.toml --delta 0.1 --runs 2 --solver clarabel
@@ -60,11 +78,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")
     runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     how = parser.add_argument_group("the algorithm")
-    for setting in SETTINGS:
+    how.add_argument("--policy", default="caet", metavar="P,P,...", help=POLICY_HELP)
+    for setting in OTHER_SETTINGS:
         add_setting(how, setting)
     what = parser.add_argument_group("what to print")
-    what.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    what.add_argument("--json", action="store_true", help="one JSON object instead of text; of several policies a list")
     what.add_argument("--csv", metavar="FILE", help="also write one row per run to this file")
+
+
+#: Settings that have one value; the policy may have several.
+OTHER_SETTINGS = tuple(setting for setting in SETTINGS if setting.name != "policy")
+
+POLICY_HELP = "sampling rule (caet), several with commas between them, or all, for those that cover the task"
 
 
 def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
@@ -98,45 +123,55 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything, run, print, and return the exit status."""
     confidence = read_confidence(arguments)
     entry = find_model(arguments)
-    experiment = make_experiment(entry, arguments, confidence)
+    experiments = read_experiments(entry, arguments, confidence)
     write = output_file(arguments.csv, "--csv")
-    records, seconds, interrupted = collect_runs(experiment, arguments)
+    comparison, interrupted = collect_runs(experiments, arguments)
     if interrupted:
-        print(f"caet-opt: interrupted, {len(records)} of {arguments.runs} runs are finished", file=sys.stderr)
-    if records:
-        write(write_rows(records, len(entry.model.means)))
-        summary = summarise(experiment, records, seconds, seed=arguments.seed)
-        show(arguments.json, summary.to_record, lambda: "\n".join([*heading(entry), str(summary)]))
+        asked = arguments.runs * len(experiments)
+        print(f"caet-opt: interrupted, {comparison.runs} of {asked} runs are finished", file=sys.stderr)
+    if comparison.summaries:
+        several = len(experiments) > 1
+        write(write_rows(comparison, len(entry.model.means), several))
+        shown = comparison if several else comparison.summaries[0]
+        record = comparison.to_records if several else comparison.summaries[0].to_record
+        show(arguments.json, record, lambda: "\n".join([*heading(entry), str(shown)]))
     return INTERRUPTED if interrupted else 0
 
 
-def make_experiment(
+def read_experiments(
     entry: ModelFile, arguments: argparse.Namespace, confidence: Mapping[str, float | None]
-) -> Experiment:
-    """The experiment of the arguments, with T* known to be finite and the loop compiled."""
-    words = {setting.name: getattr(arguments, setting.name) for setting in SETTINGS}
+) -> list[Experiment]:
+    """An experiment per policy, with T* known to be finite and the loop compiled."""
+    words = {setting.name: getattr(arguments, setting.name) for setting in OTHER_SETTINGS}
     given = {name: value for name, value in words.items() if value is not None}
-    experiment = Experiment(entry.model, entry.task, Parameters.read(confidence, given))
-    if arguments.loop == "compiled" and not experiment.compiled:
+    experiments = make_experiments(entry.model, entry.task, arguments.policy, confidence, given)
+    if arguments.loop == "compiled" and not all(experiment.compiled for experiment in experiments):
         raise InputError("--loop compiled runs on the native solver; leave out --solver, or use --loop reference")
-    _ = experiment.optimum  # a tie is an error before the first run
-    prepare(experiment)
-    return experiment
+    for experiment in experiments:  # here, so that no notice of it meets the bar
+        prepare(experiment)
+    return experiments
 
 
-def collect_runs(experiment: Experiment, arguments: argparse.Namespace) -> tuple[list[RunRecord], float, bool]:
-    """The finished runs, the seconds they took, and whether they were interrupted."""
-    start = perf_counter()
-    with Bar(arguments.runs, "runs") as bar:
-        asked = arguments.runs, arguments.seed, arguments.workers or cores()
+def collect_runs(experiments: Sequence[Experiment], arguments: argparse.Namespace) -> tuple[PolicyComparison, bool]:
+    """What the finished runs of every policy say, and whether they were interrupted."""
+    asked = arguments.runs, arguments.seed, arguments.workers or cores()
+    with Bar(arguments.runs * len(experiments), "runs") as bar:
+
+        def tell(policy: str, record: RunRecord) -> None:
+            bar.step(note=policy if len(experiments) > 1 else "")
+
         try:
-            records, interrupted = run_many(experiment, *asked, progress=lambda record: bar.step()), False
-        except Interrupted as interrupt:
-            records, interrupted = interrupt.records, True
-    return records, perf_counter() - start, interrupted
+            return run_policies(experiments, *asked, progress=tell), False
+        except ComparisonInterrupted as interrupt:
+            return interrupt.comparison, True
 
 
-def write_rows(records: Sequence[RunRecord], arms: int) -> str:
-    """One row per run; ``correct`` is empty for an unfinished one."""
+def write_rows(comparison: PolicyComparison, arms: int, several: bool) -> str:
+    """One row per run, its policy first where there are several; ``correct`` is empty for an unfinished one."""
     columns = ["index", "stopped", "correct", "answer", "rounds", "cost", *(f"count_{a}" for a in range(arms))]
-    return csv_text([dict(zip(columns, [*run[:-1], *run.counts], strict=True)) for run in records], columns)
+    rows = [
+        {"policy": summary.policy, **dict(zip(columns, [*run[:-1], *run.counts], strict=True))}
+        for summary in comparison.summaries
+        for run in summary.run_records
+    ]
+    return csv_text(rows, ["policy", *columns] if several else columns)

@@ -123,8 +123,13 @@ class Experiment:
     def native(self) -> bool:
         """Whether nothing but compiled code is needed to decide: the family is shipped, and the solver, if the policy
         takes one, is the native one."""
-        solved = issubclass(self.policy, IndexPolicy) or self.profile.backend == "native"
+        solved = not self.solves or self.profile.backend == "native"
         return solved and type(self.model.family) in FAMILY_CODES
+
+    @property
+    def solves(self) -> bool:
+        """Whether the policy solves for its target in every round, by the solver of the parameters."""
+        return not issubclass(self.policy, IndexPolicy)
 
     @cached_property
     def optimum(self) -> CharacteristicTime:
@@ -203,11 +208,9 @@ class Interrupted(KeyboardInterrupt):
 def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -> RunRecord:
     """One run; a function of the experiment and of the seed's entropy and spawn key."""
     model, parameters = experiment.model, experiment.parameters
-    costs = model.costs if parameters.cost_source == "known" else None
     fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)  # a used one would spawn other children
     streams = ArmStreams(model, fresh, parameters.cost_distribution)
-    own, truth = read_word(fresh.spawn(1)[0]), experiment.optimum if experiment.policy.needs_truth else None
-    explorer = Explorer(experiment.task, model.family, len(model.means), parameters, costs, seed=own, truth=truth)
+    explorer = start_explorer(experiment, read_word(fresh.spawn(1)[0]))
     try:
         stopped = (run_compiled if experiment.compiled else run_reference)(explorer, streams, parameters.max_rounds)
     except SolverError as error:
@@ -222,6 +225,14 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
         cost=explorer.state.total_cost,
         counts=explorer.state.counts,
     )
+
+
+def start_explorer(experiment: Experiment, seed: int) -> Explorer:
+    """The policy before its first round, told what it may know; the seed is that of its own draws."""
+    model, parameters = experiment.model, experiment.parameters
+    costs = model.costs if parameters.cost_source == "known" else None
+    truth = experiment.optimum if experiment.policy.needs_truth else None
+    return Explorer(experiment.task, model.family, len(model.means), parameters, costs, seed=seed, truth=truth)
 
 
 def read_word(seed: np.random.SeedSequence) -> int:
@@ -265,7 +276,7 @@ def prepare(experiment: Experiment) -> None:
     """Have the loop and the solver compiled, so that workers find them so and no run is timed with it."""
     if experiment.compiled:
         compile_loop(experiment.parameters.policy)
-    elif experiment.native and not issubclass(experiment.policy, IndexPolicy):
+    elif experiment.native and experiment.solves:
         compiled_kernel()
 
 

@@ -1,4 +1,4 @@
-"""`simulate`, and what many runs say about the cost of CAET and its errors."""
+"""`simulate`, and what many runs say about the cost of a policy and its errors."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -82,8 +82,10 @@ class Summary:
     mean_samples : mean number of rounds, likewise
     error_rate : runs that stopped with a wrong answer over all runs
     error_ci : its 95 % Clopper-Pearson interval, whose upper end counts every unfinished run as an error
-    characteristic_time, lower_bound, upper_bound : T*, T* kl(delta, 1 - delta), theta T* log(1/delta)
-    predicted_cost : T* beta(tau) at this delta, by counting pulls; see `Prediction`; None beyond double precision
+    characteristic_time, lower_bound : T*, T* kl(delta, 1 - delta)
+    upper_bound : theta T* log(1/delta), to which the cost of an optimal policy tends
+    predicted_cost : T* beta(tau) at this delta, by counting pulls; see `Prediction`; None beyond double precision, and
+        for a policy that is not predictable
     rounds_per_second : of all workers together; None when no time was given
     policy, threshold, seed : of the runs; no seed where it was not told
     guaranteed : whether the threshold is proven for this family
@@ -125,6 +127,16 @@ class Summary:
         return self.unfinished > 0
 
     @property
+    def ratio(self) -> float | None:
+        """Mean cost over the lower bound; None where that is zero."""
+        return self.mean_cost / self.lower_bound if self.lower_bound > 0 else None
+
+    @property
+    def microseconds_per_round(self) -> float | None:
+        """Of all workers together; None when no time was given."""
+        return None if self.rounds_per_second is None else 1e6 / self.rounds_per_second
+
+    @property
     def records(self) -> "pd.DataFrame":
         """A row per run: run, stopped, correct (missing when it did not stop), answer, rounds, cost and counts."""
         import pandas as pd
@@ -139,7 +151,8 @@ class Summary:
 
     def __str__(self) -> str:
         """What was run, and what came of it, as people read it."""
-        lines = [self._what_was_run(), *self._threshold_lines(), "", *self._cost_lines(), *self._error_lines()]
+        head = [self._what_was_run(), *threshold_lines(self.experiment)]
+        lines = [*head, "", *self._cost_lines(), *self._error_lines()]
         if self.rounds_per_second is not None:
             lines += [f"{'speed':<12} {float(f'{self.rounds_per_second:.3g}'):.10g} rounds per second"]
         return "\n".join(lines)
@@ -153,59 +166,83 @@ class Summary:
         return html
 
     def _what_was_run(self) -> str:
-        experiment, parameters = self.experiment, self.experiment.parameters
-        costs = {"known": "known costs", "gaps": "the gaps to the best arm as costs"}.get(
-            str(parameters.cost_source), f"observed costs ({parameters.cost_distribution})"
-        )
-        level = parameters.log_inv_delta
-        confidence = f"delta = {parameters.delta:g}" if level <= READABLE_LEVEL else f"log(1/delta) = {level:g}"
-        seed = "" if self.seed is None else f"seed {self.seed}, "
-        return (
-            f"policy {self.policy} with {parameters.tracking.upper()}-tracking, {costs}; "
-            f"{self.runs} run{'s'[: self.runs != 1]}, {seed}{confidence}; "
-            f"solver {experiment.profile.backend}, {'compiled' if experiment.compiled else 'reference'} loop"
-        )
-
-    def _threshold_lines(self) -> list[str]:
-        """The formula of the threshold, and whether it guarantees the error probability here."""
-        rule, verdict = self.experiment.rule, "guaranteed" if self.guaranteed else "NOT guaranteed"
-        return [
-            f"threshold {self.threshold}: {rule.describe()}",
-            f"error probability at most delta: {verdict} for {self.experiment.model.family} ({rule.reason})",
-        ]
+        experiment, runs = self.experiment, f"{self.runs} run{'s'[: self.runs != 1]}"
+        tracking = f" with {name_tracking(experiment)}" if experiment.policy.tracks else ""
+        return f"policy {self.policy}{tracking}, {conditions([experiment], runs, self.seed)}"
 
     def _cost_lines(self) -> list[str]:
         """Mean cost, bounds and samples; the costs also over log(1/delta)."""
         level = self.experiment.parameters.log_inv_delta
         lowest = "at least " if self.lower_estimate else ""
         spread = "" if self.cost_ci is None else "  95 % in [{:.6g}, {:.6g}]".format(*self.cost_ci)
-        nothing = ", zero from delta = 1/2 on" if level <= log(2) else ""
-
-        def line(name: str, cost: float, note: str, least: str = "") -> str:
-            return f"{name:<12} {least}{cost:.6g}, over log(1/delta) {cost / level:.6g}{note}"
-
-        predicted = [] if self.predicted_cost is None else [line("predicted", self.predicted_cost, PREDICTED)]
-        return [
-            f"{'T*':<12} {self.characteristic_time:.9g}",
-            line("lower bound", self.lower_bound, f"  T* kl(delta, 1 - delta){nothing}"),
-            *predicted,
-            line("mean cost", self.mean_cost, spread, lowest),
-            line("upper bound", self.upper_bound, "  theta T* log(1/delta), as delta tends to 0"),
-            f"{'samples':<12} {lowest}{self.mean_samples:.6g} on average",
-        ]
+        lines = bound_lines(self.experiment)
+        if self.predicted_cost is not None:
+            lines += [cost_line("predicted", self.predicted_cost, level, PREDICTED)]
+        lines += [cost_line("mean cost", self.mean_cost, level, spread, lowest)]
+        if self.experiment.policy.optimal:
+            lines += [cost_line("upper bound", self.upper_bound, level, "  theta T* log(1/delta), as delta tends to 0")]
+        return [*lines, f"{'samples':<12} {lowest}{self.mean_samples:.6g} on average"]
 
     def _error_lines(self) -> list[str]:
         """The error rate with its interval, and the unfinished runs."""
+        return [f"{'errors':<12} {self.error_text()}", f"{'unfinished':<12} {self.unfinished_text() or 0}"]
+
+    def error_text(self) -> str:
+        """The error rate with its interval, and whether that is too much."""
         verdict = "consistent with delta" if self.consistent else "significantly ABOVE delta"
         low, high = self.error_ci
-        errors = f"{self.error_rate:.4g}, 95 % in [{low:.4g}, {high:.4g}], {verdict}"
-        unfinished = "0"
-        if self.unfinished:
-            unfinished = (
-                f"{self.unfinished} of {self.runs} runs had not stopped after {self.experiment.parameters.max_rounds} "
-                f"rounds; they count, so mean cost and samples are lower estimates"
-            )
-        return [f"{'errors':<12} {errors}", f"{'unfinished':<12} {unfinished}"]
+        return f"{self.error_rate:.4g}, 95 % in [{low:.4g}, {high:.4g}], {verdict}"
+
+    def unfinished_text(self) -> str:
+        """How many runs are unfinished, if any, and what that means."""
+        if not self.unfinished:
+            return ""
+        return (
+            f"{self.unfinished} of {self.runs} runs had not stopped after {self.experiment.parameters.max_rounds} "
+            f"rounds; they count, so mean cost and samples are lower estimates"
+        )
+
+
+def name_tracking(experiment: Experiment) -> str:
+    """C-tracking or D-tracking."""
+    return f"{experiment.parameters.tracking.upper()}-tracking"
+
+
+def conditions(experiments: Sequence[Experiment], runs: str, seed: int | None) -> str:
+    """Costs, runs, confidence, solver and loop, of experiments that differ in their policy alone."""
+    parameters = experiments[0].parameters
+    costs = {"known": "known costs", "gaps": "the gaps to the best arm as costs"}.get(
+        str(parameters.cost_source), f"observed costs ({parameters.cost_distribution})"
+    )
+    level = parameters.log_inv_delta
+    confidence = f"delta = {parameters.delta:g}" if level <= READABLE_LEVEL else f"log(1/delta) = {level:g}"
+    told = runs if seed is None else f"{runs}, seed {seed}"
+    solver = f"solver {experiments[0].profile.backend}, " if any(one.solves for one in experiments) else ""
+    loops = dict.fromkeys("compiled" if one.compiled else "reference" for one in experiments)
+    return f"{costs}; {told}, {confidence}; {solver}{' and '.join(loops)} loop"
+
+
+def threshold_lines(experiment: Experiment) -> list[str]:
+    """The formula of the threshold, and whether it guarantees the error probability here."""
+    rule, family = experiment.rule, experiment.model.family
+    verdict = "guaranteed" if rule.guarantees(family) else "NOT guaranteed"
+    return [
+        f"threshold {rule.name}: {rule.describe()}",
+        f"error probability at most delta: {verdict} for {family} ({rule.reason})",
+    ]
+
+
+def bound_lines(experiment: Experiment) -> list[str]:
+    """T*, and what no policy costs less than."""
+    level = experiment.parameters.log_inv_delta
+    nothing = ", zero from delta = 1/2 on" if level <= log(2) else ""
+    lowest = cost_line("lower bound", experiment.lower_bound, level, f"  T* kl(delta, 1 - delta){nothing}")
+    return [f"{'T*':<12} {experiment.optimum.value:.9g}", lowest]
+
+
+def cost_line(name: str, cost: float, level: float, note: str, least: str = "") -> str:
+    """A cost, also over log(1/delta), with what is to be said of it."""
+    return f"{name:<12} {least}{cost:.6g}, over log(1/delta) {cost / level:.6g}{note}"
 
 
 def summarise(

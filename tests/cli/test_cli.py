@@ -13,6 +13,7 @@ from commands import read_json, run_command
 import caet_opt
 from caet_opt import (
     FAMILIES,
+    POLICIES,
     SETTINGS,
     TASKS,
     THRESHOLDS,
@@ -467,7 +468,7 @@ def test_version_and_help(capsys):
     ("command", "names"),
     [
         ("solve", [*FAMILIES, *(set(TASKS) - {"custom"})]),
-        ("simulate", [*THRESHOLDS, *(setting.flag for setting in SETTINGS)]),
+        ("simulate", [*POLICIES, *THRESHOLDS, *(setting.flag for setting in SETTINGS)]),
         ("sweep", KEYS_OF_STUDIES),
         ("reproduce", FIGURES),
         ("table", FORMATS),

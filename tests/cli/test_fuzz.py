@@ -105,6 +105,10 @@ COMMANDS = [
         "simulate {custom} --delta 0.1 --cost-source observed --cost-distribution uniform --outside-theory",
         "--runs 1 --max-rounds 40 --workers 1",
     ),
+    (
+        f"simulate {THREE} --delta 0.1 --policy uniform,caet,top-two --csv {{out}} --json",
+        "--runs 1 --max-rounds 40 --workers 1",
+    ),
     ("sweep {study} --out {folder} --workers 1 --json", "--dry-run"),
     ("report {results} --title Fuzz --output {out}", ""),
     ("table {results} --columns model,runs --format csv --significant 4", ""),

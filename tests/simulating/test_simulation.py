@@ -387,7 +387,7 @@ def test_options_reach_the_algorithm(capsys):
     ],
 )
 def test_bad_input(capsys, monkeypatch, arguments, words):
-    monkeypatch.setattr("caet_opt.cli.simulate.run_many", lambda *_, **__: pytest.fail("nothing must be run"))
+    monkeypatch.setattr("caet_opt.simulating.comparison.run_many", lambda *_, **__: pytest.fail("nothing must be run"))
     expect_refusal(capsys, "simulate", *EASY, *arguments, words=words)
 
 

@@ -203,6 +203,7 @@ class Policy(ABC):
     name, about : in the grammar, and a line for lists of policies
     covered : the tasks that the rule is defined for, by their classes; None for all
     predictable : whether pulls tend to u_alpha from the start, so that a cost at finite delta can be predicted
+    optimal : whether its cost tends to ``theta T* log(1/delta)`` as delta tends to 0, theta that of the threshold
     tracks : whether a target is tracked, by the setting ``tracking``
     needs_truth : whether it has to know the true model
 
@@ -216,6 +217,7 @@ class Policy(ABC):
     about: ClassVar[str]
     covered: ClassVar[tuple[type[Task], ...] | None] = None
     predictable: ClassVar[bool] = False
+    optimal: ClassVar[bool] = False
     tracks: ClassVar[bool] = False
     needs_truth: ClassVar[bool] = False
 

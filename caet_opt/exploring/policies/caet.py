@@ -14,3 +14,4 @@ class CostAware(TrackingPolicy):
     name = "caet"
     about = "tracks u_alpha of the empirical model (the paper)"
     predictable = True
+    optimal = True

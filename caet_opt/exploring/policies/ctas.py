@@ -17,3 +17,4 @@ class Ctas(TrackingPolicy):
     about = "tracks omega*, the shares of the money (Kanarios, Zhang, Ying 2024)"
     by_money = True
     tracks = False
+    optimal = True

@@ -18,6 +18,7 @@ class Oracle(IndexPolicy):
     name = "oracle"
     about = "tracks u_alpha of the true model (simulations only)"
     predictable = True
+    optimal = True
     tracks = True
     needs_truth = True
 

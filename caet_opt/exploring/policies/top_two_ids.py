@@ -19,6 +19,7 @@ class TopTwoIds(IndexPolicy):
 
     name = "top-two-ids"
     about = "the same pair, its cost split by the shares p (Qin, You)"
+    optimal = True
 
     @staticmethod
     def choose(view: View) -> int:

@@ -1,0 +1,308 @@
+"""Policies side by side on the same draws, so that their costs can be subtracted run by run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import nan
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Task
+from caet_opt.errors import InputError
+from caet_opt.exploring.policies import POLICIES, list_policies
+from caet_opt.exploring.settings import RUNS, SEED, Parameters
+from caet_opt.simulating.runs import Experiment, Interrupted, RunRecord, prepare, run_many, start_explorer
+from caet_opt.simulating.summary import (
+    Summary,
+    bound_lines,
+    conditions,
+    mean_interval,
+    name_tracking,
+    summarise,
+    threshold_lines,
+)
+from caet_opt.solving.native.compiled import FAMILY_CODES
+from caet_opt.solving.numbers import table, to_digits
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Stands for every policy that covers the task.
+ALL = "all"
+
+#: Is told the policy and the run, of every run as it finishes.
+Progress = Callable[[str, RunRecord], None]
+
+#: Significant digits of an estimated cost.
+DIGITS = 5
+
+HEADINGS = (
+    *("policy", "mean cost", "95 % interval", "over bound", "difference", "95 % interval", "samples"),
+    *("error rate", "stopped", "per round"),
+)
+
+
+def compare_policies(
+    model: BanditModel,
+    task: Task | str,
+    policies: str | Sequence[str],
+    *,
+    delta: float | None = None,
+    log_inv_delta: float | None = None,
+    runs: int = RUNS,
+    seed: int = SEED,
+    workers: int = 1,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> "pd.DataFrame":
+    """Run several policies on the same draws: the n-th reward of an arm in run i is the same whatever the policy.
+
+    Parameters
+    ----------
+    model, task
+        The truth, and what is asked about it, the task by name or as an object.
+    policies
+        Names of `caet_opt.POLICIES`, as a list or with commas between them, or "all" for those that cover the task.
+    delta, log_inv_delta
+        The error probability that is allowed, or log(1/delta) for a very small one.
+    runs, seed
+        How many runs of each policy, and the seed of all; run i depends on the policy, the seed and i only.
+    workers, progress
+        Processes, on which nothing depends but the time; what is told the policy and the run, as each run finishes.
+    settings
+        By their names in `caet_opt.exploring.settings.Parameters`: threshold, tracking and so on.
+
+    Returns
+    -------
+    A row per policy, in the order given. ``policy`` and ``runs``; ``mean_cost``, ``cost_low``, ``cost_high`` with a
+    95 % t-interval; ``ratio``, mean cost over the lower bound; ``difference``, the mean over the runs of cost less the
+    cost of the first policy in the same run, with ``difference_low``, ``difference_high``, all zero for the first
+    policy; ``mean_samples``; ``error_rate``, ``error_low``, ``error_high``, ``unfinished``, ``guaranteed`` and
+    ``consistent`` as in `Summary`; ``microseconds_per_round``, of all workers together; ``threshold``. A single run has
+    no t-interval. A run that did not stop counts with what it has cost: costs and samples are then lower estimates, and
+    a difference is too small by what is missing of its own policy, too large by what is missing of the first.
+
+    Ctrl-C raises `ComparisonInterrupted` with what is finished.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [1.5, 1, 0.5], costs=[1, 0.1, 0.01])
+    >>> frame = compare_policies(model, "ranking", ["caet", "uniform"], delta=0.1, runs=20, seed=1)
+    >>> frame[["policy", "mean_cost", "difference", "difference_low"]].round(1)
+        policy  mean_cost  difference  difference_low
+    0     caet       57.7         0.0             0.0
+    1  uniform      115.6        58.0            33.5
+    """
+    confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
+    experiments = make_experiments(model, task, policies, confidence, settings)
+    return run_policies(experiments, runs, seed, workers, progress).to_frame()
+
+
+@dataclass(frozen=True)
+class PolicyComparison:
+    """What the same draws say of several policies, each compared to the first; prints as a table.
+
+    >>> model = BanditModel("gaussian", [2, 0], costs=[1, 1])
+    >>> both = [simulate(model, "best-arm", policy=name, delta=0.1, runs=3) for name in ("caet", "uniform")]
+    >>> PolicyComparison(tuple(both)).differences(both[1])
+    array([0., 0., 0.])
+    """
+
+    summaries: tuple[Summary, ...]
+
+    @property
+    def runs(self) -> int:
+        """How many runs all policies have together."""
+        return sum(summary.runs for summary in self.summaries)
+
+    def differences(self, summary: Summary) -> Array:
+        """Cost less the cost of the first policy, of every run that both have."""
+        first = {record.index: record.cost for record in self.summaries[0].run_records}
+        both = [record for record in summary.run_records if record.index in first]
+        return np.array([record.cost - first[record.index] for record in both])
+
+    def difference(self, summary: Summary) -> tuple[float | None, tuple[float, float] | None]:
+        """The mean of the differences and its 95 % t-interval; None where no run is shared, or one for an interval."""
+        found = self.differences(summary)
+        return (float(found.mean()), mean_interval(found)) if len(found) else (None, None)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row per policy, as `compare_policies` has them."""
+        import pandas as pd
+
+        return pd.DataFrame([self.row(summary) for summary in self.summaries])
+
+    def row(self, summary: Summary) -> dict[str, Any]:
+        """What is said of a policy, by column."""
+        difference, interval = self.difference(summary)
+        return {
+            "policy": summary.policy,
+            "runs": summary.runs,
+            "mean_cost": summary.mean_cost,
+            **ends("cost", summary.cost_ci),
+            "ratio": nan if summary.ratio is None else summary.ratio,
+            "difference": nan if difference is None else difference,
+            **ends("difference", interval),
+            "mean_samples": summary.mean_samples,
+            "error_rate": summary.error_rate,
+            **ends("error", summary.error_ci),
+            "unfinished": summary.unfinished,
+            "guaranteed": summary.guaranteed,
+            "consistent": summary.consistent,
+            "microseconds_per_round": summary.microseconds_per_round,
+            "threshold": summary.threshold,
+        }
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """The objects of ``simulate --json``: those of one policy each, and ``difference`` with ``difference_ci``."""
+        return [self.to_record(summary) for summary in self.summaries]
+
+    def to_record(self, summary: Summary) -> dict[str, Any]:
+        """The object of one policy."""
+        difference, interval = self.difference(summary)
+        return summary.to_record() | {"difference": difference, "difference_ci": interval}
+
+    def __str__(self) -> str:
+        """What was run, a line per policy, and what is to be said of them."""
+        if not self.summaries:
+            return "no run is finished"
+        first = self.summaries[0].experiment
+        rows = [self.cells(summary) for summary in self.summaries]
+        head = [self._what_was_run(), *threshold_lines(first), "", *bound_lines(first), ""]
+        notes = self._notes()
+        return "\n".join([*head, table(HEADINGS, rows), *([""] if notes else []), *notes])
+
+    def cells(self, summary: Summary) -> list[str]:
+        """A policy for people, under the headings."""
+        difference, interval = self.difference(summary)
+        least, time = ">= " if summary.lower_estimate else "", summary.microseconds_per_round
+        first = summary is self.summaries[0]
+        return [
+            summary.policy,
+            f"{least}{to_digits(summary.mean_cost, DIGITS)}",
+            write_interval(summary.cost_ci),
+            "-" if summary.ratio is None else f"{least}{to_digits(summary.ratio, DIGITS)}",
+            "-" if first or difference is None else to_digits(difference, DIGITS),
+            write_interval(None if first else interval),
+            f"{least}{to_digits(summary.mean_samples, DIGITS)}",
+            f"{summary.error_rate:.4g}",
+            f"{summary.runs - summary.unfinished}/{summary.runs}",
+            "-" if time is None else f"{float(f'{time:.3g}'):.10g} us",
+        ]
+
+    def _what_was_run(self) -> str:
+        experiments = [summary.experiment for summary in self.summaries]
+        fewest, most = (function(summary.runs for summary in self.summaries) for function in (min, max))
+        runs = f"{'up to ' if fewest < most else ''}{most} run{'s'[: most != 1]} each"
+        tracking = ""
+        if any(one.policy.tracks for one in experiments):
+            tracking = f", {name_tracking(experiments[0])} where targets are tracked"
+        number = f"{len(experiments)} polic{'y' if len(experiments) == 1 else 'ies'}"
+        return f"{number} on the same draws{tracking}, {conditions(experiments, runs, self.summaries[0].seed)}"
+
+    def _notes(self) -> list[str]:
+        """What a difference is, and which numbers are not what they seem."""
+        first, *others = self.summaries
+        notes = [f"difference: cost less that of {first.policy} in the same run, on average"] if others else []
+        if others and any(summary.unfinished for summary in self.summaries):
+            notes += [
+                "a difference is too small by what unfinished runs of its policy would still have cost, and too large "
+                f"by what those of {first.policy} would"
+            ]
+        for summary in self.summaries:
+            notes += [f"{summary.policy}: {summary.unfinished_text()}"] if summary.unfinished else []
+            notes += [] if summary.consistent else [f"{summary.policy}: error rate {summary.error_text()}"]
+        return notes
+
+
+class ComparisonInterrupted(Interrupted):
+    """Ctrl-C during a comparison; ``comparison`` holds the finished runs of every policy that was reached.
+
+    >>> model = BanditModel("gaussian", [2, 0], costs=[1, 1])
+    >>> def press(policy, record):  # as Ctrl-C does
+    ...     if policy == "uniform":
+    ...         raise KeyboardInterrupt
+    >>> try:
+    ...     compare_policies(model, "best-arm", ["caet", "uniform", "ctas"], delta=0.1, runs=3, progress=press)
+    ... except ComparisonInterrupted as stop:
+    ...     print(stop.comparison.to_frame()[["policy", "runs"]])
+        policy  runs
+    0     caet     3
+    1  uniform     1
+    """
+
+    def __init__(self, records: Sequence[RunRecord], comparison: PolicyComparison) -> None:
+        super().__init__(records)
+        self.comparison = comparison
+
+
+def ends(name: str, interval: tuple[float, float] | None) -> dict[str, float]:
+    """The columns of an interval."""
+    low, high = interval or (nan, nan)
+    return {f"{name}_low": low, f"{name}_high": high}
+
+
+def write_interval(interval: tuple[float, float] | None) -> str:
+    """An interval as text."""
+    return "-" if interval is None else f"[{', '.join(to_digits(end, DIGITS) for end in interval)}]"
+
+
+def make_experiments(
+    model: BanditModel,
+    task: Task | str,
+    policies: str | Sequence[str],
+    confidence: Mapping[str, float | None],
+    settings: Mapping[str, Any],
+) -> list[Experiment]:
+    """An experiment per policy; whatever is wrong with one of them is an error now."""
+    if "policy" in settings:
+        raise InputError("give the policies as a list, not also as the setting policy")
+    experiments = [
+        Experiment(model, task, Parameters.read(confidence, {**settings, "policy": name}))  # type: ignore[arg-type]
+        for name in name_policies(policies, model, task)
+    ]
+    for experiment in experiments:
+        _ = experiment.optimum  # a tie is an error before the first run
+        start_explorer(experiment, 0)
+    return experiments
+
+
+def name_policies(policies: str | Sequence[str], model: BanditModel, task: Task | str) -> list[str]:
+    """The names that are given, each once; for "all" those of the policies that cover the task and the family."""
+    if policies == ALL:
+        shipped = type(model.family) in FAMILY_CODES
+        return [name for name in list_policies(task) if shipped or not getattr(POLICIES[name], "shipped_only", False)]
+    names = [name.strip() for name in policies.split(",")] if isinstance(policies, str) else list(policies)
+    if not names:
+        raise InputError(f"no policy is named; give names such as caet, or {ALL!r}")
+    if ALL in names:
+        raise InputError(f"policy {ALL!r} stands for every policy that covers the task; give it alone")
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"policy {name!r} is named twice")
+    return names
+
+
+def run_policies(
+    experiments: Sequence[Experiment], runs: int, seed: int, workers: int = 1, progress: Progress | None = None
+) -> PolicyComparison:
+    """Runs 0 to ``runs - 1`` of one policy after the other; all are compiled before the first is timed."""
+    for experiment in experiments:
+        prepare(experiment)
+    found: list[Summary] = []
+    try:
+        for experiment in experiments:
+            tell = None if progress is None else partial(progress, experiment.parameters.policy)
+            started = perf_counter()
+            records = run_many(experiment, runs, seed, workers, tell)
+            found.append(summarise(experiment, records, perf_counter() - started, seed=seed))
+    except KeyboardInterrupt as interrupt:
+        part = interrupt.records if isinstance(interrupt, Interrupted) else []
+        if part:
+            found.append(summarise(experiment, part, perf_counter() - started, seed=seed))
+        raise ComparisonInterrupted(part, PolicyComparison(tuple(found))) from interrupt
+    return PolicyComparison(tuple(found))
