@@ -3,12 +3,13 @@
 from math import exp, inf, log, log1p, sqrt
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.exploring.stopping.kernels import E_PROCESS, threshold_value
+from caet_opt.exploring.stopping.kernels import CUSTOMARY, E_PROCESS, POWER, threshold_value
 from caet_opt.exploring.tally import COUNT, MEAN, PRIOR, Conditions, weight_of
 from caet_opt.solving.native.divergences import GAUSSIAN, mixture_divergence, variance
 
-#: More steps than the bounds of shipped families take, and the relative accuracy of a bound.
-MOST_STEPS, ACCURACY = 200, 1e-12
+#: More steps than the bounds of shipped families take, and the step, as a part of the distance from the
+#: mean, after which r is good enough.
+MOST_STEPS, SMALL_STEP = 200, 1e-6
 
 #: Beyond this the square of a mean, whose logarithm or log-odds it is, leaves double precision.
 FARTHEST = 300.0
@@ -26,6 +27,11 @@ def bound_level(setting: Conditions, arms: Array, now: float, arm: int) -> float
     return threshold_value(setting.threshold, now, pulls, pulls, setting.level, setting.slope)
 
 
+def levels_are_equal(setting: Conditions) -> bool:
+    """Whether beta depends on the round alone, so that it is the same for every arm."""
+    return setting.threshold == POWER or setting.threshold == CUSTOMARY
+
+
 def reaches(setting: Conditions, arms: Array, arm: int, level: float, q: float) -> bool:
     """Whether the upper bound of an arm is above q: q is below the mean, or ``w d(mean, q) < level``."""
     mean = arms[MEAN, arm]
@@ -33,6 +39,15 @@ def reaches(setting: Conditions, arms: Array, arm: int, level: float, q: float) 
         return bool(q < mean)
     divergence = mixture_divergence(setting.family, mean, q, 0.0, 1.0, 0.0, 0.0)
     return weight_of(setting, arms, arm) * divergence < level
+
+
+def clears(setting: Conditions, arms: Array, arm: int, level: float, q: float) -> bool:
+    """Whether the lower bound of an arm is above q: q is below the mean, and ``w d(mean, q) > level``."""
+    mean = arms[MEAN, arm]
+    if not setting.low < q < mean:
+        return bool(q < mean)
+    divergence = mixture_divergence(setting.family, mean, q, 0.0, 1.0, 0.0, 0.0)
+    return weight_of(setting, arms, arm) * divergence > level
 
 
 def confidence_bound(setting: Conditions, arms: Array, arm: int, level: float, above: bool) -> float:
@@ -69,10 +84,11 @@ def confidence_bound(setting: Conditions, arms: Array, arm: int, level: float, a
             outer = r
         else:
             inner = r
-        step = excess * variance(setting.family, q) / ((q - mean) * rate_of(low, high, q))
-        if abs(step) <= ACCURACY:
-            break
+        rate = rate_of(low, high, q)
+        step = excess * variance(setting.family, q) / ((q - mean) * rate)
         r -= step
+        if abs(step) <= SMALL_STEP * min(1.0, abs(q - mean) / rate):  # the next one would be about its square
+            return mean_at(low, high, r)
         if not min(inner, outer) < r < max(inner, outer):
             r = 0.5 * (inner + outer) if abs(inner) < inf and abs(outer) < inf else r + step + side
     return q

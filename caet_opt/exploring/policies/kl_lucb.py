@@ -3,7 +3,7 @@
 from math import inf
 
 from caet_opt.bandits.tasks import BestArm, TopArms
-from caet_opt.exploring.bounds import bound_level, confidence_bound, reaches
+from caet_opt.exploring.bounds import bound_level, confidence_bound, levels_are_equal, reaches
 from caet_opt.exploring.index_rounds import clear_mark, mark_leaders, next_marked
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.tally import MEMORY, PROJECTED, View, short_pair, total_count
@@ -36,9 +36,10 @@ class KlLucb(IndexPolicy):
         if clear_mark(arms, arm):
             return
         mark_leaders(view)
-        now, leader, rival, lowest, highest = total_count(arms), 0, 0, inf, -inf
+        now, equal, level = total_count(arms), levels_are_equal(setting), 0.0
+        leader, rival, lowest, highest = 0, 0, inf, -inf
         for a in range(arms.shape[1]):
-            level = bound_level(setting, arms, now, a)
+            level = level if a > 0 and equal else bound_level(setting, arms, now, a)
             if arms[PROJECTED, a] > 0.0:
                 bound = confidence_bound(setting, arms, a, level, False)
                 if bound < lowest:

@@ -4,9 +4,9 @@ from math import inf
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks import BestArm, TopArms
-from caet_opt.exploring.bounds import bound_level, confidence_bound
+from caet_opt.exploring.bounds import bound_level, clears, confidence_bound, levels_are_equal, reaches
 from caet_opt.exploring.index_rounds import count_leaders, next_marked
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.tally import COUNT, MEMORY, View, short_pair, total_count
@@ -37,31 +37,22 @@ class Ugape(IndexPolicy):
     def learn(view: View, arm: int) -> None:
         """Find the next arm, unless it is over."""
         arms, setting, size = view.arms, view.setting, count_leaders(view.pairs)
-        now, number = total_count(arms), arms.shape[1]
-        lower, upper, loss = np.empty((3, number))
-        for a in range(number):
+        now, equal, level = total_count(arms), levels_are_equal(setting), 0.0
+        upper, holder = np.full(size + 1, -inf), np.zeros(size + 1, dtype=np.int64)
+        for a in range(arms.shape[1]):
             arms[MEMORY, a] = 0.0
-            level = bound_level(setting, arms, now, a)
-            lower[a] = confidence_bound(setting, arms, a, level, False)
-            upper[a] = confidence_bound(setting, arms, a, level, True)
-        largest = list_largest(upper, size + 1)
-        for a in range(number):
-            loss[a] = (largest[size] if upper[a] >= largest[size - 1] else largest[size - 1]) - lower[a]
-        limit = -list_largest(-loss, size)[size - 1]
-        surest, rival, chosen = -1, -1, 0
-        for a in range(number):
-            if loss[a] <= limit and chosen < size:
-                chosen += 1
-                if surest < 0 or lower[a] < lower[surest]:
-                    surest = a
-            elif rival < 0 or upper[a] > upper[rival]:
-                rival = a
-        if limit <= 0.0:
-            short = short_pair(view)
-            if short < 0:
-                return
-            surest, rival = view.pairs[0, short], view.pairs[1, short]
-        arms[MEMORY, surest if arms[COUNT, surest] <= arms[COUNT, rival] else rival] = 1.0
+            level = level if a > 0 and equal else bound_level(setting, arms, now, a)
+            if upper[size] == -inf or reaches(setting, arms, a, level, upper[size]):
+                insert(upper, holder, confidence_bound(setting, arms, a, level, True), a)
+        for place in range(size):
+            arms[MEMORY, holder[place]] = 1.0
+        gain, chosen = np.full(size, -inf), np.zeros(size, dtype=np.int64)
+        for a in range(arms.shape[1]):  # gain is -B
+            rival = upper[size] if arms[MEMORY, a] > 0.0 else upper[size - 1]
+            level = level if equal else bound_level(setting, arms, now, a)
+            if gain[size - 1] == -inf or clears(setting, arms, a, level, rival + gain[size - 1]):
+                insert(gain, chosen, confidence_bound(setting, arms, a, level, False) - rival, a)
+        mark_next(view, holder, chosen, gain[size - 1] >= 0.0)
 
     @staticmethod
     def ended(view: View) -> bool:
@@ -69,15 +60,41 @@ class Ugape(IndexPolicy):
         return next_marked(view.arms) < 0
 
 
-def list_largest(values: Array, size: int) -> Array:
-    """The largest values, in falling order."""
-    found = np.full(size, -inf)
-    for value in values:
-        at = size
-        while at > 0 and value > found[at - 1]:
-            at -= 1
-        for later in range(size - 1, at, -1):
-            found[later] = found[later - 1]
-        if at < size:
-            found[at] = value
-    return found
+def insert(values: Array, names: Integers, value: float, name: int) -> None:
+    """Put a value and its name into lists that are in falling order, from which the last ones fall out."""
+    at = values.size
+    while at > 0 and value > values[at - 1]:
+        at -= 1
+    for later in range(values.size - 1, at, -1):
+        values[later], names[later] = values[later - 1], names[later - 1]
+    if at < values.size:
+        values[at], names[at] = value, name
+
+
+def mark_next(view: View, holder: Integers, chosen: Integers, sure: bool) -> None:
+    """Mark the less pulled of the arm of J with the least LCB and the strongest other arm; nobody when it is over."""
+    arms = view.arms
+    for a in range(arms.shape[1]):
+        arms[MEMORY, a] = 0.0
+    for place in range(chosen.size):
+        arms[MEMORY, chosen[place]] = 1.0
+    rival = holder[0]
+    for place in range(holder.size - 1, -1, -1):
+        if arms[MEMORY, holder[place]] == 0.0:
+            rival = holder[place]
+    surest = chosen[0]
+    lowest = inf
+    now = total_count(arms)
+    for place in range(chosen.size):
+        arms[MEMORY, chosen[place]] = 0.0
+        if chosen.size > 1:
+            level = bound_level(view.setting, arms, now, chosen[place])
+            bound = confidence_bound(view.setting, arms, chosen[place], level, False)
+            if bound < lowest:
+                surest, lowest = chosen[place], bound
+    if sure:
+        short = short_pair(view)
+        if short < 0:
+            return
+        surest, rival = view.pairs[0, short], view.pairs[1, short]
+    arms[MEMORY, surest if arms[COUNT, surest] <= arms[COUNT, rival] else rival] = 1.0

@@ -127,24 +127,24 @@ def announce_compiling(what: str) -> Iterator[None]:
         yield
 
 
-def compile_functions(sources: Sources, known: Kernel) -> Kernel:
+def compile_functions(sources: Sources, known: Kernel, inlined: frozenset[str] = INLINED) -> Kernel:
     """The functions under numba, calling each other and the known ones; callees come first."""
     import numba
 
-    functions, mark = dict(known), fingerprint(sources)
+    functions, mark = dict(known), fingerprint(sources, inlined)
     for source in sources:
         copy = rebind(source, functions)
         copy.__qualname__ += f"_{mark}"
-        inline = "always" if source.__name__ in INLINED else "never"
+        inline = "always" if source.__name__ in inlined else "never"
         functions[source.__name__] = numba.njit(cache=True, error_model="numpy", inline=inline)(copy)
     return functions
 
 
-def fingerprint(sources: Sources) -> str:
+def fingerprint(sources: Sources, inlined: frozenset[str]) -> str:
     """A name for this version of all the functions together with the kernel, of their constants and of how they are
     compiled: numba's cache would notice a change in a function, not in its callees, nor in whether indices are checked.
     """
-    digest = sha256(" ".join([*sorted(INLINED), os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
+    digest = sha256(" ".join([*sorted(inlined), os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
     for function in (*KERNEL, *sources):
         assert isinstance(function, FunctionType)
         used = [function.__globals__.get(name) for name in function.__code__.co_names]
