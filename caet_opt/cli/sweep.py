@@ -40,6 +40,7 @@ a study:
   log_inv_deltas = {{from = 1, to = 100, points = 7, spacing = "log"}}
                                           # or a list, or deltas = [0.1, 0.01]
   threshold = ["deviational", "mixture"]  # a setting: one value or a list
+  policy = ["caet", "uniform"]            # or "all": those that cover each model's task
   theta = 1.2
   runs = 1000                             # of every cell ({RUNS})
   seed = 1                                # of every cell ({SEED})
