@@ -90,6 +90,8 @@ def run_study(figure: StudyFigure, effort: Effort, stem: Path) -> int:
         return ended
     summary = summarise_results(store.folder)
     summary = summary[summary["cell"].isin([cell.id for cell in cells])]
+    if not summary["runs"].any():
+        return 1
     write(csv_text(results.rows(summary), [column.name for column in results.columns()]))
     print(f"{figure.title}, seed {effort.seed}\n\n{figure.table(summary)}\n")
     files = [data, *save(figure.draw(summary), stem)]

@@ -22,15 +22,20 @@ TITLE = "every policy on six models: cost over the lower bound"
 #: The paper's two, then best arm with unequal costs, top arms, a free placebo, and best arm with exponential rewards.
 MODELS = ("paper-instance-1", "paper-instance-2", "bernoulli-costs", "top-arms", "clinical-trial", "wireless-channels")
 
+#: The study besides its deltas, runs and seed.
+GRID: dict[str, Any] = {"title": TITLE, "models": [f"{name}.toml" for name in MODELS], "policy": ALL}
+
 QUICK = {"deltas": [1e-1, 1e-2, 1e-4, 1e-6], "runs": 40}
 FULL = {"deltas": [1e-1, 3e-2, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6], "runs": 1000}
+
+INTERVALS = "±: half of the 95 % interval; policies share their rewards, so that differences between them are surer"
 
 
 def make_study(effort: Effort) -> Study:
     """The study; its cells are the same whether quick or full, so that one goes on where the other ended."""
     given: dict[str, Any] = {} if effort.runs is None else {"runs": effort.runs}
-    table = {"title": TITLE, "models": [f"{name}.toml" for name in MODELS], "policy": ALL, "seed": effort.seed}
-    return from_table(table | (FULL if effort.full else QUICK) | given, find_catalogue() / "policies.toml")
+    found = GRID | {"seed": effort.seed} | (FULL if effort.full else QUICK) | given
+    return from_table(found, find_catalogue() / "policies.toml")
 
 
 def table(summary: "pd.DataFrame") -> str:
@@ -38,14 +43,10 @@ def table(summary: "pd.DataFrame") -> str:
     levels = sorted(set(summary["log_inv_delta"]))
     parts = [tabulate_level(summary, level) for level in dict.fromkeys((levels[0], levels[-1]))]
     runs, wrong, unfinished = (int(summary[name].sum()) for name in ("runs", "errors", "unfinished"))
-    above = int((summary["consistent"] == False).sum())  # noqa: E712  # missing where there is no run
-    return "\n\n".join(
-        [
-            *parts,
-            f"{runs} runs of {len(summary)} cells: {wrong} wrong answers, {unfinished} unfinished; "
-            f"errors significantly above delta in {above} cells",
-        ]
-    )
+    above = int(summary["consistent"].eq(False).sum())
+    wrong_words = f"{wrong} wrong answers, significantly more than delta allows in {above} cells"
+    foot = f"{INTERVALS}\n{runs} runs of {len(summary)} cells: {wrong_words}; {unfinished} unfinished"
+    return "\n\n".join([*parts, foot])
 
 
 def tabulate_level(summary: "pd.DataFrame", level: float) -> str:
@@ -59,6 +60,8 @@ def tabulate_level(summary: "pd.DataFrame", level: float) -> str:
 
 def write_ratio(row: "pd.Series[Any]") -> str:
     """Mean cost over the lower bound, and half of its interval where there are runs enough for one."""
+    if isnan(row["ratio"]):
+        return "-"
     half = (row["ratio_high"] - row["ratio_low"]) / 2
     return f"{row['ratio']:.2f}" if isnan(half) else f"{row['ratio']:.2f} ± {half:.2f}"
 
