@@ -12,16 +12,17 @@ import numpy as np
 
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import BestArm
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.settings import Parameters
 from caet_opt.simulating.loops import run_compiled
-from caet_opt.simulating.runs import Experiment
 from caet_opt.simulating.streams import ArmStreams
+from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.numbers import table
 
-#: So large that no run stops.
-LOG_INV_DELTA = 1e4
+#: log(1/delta) is so many times what the rounds can reach at T*, so that no run stops.
+MARGIN = 4.0
 
 #: Numbers of arms, with the rounds of a stretch.
 SIZES = {3: 40_000, 10: 20_000, 50: 5_000}
@@ -30,8 +31,9 @@ SIZES = {3: 40_000, 10: 20_000, 50: 5_000}
 def rate(policy: str, family: str, arms: int, rounds: int, stretches: int) -> float:
     """The median rounds per second of some stretches."""
     model = BanditModel(parse_family(family), np.linspace(0.7, 0.3, arms).tolist(), [1.0] * arms)
-    parameters = Parameters(log_inv_delta=LOG_INV_DELTA, threshold="customary", policy=policy, cost_source="known")
-    truth = Experiment(model, "best-arm", parameters).optimum  # type: ignore[arg-type]
+    truth = characteristic_time(model, BestArm())
+    level = MARGIN * (300 * arms + rounds * stretches) / truth.value
+    parameters = Parameters(log_inv_delta=level, threshold="customary", policy=policy)
     explorer = Explorer("best-arm", model.family, arms, parameters, model.costs, seed=1, truth=truth)
     streams = ArmStreams(model, np.random.SeedSequence(1))
     run_compiled(explorer, streams, 300 * arms)
@@ -40,6 +42,7 @@ def rate(policy: str, family: str, arms: int, rounds: int, stretches: int) -> fl
         started = perf_counter()
         run_compiled(explorer, streams, rounds)
         rates.append(rounds / (perf_counter() - started))
+    assert not explorer.stopped
     return float(np.median(rates))
 
 

@@ -4,7 +4,9 @@ import json
 from dataclasses import replace
 
 from caet_opt.cli import main
-from caet_opt.presenting.figures import FIGURES
+from caet_opt.exploring.policies import list_policies
+from caet_opt.presenting.figures import FIGURES, policies
+from caet_opt.simulating.studies import cells
 
 
 def run_command(capsys, *argv, status=0):
@@ -48,3 +50,11 @@ def shorten_figure(monkeypatch, name, levels, first=0):
     kept = list(FIGURES[name].instances.items())[first:]
     instances = {instance: (levels, full) for instance, (_, full) in kept}
     monkeypatch.setitem(FIGURES, name, replace(FIGURES[name], instances=instances))
+
+
+def shorten_policies(monkeypatch):
+    """Have ``caet-opt reproduce policies`` run three policies on two models, one of which two of them cover."""
+    monkeypatch.setitem(policies.GRID, "models", ["paper-instance-1.toml", "bernoulli-costs.toml"])
+    monkeypatch.setitem(policies.QUICK, "deltas", [0.1])
+    found = ["caet", "uniform", "chernoff-racing"]
+    monkeypatch.setattr(cells, "list_policies", lambda task: [name for name in found if name in list_policies(task)])

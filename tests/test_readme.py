@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import tomli_w
 
+from caet_opt import read_model, simulate
 from caet_opt.cli import COMMANDS, build_parser, load_command, main, shield_negative_numbers
 from caet_opt.exploring.policies import POLICIES
-from caet_opt.presenting.figures import figure_1
+from caet_opt.presenting.figures import figure_1, policies
 from caet_opt.presenting.figures.style import Effort
 from caet_opt.solving.backends import BACKENDS
 
@@ -162,6 +163,39 @@ def test_figure_1_ends_where_it_is_said_to(means, words):
     (row,) = figure_1.measure_point(means, level, figure_1.FIGURE.runs[0], Effort(seed=1))
     ends = [f"{row.per_log(name):.2f}" for name in ("mean_cost", "lower_bound", "upper_bound")]
     assert words.format(*ends) in " ".join(README.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "delta", "cells"),
+    [
+        ("`top-two-ids` costs {} to {} times", 1e-6, ["top-two-ids/paper-instance-2", "top-two-ids/clinical-trial"]),
+        ("`ctas` {} to {} and", 1e-6, ["ctas/paper-instance-2", "ctas/clinical-trial"]),
+        ("`caet` {} to {}, where", 1e-6, ["caet/paper-instance-2", "caet/clinical-trial"]),
+        ("no policy is below {}.", 0.1, ["ctas/bernoulli-costs"]),
+        ("`kl-lucb` with {} to {},", 1e-6, ["kl-lucb/top-arms", "kl-lucb/bernoulli-costs"]),
+        (
+            "`track-and-stop` is at {} and `caet` at {}.",
+            1e-6,
+            ["track-and-stop/bernoulli-costs", "caet/bernoulli-costs"],
+        ),
+        (
+            "`uniform` is at {}, `equal-spending` at {}, `track-and-stop` at {} and all others between {} (`best-ch",
+            1e-6,
+            [f"{name}/clinical-trial" for name in ("uniform", "equal-spending", "track-and-stop", "best-challenger")],
+        ),
+        ("and {} (`oracle`", 1e-6, ["oracle/clinical-trial"]),
+    ],
+)
+def test_policies_cost_what_is_said(words, delta, cells):
+    """The cells that are named, without the others."""
+    ratios = []
+    for policy, name in (cell.split("/") for cell in cells):
+        entry = read_model(ROOT / "models" / f"{name}.toml")
+        asked = {"policy": policy, "delta": delta, "runs": policies.QUICK["runs"], "seed": Effort().seed}
+        summary = simulate(entry.model, entry.task, **asked)
+        ratios.append(f"{summary.mean_cost / summary.lower_bound:.2f}")
+    assert words.format(*ratios) in " ".join(README.split())
 
 
 def list_commands():

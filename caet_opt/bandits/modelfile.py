@@ -116,6 +116,12 @@ def model_paths(path: Path) -> list[Path]:
     return found
 
 
+def find_catalogue() -> Path:
+    """The folder of the models that come with the library: in the package when installed, beside it in a clone."""
+    package = Path(__file__).parents[1]
+    return next(folder for folder in (package / "models", package.parent / "models") if folder.is_dir())
+
+
 def from_table(table: Mapping[str, Any]) -> ModelFile:
     """A model file from the table that TOML holds."""
     for key in table:

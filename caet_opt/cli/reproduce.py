@@ -1,22 +1,30 @@
-"""``caet-opt reproduce``: the paper's figure and two more, as PNG, PDF, CSV and a table."""
+"""``caet-opt reproduce``: the paper's figure and three more, as PNG, PDF, CSV and a table."""
 
 import argparse
 from dataclasses import asdict
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from caet_opt.cli.arguments import count, seed, worker_count
 from caet_opt.cli.output import csv_text, list_entries, make_folder, output_file
+from caet_opt.cli.sweep import run_missing
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.presenting.figures import FIGURES
-from caet_opt.presenting.figures.style import Effort, require_matplotlib, save
+from caet_opt.presenting.figures.style import Effort, Figure, StudyFigure, require_matplotlib, save
 from caet_opt.presenting.progress import Bar
+from caet_opt.presenting.tables import results
 from caet_opt.simulating.pool import cores
+from caet_opt.simulating.studies.blocks import run_locally
+from caet_opt.simulating.studies.cells import make_cells
+from caet_opt.simulating.studies.results import summarise_results
+from caet_opt.simulating.studies.store import Store, require_pyarrow
 
 DESCRIPTION = """\
 Simulate what a figure shows and write it as PNG, PDF and CSV, with the table on the
 terminal. Quick by default, a minute or two; --full has the paper's quality and takes
 much longer. Rows are written as they are measured, so that an interrupted run keeps
-what it has."""
+what it has; policies is a study, which the same command goes on with."""
 
 EXAMPLES = f"""\
 figures:
@@ -26,6 +34,7 @@ examples:
   caet-opt reproduce figure-1
   caet-opt reproduce figure-1 --full --out results/full
   caet-opt reproduce regret --runs 200 --seed 7 --workers 2
+  caet-opt reproduce policies
 """
 
 
@@ -40,13 +49,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check everything that can fail, simulate, write, print."""
+    """Check everything that can fail, simulate, write, print; the exit status."""
     if arguments.figure not in FIGURES:
         raise InputError(unknown_name("figure", arguments.figure, FIGURES))
-    require_matplotlib()
-    stem = make_folder(arguments.out, "--out") / arguments.figure
     figure = FIGURES[arguments.figure]
+    require_matplotlib()
+    if isinstance(figure, StudyFigure):
+        require_pyarrow()
+    stem = make_folder(arguments.out, "--out") / arguments.figure
     effort = Effort(arguments.full, arguments.runs, arguments.seed, arguments.workers or cores())
+    return run_study(figure, effort, stem) if isinstance(figure, StudyFigure) else run_figure(figure, effort, stem)
+
+
+def run_figure(figure: Figure, effort: Effort, stem: Path) -> int:
+    """Simulate one point after the other."""
     plan = figure.plan(effort)
     data = stem.with_suffix(".csv")
     write = output_file(data, "--out")
@@ -62,3 +78,22 @@ def run(arguments: argparse.Namespace) -> int:
     files = [data, *save(figure.draw(rows), stem)]
     print(f"written: {', '.join(map(str, files))}")
     return 0
+
+
+def run_study(figure: StudyFigure, effort: Effort, stem: Path) -> int:
+    """Sweep what is missing into a folder, and show the cells that were asked for, whatever else is there."""
+    data, study = stem.with_suffix(".csv"), figure.make_study(effort)
+    write = output_file(data, "--out")
+    cells, store = make_cells(study), Store(make_folder(stem, "--out"))
+    progress, ended = run_missing(study, cells, store, partial(run_locally, workers=effort.workers))
+    if ended is not None:
+        return ended
+    summary = summarise_results(store.folder)
+    summary = summary[summary["cell"].isin([cell.id for cell in cells])]
+    if not summary["runs"].any():
+        return 1
+    write(csv_text(results.rows(summary), [column.name for column in results.columns()]))
+    print(f"{figure.title}, seed {effort.seed}\n\n{figure.table(summary)}\n")
+    files = [data, *save(figure.draw(summary), stem)]
+    print(f"written: {', '.join(map(str, files))}\nevery delta: caet-opt table {store.folder}")
+    return 1 if progress.failures else 0

@@ -40,6 +40,7 @@ a study:
   log_inv_deltas = {{from = 1, to = 100, points = 7, spacing = "log"}}
                                           # or a list, or deltas = [0.1, 0.01]
   threshold = ["deviational", "mixture"]  # a setting: one value or a list
+  policy = ["caet", "uniform"]            # or "all": those that cover each model's task
   theta = 1.2
   runs = 1000                             # of every cell ({RUNS})
   seed = 1                                # of every cell ({SEED})
@@ -94,13 +95,22 @@ def run(arguments: argparse.Namespace) -> int:
         engine = partial(run_on_cluster, client=connect(arguments.scheduler))
     else:
         engine = partial(run_locally, workers=arguments.workers or cores())
-    return run_sweep(study, cells, Store(make_folder(folder, "--out")), engine, arguments)
+    store, start = Store(make_folder(folder, "--out")), perf_counter()
+    progress, ended = run_missing(study, cells, store, engine)
+    if ended is not None:
+        return ended
+    record: dict[str, Any] = {"study": study.name, "folder": str(store.folder), "cells": len(cells)}
+    record |= {name: getattr(progress, name) for name in REPORTED} | {"seconds": perf_counter() - start}
+    canvas = draw(summarise_results(store.folder)) if arguments.figures else None
+    record["figures"] = [] if canvas is None else [str(file) for file in save(canvas, store.folder / "cost")]
+    show(arguments.json, lambda: record, lambda: describe(record))
+    return 1 if progress.failures else 0
 
 
-def run_sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine, arguments: argparse.Namespace) -> int:
-    """Run what is missing, and print what is stored; the exit status."""
-    progress, start = Progress(), perf_counter()
-    ended, status = "", 0
+def run_missing(study: Study, cells: Sequence[Cell], store: Store, engine: Engine) -> tuple[Progress, int | None]:
+    """Run what is missing behind a bar, and say on stderr what went wrong; what was done, and the exit status if
+    something ended it early."""
+    progress, ended, status = Progress(), "", None
     names = name_cells(cells)
     with Bar(0, "blocks") as bar:
         progress.tell = follow(progress, names, bar)
@@ -118,13 +128,7 @@ def run_sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine,
         files = store.names()
         stored = f"{sum(job.block.name in files for job in progress.jobs)} of {progress.blocks} blocks are stored"
         print(f"caet-opt: {ended}; {stored}, and the same command goes on", file=sys.stderr)
-        return status
-    record: dict[str, Any] = {"study": study.name, "folder": str(store.folder), "cells": len(cells)}
-    record |= {name: getattr(progress, name) for name in REPORTED} | {"seconds": perf_counter() - start}
-    canvas = draw(summarise_results(store.folder)) if arguments.figures else None
-    record["figures"] = [] if canvas is None else [str(file) for file in save(canvas, store.folder / "cost")]
-    show(arguments.json, lambda: record, lambda: describe(record))
-    return 1 if progress.failures else 0
+    return progress, status
 
 
 def describe(done: Mapping[str, Any]) -> str:

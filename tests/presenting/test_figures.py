@@ -214,7 +214,7 @@ def test_importing_the_figures_does_not_import_matplotlib():
     [
         (["figure1"], "did you mean 'figure-1'?"),
         (["proportion"], "did you mean 'proportions'?"),
-        (["xyz"], "known: figure-1, proportions, regret"),
+        (["xyz"], "known: figure-1, policies, proportions, regret"),
         ([], "FIGURE"),
         (["regret", "--runs", "0"], "--runs: must be a positive whole number, got '0'"),
         (["regret", "--runs", "-3"], "--runs: must be a positive whole number, got '-3'"),

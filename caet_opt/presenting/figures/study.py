@@ -38,7 +38,7 @@ BOUNDS: dict[str, dict[str, Any]] = {
 #: What the cost may be divided by, with the words for it.
 DIVISORS = {"log_inv_delta": "log(1/delta)", "lower_bound": "lower bound"}
 
-#: Means of a model that span more than this factor are drawn on a logarithmic axis.
+#: Means of a model that span more than this factor are drawn on a logarithmic axis, and so are ratios.
 SPAN = 8.0
 
 
@@ -88,7 +88,7 @@ def draw_model(axis: Any, cells: "pd.DataFrame", names: list[str], over: str) ->
             draw_curve(axis, rows["log_inv_delta"].tolist(), mean, low, high, which, opacity, label=name)
     scale_levels(axis, cells["log_inv_delta"].tolist())
     means = [mean for mean in divide(cells, "mean_cost", over) if mean > 0]
-    if means and max(means) > SPAN * min(means):
+    if means and (over == "lower_bound" or max(means) > SPAN * min(means)):
         axis.set_yscale("log")
         write_decades(axis.yaxis)
     else:

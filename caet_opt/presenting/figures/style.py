@@ -5,10 +5,14 @@ from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caet_opt.bandits.files import write_whole
 from caet_opt.errors import InputError, missing_extra
+from caet_opt.simulating.studies.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The palette of Okabe and Ito, which colour-blind readers tell apart, without its yellow, too pale on white.
 COLOURS = ("black", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -93,6 +97,23 @@ class Figure:
         """The rows of every instance at every level, one after the other."""
         for instance, level in self.list_points(effort):
             yield from self.measure_point(instance, level, self.choose_runs(effort), effort)
+
+
+@dataclass(frozen=True)
+class StudyFigure:
+    """A figure of a study, which is run and kept as ``caet-opt sweep`` does it.
+
+    Attributes
+    ----------
+    title : what it shows, in one line
+    make_study : the study of so much effort
+    table, draw : `caet_opt.summarise_results` as a table, and as a matplotlib figure
+    """
+
+    title: str
+    make_study: Callable[[Effort], Study]
+    table: Callable[["pd.DataFrame"], str]
+    draw: Callable[["pd.DataFrame"], Any]
 
 
 def require_matplotlib() -> None:

@@ -11,12 +11,13 @@ from typing import Any
 
 from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.modelfile import ModelFile, read_model, to_table
-from caet_opt.bandits.tasks import parse_task
+from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import CaetError, InputError, SolverError
+from caet_opt.exploring.policies import POLICIES, list_policies
 from caet_opt.exploring.settings import RECORDED, Parameters, Setting
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.simulating.runs import Experiment, prepare
-from caet_opt.simulating.studies.study import Study
+from caet_opt.simulating.studies.study import ALL, Study
 
 #: What a manifest says of the certified answer.
 ANSWER = (
@@ -129,7 +130,7 @@ def make_cells(study: Study) -> list[Cell]:
     entries = [read_entry(path, study) for path in paths]
     cells: dict[str, Cell] = {}
     for name, entry in zip(names, entries, strict=True):
-        for level, chosen in product(study.levels, choices(study)):
+        for level, chosen in product(study.levels, choices(study, entry.task)):
             cell = make_cell(study, name, entry, level, chosen)
             twin = cells.setdefault(cell.id, cell)
             if twin.model != name:
@@ -148,14 +149,27 @@ def read_entry(path: Path, study: Study) -> ModelFile:
         raise InputError(f"{study.name}: task for {path}: {error}") from error
 
 
-def choices(study: Study) -> Iterator[dict[str, Any]]:
-    """The product of the settings; an option that some of the listed thresholds have, only with those."""
-    options = {name: list_options(name) for name in study.grid.get("threshold", ())}
+def choices(study: Study, task: Task) -> Iterator[dict[str, Any]]:
+    """The product of the settings; an option that some of the listed thresholds have, only with those.
+
+    All policies are those that cover the task. Of several kinds of tracking, one that tracks nothing has the first.
+    """
+    grid = {name: list_policies(task) if values == (ALL,) else values for name, values in study.grid.items()}
+    options = {name: list_options(name) for name in grid.get("threshold", ())}
     known = set().union(*options.values())
-    for values in product(*study.grid.values()):
-        chosen = dict(zip(study.grid, values, strict=True))
+    tracking = grid.get("tracking", (None,))[0]
+    for values in product(*grid.values()):
+        chosen = dict(zip(grid, values, strict=True))
+        if chosen.get("tracking") != tracking and not is_tracking(chosen):
+            continue
         foreign = known - options[chosen["threshold"]] if options else known
         yield {name: value for name, value in chosen.items() if name not in foreign}
+
+
+def is_tracking(chosen: Mapping[str, Any]) -> bool:
+    """Whether the policy, CAET unless chosen, has a target to track; its cell says so if there is no such policy."""
+    policy = POLICIES.get(chosen.get("policy", "caet"))
+    return policy is None or policy.tracks
 
 
 def list_options(threshold: str) -> set[str]:

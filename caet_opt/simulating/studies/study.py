@@ -12,6 +12,7 @@ import numpy as np
 from caet_opt.bandits.files import read_toml
 from caet_opt.bandits.modelfile import model_paths
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.settings import RUNS, SEED, SETTINGS
 from caet_opt.exploring.state import is_finite
 from caet_opt.simulating.pool import check_count, check_seed
@@ -28,6 +29,9 @@ COUNTS = {"runs": RUNS, "seed": SEED, "block": None}
 KEYS = ("title", "models", "task", "deltas", "log_inv_deltas", *GRID, *FIXED, *COUNTS)
 
 RANGE_KEYS, SPACINGS = ("from", "to", "points", "spacing"), ("linear", "log")
+
+#: In place of policies: those that cover the task of each model.
+ALL = "all"
 
 #: The most that a study may have: cells, each of which is solved before the first run, files, and runs of a block.
 MOST_CELLS, MOST_BLOCKS, MOST_IN_BLOCK = 100_000, 1_000_000, 1_000_000
@@ -109,7 +113,8 @@ def from_table(table: Mapping[str, Any], path: Path) -> Study:
 
 def check_size(study: Study) -> None:
     """Raise `InputError` when a study has more cells or blocks than can be kept."""
-    cells = len(study.models) * len(study.levels) * prod(map(len, study.grid.values()))
+    choices = prod(len(POLICIES if values == (ALL,) else values) for values in study.grid.values())
+    cells = len(study.models) * len(study.levels) * choices
     if cells > MOST_CELLS:
         raise InputError(f"the grid has {cells} cells, and may have {MOST_CELLS}; make several studies of it")
     blocks = cells * -(-study.runs // study.block)
@@ -198,6 +203,8 @@ def read_values(key: str, value: Any) -> tuple[Any, ...]:
             read_level(key, each)
     if len(set(values)) < len(values):
         raise InputError(f"{key} lists a value twice")
+    if key == "policy" and ALL in values and len(values) > 1:
+        raise InputError(f'policy lists "{ALL}" beside others; write policy = "{ALL}", or name those that you want')
     return values
 
 

@@ -6,7 +6,7 @@ How long it will take: rounds by the theory, seconds per round by a short trial.
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -136,19 +136,28 @@ def failures_left(
 
 
 def expected_rounds(experiment: Experiment) -> float:
-    """About how many rounds a run takes: tau as predicted, and no more than it may take."""
-    most, prediction = float(experiment.parameters.max_rounds), experiment.prediction
+    """About how many rounds a run takes: tau as predicted, by that of CAET where a policy has none, and no more than it
+    may take."""
+    alike = experiment if experiment.policy.predictable else find_twin(experiment.change(policy="caet"))
+    most, prediction = float(experiment.parameters.max_rounds), alike.prediction
     return most if prediction is None else min(prediction.rounds, most)
 
 
+@lru_cache(maxsize=1000)
+def find_twin(experiment: Experiment) -> Experiment:
+    """The first of equal experiments, so that policies share one prediction."""
+    return experiment
+
+
 def seconds_per_run(cells: Sequence[Cell]) -> dict[str, float]:
-    """The seconds that a run of each cell may take, from one short trial run per model."""
+    """The seconds that a run of each cell may take, from one short trial run per model and policy."""
     found: dict[str, float] = {}
-    pace: dict[BanditModel, tuple[float, float]] = {}
+    pace: dict[tuple[BanditModel, str], tuple[float, float]] = {}
     for cell in cells:
-        if cell.entry.model not in pace:
-            pace[cell.entry.model] = time_trial(cell.experiment)
-        setup, per_round = pace[cell.entry.model]
+        kind = cell.entry.model, cell.experiment.parameters.policy
+        if kind not in pace:
+            pace[kind] = time_trial(cell.experiment)
+        setup, per_round = pace[kind]
         found[cell.id] = setup + per_round * expected_rounds(cell.experiment)
     return found
 
