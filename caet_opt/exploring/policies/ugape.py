@@ -49,10 +49,10 @@ class Ugape(IndexPolicy):
         for a in range(number):
             loss[a] = (largest[size] if upper[a] >= largest[size - 1] else largest[size - 1]) - lower[a]
         limit = -list_largest(-loss, size)[size - 1]
-        surest, rival, chosen = -1, -1, 0
+        surest, rival, ties = -1, -1, size - count_below(loss, limit)
         for a in range(number):
-            if loss[a] <= limit and chosen < size:
-                chosen += 1
+            if loss[a] < limit or (loss[a] == limit and ties > 0):
+                ties -= loss[a] == limit
                 if surest < 0 or lower[a] < lower[surest]:
                     surest = a
             elif rival < 0 or upper[a] > upper[rival]:
@@ -68,6 +68,14 @@ class Ugape(IndexPolicy):
     def ended(view: View) -> bool:
         """Whether nobody is to be pulled."""
         return next_marked(view.arms) < 0
+
+
+def count_below(values: Array, limit: float) -> int:
+    """How many values are below a limit."""
+    below = 0
+    for value in values:
+        below += value < limit
+    return below
 
 
 def list_largest(values: Array, size: int) -> Array:
