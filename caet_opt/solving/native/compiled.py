@@ -131,7 +131,8 @@ def compile_functions(sources: Sources, known: Kernel) -> Kernel:
     """The functions under numba, calling each other and the known ones; callees come first."""
     import numba
 
-    functions, mark = dict(known), fingerprint(sources)
+    functions: dict[str, Any] = dict(known)
+    mark = fingerprint((*(function.py_func for function in functions.values()), *sources))
     for source in sources:
         copy = rebind(source, functions)
         copy.__qualname__ += f"_{mark}"
@@ -141,11 +142,10 @@ def compile_functions(sources: Sources, known: Kernel) -> Kernel:
 
 
 def fingerprint(sources: Sources) -> str:
-    """A name for this version of all the functions together with the kernel, of their constants and of how they are
-    compiled: numba's cache would notice a change in a function, not in its callees, nor in whether indices are checked.
-    """
+    """A name for this version of all the functions, of their constants and of how they are compiled: numba's cache would
+    notice a change in a function, not in its callees, nor in whether indices are checked."""
     digest = sha256(" ".join([*sorted(INLINED), os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
-    for function in (*KERNEL, *sources):
+    for function in sources:
         assert isinstance(function, FunctionType)
         used = [function.__globals__.get(name) for name in function.__code__.co_names]
         digest.update(marshal.dumps(function.__code__, 2))
