@@ -128,7 +128,10 @@ def announce_compiling(what: str) -> Iterator[None]:
 
 
 def compile_functions(sources: Sources, known: Kernel) -> Kernel:
-    """The functions under numba, calling each other and the known ones; callees come first."""
+    """The functions under numba, calling each other and the known ones; callees come first.
+
+    Numba keeps on disk what comes from a file: what was typed into an interpreter is compiled in each process.
+    """
     import numba
 
     functions: dict[str, Any] = dict(known)
@@ -137,7 +140,8 @@ def compile_functions(sources: Sources, known: Kernel) -> Kernel:
         copy = rebind(source, functions)
         copy.__qualname__ += f"_{mark}"
         inline = "always" if source.__name__ in INLINED else "never"
-        functions[source.__name__] = numba.njit(cache=True, error_model="numpy", inline=inline)(copy)
+        cached = os.path.isfile(copy.__code__.co_filename)
+        functions[source.__name__] = numba.njit(cache=cached, error_model="numpy", inline=inline)(copy)
     return functions
 
 
