@@ -145,8 +145,10 @@ def as_columns(pairs: Sequence[Pair]) -> Integers:
 
 
 def own_functions(policy: type[IndexPolicy]) -> Sources:
-    """The functions of a policy, after those of its module, callees first."""
-    return (*list_functions(sys.modules[policy.__module__]), *(getattr(policy, name) for name in OWN))
+    """The functions of a policy, after those of the modules that they are from, callees first."""
+    own = tuple(getattr(policy, name) for name in OWN)
+    modules = dict.fromkeys(function.__module__ for function in own if function.__module__ != __name__)
+    return (*list_functions(*(sys.modules[module] for module in modules)), *own)
 
 
 @cache
