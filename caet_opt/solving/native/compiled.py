@@ -146,8 +146,8 @@ def compile_functions(sources: Sources, known: Kernel) -> Kernel:
 
 
 def fingerprint(sources: Sources) -> str:
-    """A name for this version of all the functions, of their constants and of how they are compiled: numba's cache would
-    notice a change in a function, not in its callees, nor in whether indices are checked."""
+    """A name for this version of all the functions, of their constants and of how they are compiled: numba's cache
+    would notice a change in a function, not in its callees, nor in whether indices are checked."""
     digest = sha256(" ".join([*sorted(INLINED), os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
     for function in sources:
         assert isinstance(function, FunctionType)
