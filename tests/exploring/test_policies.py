@@ -401,6 +401,20 @@ def test_rewards_on_the_boundary_are_no_trouble(policy):
         assert explorer.answer == rewards.index(max(rewards))
 
 
+@pytest.mark.parametrize("policy", [name for name in LIVE if issubclass(POLICIES[name], IndexPolicy)])
+def test_what_leaves_double_precision_warns_of_nothing(policy):
+    """Evidence that is infinite or no number, as compiled code has it; pytest takes a warning for an error."""
+    rng = np.random.default_rng(3)
+    for variance, scale in ((1e-200, 1e120), (1e200, 1e280), (1e-200, 1e40)):
+        explorer = started(
+            policy, family=f"gaussian:{variance}", costs=(1e-300, 1.0, 0.0), log_inv_delta=1e9, delta=None
+        )
+        for _ in range(40):
+            arm = explorer.next_arm()
+            explorer.observe(arm, scale * rng.normal())
+            assert explorer.stopped in (True, False)
+
+
 # Ask and tell
 
 MODEL = BanditModel("bernoulli", [0.8, 0.6, 0.5, 0.3], [1.0, 0.0, 2.0, 0.5])
