@@ -5,6 +5,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from caet_opt.bandits.tasks import BestArm
+from caet_opt.errors import InputError
 from caet_opt.exploring.index_rounds import count_survivors
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.state import State
@@ -31,6 +32,14 @@ class Elimination(IndexPolicy):
         """The costs; pairs and their evidence are those of the survivors, which the rule looks at when it drops."""
         update_costs(view.setting, view.arms, arm)
         return True
+
+    def check_state(self, state: State) -> None:
+        super().check_state(state)
+        if not set(state.memory) <= {0.0, 1.0} or 0.0 not in state.memory:
+            raise InputError(
+                f"memory of a saved state of {self.name!r} has a 1 for every arm that was dropped and a 0 for one or "
+                f"more others, got {state.memory}"
+            )
 
     def answer(self, state: State) -> Hashable:
         """The best of the survivors."""

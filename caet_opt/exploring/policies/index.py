@@ -91,6 +91,7 @@ class IndexPolicy(Policy):
         self.functions = interpreted(type(self), type(setup.family))
         self.shape = setup.task.compiled_shape(setup.arms) or (-1, np.zeros(0, dtype=np.int64))
 
+    @np.errstate(all="ignore")  # as in compiled code: evidence that is not a number stops no run
     def advance(self, now: Now, absorbed: State, arm: int) -> Now:
         if not min(absorbed.counts) > 0:
             return Now(absorbed)
@@ -101,6 +102,7 @@ class IndexPolicy(Policy):
     def prepare(self, now: Now) -> Now:
         return now if now.view is not None else now._replace(view=self.look(now.state))
 
+    @np.errstate(all="ignore")
     def next_arm(self, now: Now) -> int:
         arm = int(self.functions["choose"](self.view_of(now)))
         return arm if arm >= 0 else self.choose_here(now)
@@ -109,6 +111,7 @@ class IndexPolicy(Policy):
         """The arm where `choose` leaves it to the object."""
         raise NotImplementedError
 
+    @np.errstate(all="ignore")
     def has_ended(self, now: Now) -> bool:
         return bool(self.functions["ended"](self.view_of(now)))
 
@@ -156,8 +159,10 @@ def as_columns(pairs: Sequence[Pair]) -> Integers:
 
 
 def own_functions(policy: type[IndexPolicy]) -> Sources:
-    """The functions of a policy, after those of its module, callees first."""
-    return (*list_functions(sys.modules[policy.__module__]), *(getattr(policy, name) for name in OWN))
+    """The functions of a policy, after those of the modules that they are from, callees first."""
+    own = tuple(getattr(policy, name) for name in OWN)
+    modules = dict.fromkeys(function.__module__ for function in own if function.__module__ != __name__)
+    return (*list_functions(*(sys.modules[module] for module in modules)), *own)
 
 
 @cache

@@ -4,7 +4,7 @@ from math import inf
 
 from caet_opt.bandits.tasks import BestArm, TopArms
 from caet_opt.exploring.bounds import bound_level, confidence_bound, levels_are_equal, reaches
-from caet_opt.exploring.index_rounds import clear_mark, mark_leaders, next_marked
+from caet_opt.exploring.index_rounds import clear_mark, least_pulled, mark_leaders, next_marked
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.tally import MEMORY, PROJECTED, View, short_pair, total_count
 
@@ -26,8 +26,9 @@ class KlLucb(IndexPolicy):
 
     @staticmethod
     def choose(view: View) -> int:
-        """The marked arm."""
-        return next_marked(view.arms)
+        """The marked arm; once it has stopped, the least pulled, for whoever goes on."""
+        marked = next_marked(view.arms)
+        return marked if marked >= 0 else least_pulled(view.arms)
 
     @staticmethod
     def learn(view: View, arm: int) -> None:

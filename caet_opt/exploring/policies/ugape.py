@@ -7,7 +7,7 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks import BestArm, TopArms
 from caet_opt.exploring.bounds import bound_level, clears, confidence_bound, levels_are_equal, reaches
-from caet_opt.exploring.index_rounds import count_leaders, next_marked
+from caet_opt.exploring.index_rounds import count_leaders, least_pulled, next_marked
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.tally import COUNT, MEMORY, View, short_pair, total_count
 
@@ -30,8 +30,9 @@ class Ugape(IndexPolicy):
 
     @staticmethod
     def choose(view: View) -> int:
-        """The marked arm."""
-        return next_marked(view.arms)
+        """The marked arm; once it has stopped, the least pulled, for whoever goes on."""
+        marked = next_marked(view.arms)
+        return marked if marked >= 0 else least_pulled(view.arms)
 
     @staticmethod
     def learn(view: View, arm: int) -> None:

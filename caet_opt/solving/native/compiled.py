@@ -128,24 +128,28 @@ def announce_compiling(what: str) -> Iterator[None]:
 
 
 def compile_functions(sources: Sources, known: Kernel, inlined: frozenset[str] = INLINED) -> Kernel:
-    """The functions under numba, calling each other and the known ones; callees come first."""
+    """The functions under numba, calling each other and the known ones; callees come first.
+
+    Numba keeps on disk what comes from a file: what was typed into an interpreter is compiled in each process.
+    """
     import numba
 
-    functions, mark = dict(known), fingerprint(sources, inlined)
+    functions: dict[str, Any] = dict(known)
+    mark = fingerprint((*(function.py_func for function in functions.values()), *sources), inlined)
     for source in sources:
         copy = rebind(source, functions)
         copy.__qualname__ += f"_{mark}"
         inline = "always" if source.__name__ in inlined else "never"
-        functions[source.__name__] = numba.njit(cache=True, error_model="numpy", inline=inline)(copy)
+        cached = os.path.isfile(copy.__code__.co_filename)
+        functions[source.__name__] = numba.njit(cache=cached, error_model="numpy", inline=inline)(copy)
     return functions
 
 
-def fingerprint(sources: Sources, inlined: frozenset[str]) -> str:
-    """A name for this version of all the functions together with the kernel, of their constants and of how they are
-    compiled: numba's cache would notice a change in a function, not in its callees, nor in whether indices are checked.
-    """
+def fingerprint(sources: Sources, inlined: frozenset[str] = INLINED) -> str:
+    """A name for this version of all the functions, of their constants and of how they are compiled: numba's cache
+    would notice a change in a function, not in its callees, nor in whether indices are checked."""
     digest = sha256(" ".join([*sorted(inlined), os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
-    for function in (*KERNEL, *sources):
+    for function in sources:
         assert isinstance(function, FunctionType)
         used = [function.__globals__.get(name) for name in function.__code__.co_names]
         digest.update(marshal.dumps(function.__code__, 2))

@@ -1,0 +1,118 @@
+"""The policy of CONTRIBUTING.md is one, in both loops, from a file or typed in; and what it names is there."""
+
+import re
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+import pytest
+from two_loops import difference, draw_case
+
+from caet_opt import POLICIES, BanditModel, Explorer, InputError, simulate
+from caet_opt.simulating.runs import compile_loop
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+MODEL = BanditModel("gaussian", [2.0, 1.0, 0.0], [1.0, 0.5, 2.0])
+
+
+def read_policy():
+    """The source of the policy, with the line that registers it."""
+    (source,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    (line,) = re.findall(r"^    (POLICIES\[.*)$", TEXT, re.MULTILINE)
+    return source, line
+
+
+@pytest.fixture
+def name(tmp_path, monkeypatch):
+    """The policy's name, as long as it is registered."""
+    source, line = read_policy()
+    path = tmp_path / "contributed_policy.py"
+    path.write_text(source, encoding="utf-8")
+    spec = spec_from_file_location(path.stem, path)
+    module = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, path.stem, module)
+    spec.loader.exec_module(module)
+    before = dict(POLICIES)
+    exec(line, {"POLICIES": POLICIES, **vars(module)})
+    (added,) = set(POLICIES) - set(before)
+    yield added
+    del POLICIES[added]
+    compile_loop.cache_clear()
+
+
+def test_the_policy_is_short():
+    source, _ = read_policy()
+    assert len([row for row in source.splitlines() if row.strip()]) <= 20
+    assert len(TEXT.splitlines()) <= 120
+
+
+def test_both_loops_go_the_same_way(name):
+    for number in range(40):
+        case = draw_case(number, policy=name)
+        assert difference(case) is None, str(case)
+
+
+def test_it_chooses_the_less_pulled_arm_of_the_weakest_pair(name):
+    explorer = Explorer.start("best-arm", "gaussian", arms=3, delta=0.05, costs=[1, 1, 1], policy=name)
+    for arm, reward in ((0, 1.0), (1, 0.9), (2, -3.0), (0, 1.0)):
+        explorer.observe(arm, reward)
+    assert explorer.next_arm() == 1
+
+
+def test_it_is_simulated(name):
+    found = [
+        simulate(MODEL, "best-arm", policy=name, delta=0.05, runs=20, seed=1, workers=workers, loop=loop)
+        for workers, loop in ((1, "compiled"), (2, "compiled"), (1, "reference"))
+    ]
+    assert {summary.mean_cost for summary in found} == {found[0].mean_cost}
+    assert found[0].error_rate <= 0.05
+    other = simulate(MODEL, "best-arm", policy="uniform", delta=0.05, runs=20, seed=1)
+    assert found[0].mean_cost != other.mean_cost
+
+
+def test_it_is_gone_afterwards():
+    with pytest.raises(InputError, match="unknown policy 'even-pairs'"):
+        simulate(MODEL, "best-arm", policy="even-pairs", delta=0.05, runs=1)
+
+
+def test_a_policy_may_be_typed_into_an_interpreter():
+    source, line = read_policy()
+    more = "from caet_opt import *\nmodel = BanditModel('gaussian', [2, 1, 0], costs=[1, 0.5, 2])\n"
+    shown = "print(*[simulate(model, 'best-arm', policy='even-pairs', delta=0.05, runs=5, loop=loop).mean_cost"
+    typed = f"{source}\n{more}{line}\n{shown} for loop in ('compiled', 'reference')])\n"
+    run = subprocess.run([sys.executable, "-"], input=typed, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert run.returncode == 0, run.stderr
+    one, two = map(float, run.stdout.split())
+    assert one == two > 0
+
+
+class Inheriting(POLICIES["thompson-top-two"]):
+    """A policy whose functions, and what they call, are in another file."""
+
+    name = "inheriting"
+
+
+def test_a_policy_may_inherit_from_one_of_another_file(monkeypatch):
+    monkeypatch.setitem(POLICIES, Inheriting.name, Inheriting)
+    model, counts = BanditModel("bernoulli", [0.7, 0.5, 0.2], [1, 1, 1]), []
+    for policy in ("thompson-top-two", "inheriting"):
+        summary = simulate(model, "best-arm", policy=policy, delta=0.05, runs=5, seed=3)
+        counts.append(np.array(summary.records["rounds"]).tolist())
+    assert counts[0] == counts[1]
+    compile_loop.cache_clear()
+
+
+def test_every_file_that_is_named_is_there():
+    named = set(re.findall(r"`([\w/.]+\.py|[\w/]+/)`", TEXT))
+    places = (ROOT, ROOT / "caet_opt", ROOT / "caet_opt/exploring/policies", ROOT / "caet_opt/bandits/families")
+    assert len(named) > 20
+    assert [name for name in named if not any((place / name).exists() for place in places)] == []
+
+
+def test_every_name_that_is_named_is_there():
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "caet_opt").rglob("*.py"))
+    for word in set(re.findall(r"`(\w+)`", TEXT)) - {"caet_opt", "tests", "__pycache__"}:
+        assert re.search(rf"\b(def|class) {word}\b|^ *{word}\b.*[:=]", code, re.MULTILINE), word
