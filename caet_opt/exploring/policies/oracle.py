@@ -13,7 +13,12 @@ from caet_opt.exploring.tracking_rounds import next_arm, project_into
 
 class Oracle(IndexPolicy):
     """C- or D-tracking of u_alpha of the true model, with the exploration of CAET: the yardstick of what estimation
-    costs. For simulations only, where the truth is known."""
+    costs. For simulations only, where the truth is known.
+
+    Its cost over log(1/delta) tends to T*, and at any given delta it is not the cheapest: a policy that follows the
+    empirical means pulls where evidence happens to be short, and one that knows the truth does not look
+    (``analysis/published_policies.py``).
+    """
 
     name = "oracle"
     about = "tracks u_alpha of the true model (simulations only)"
