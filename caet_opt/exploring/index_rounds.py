@@ -28,7 +28,6 @@ from caet_opt.exploring.tally import (
     evidence_between,
     exceeds,
     give_back,
-    total_count,
     update_costs,
     weigh_pairs,
     weight_of,
@@ -124,19 +123,20 @@ def free_turn(view: View, dropped: int) -> int:
     """The least pulled free arm when free arms have less than the zero-cost share of the pulls, else -1.
 
     Where a rule divides by costs, free arms take this share and the rule decides among the costly ones. Only arms that
-    are in some pair count, and with ``dropped`` a row of the view, only those whose entry there is zero.
+    are in some pair count, and with ``dropped`` a row of the view, only those whose entry there is zero, so that an arm
+    that was dropped is not made up for.
     """
     arms, idle, free, costly = view.arms, -1, 0.0, 0.0
     for a in range(arms.shape[1]):
         if arms[NEEDED, a] == 0.0 or (dropped >= 0 and arms[dropped, a] > 0.0):
             continue
         if arms[COST, a] > 0.0:
-            costly += 1.0
+            costly += arms[COUNT, a]
         else:
             free += arms[COUNT, a]
             if idle < 0 or arms[COUNT, a] < arms[COUNT, idle]:
                 idle = a
-    if idle >= 0 and (costly == 0.0 or free < view.setting.zero_cost_share * total_count(arms)):
+    if idle >= 0 and (costly == 0.0 or free < view.setting.zero_cost_share * (free + costly)):
         return idle
     return -1
 

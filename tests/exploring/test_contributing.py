@@ -11,6 +11,7 @@ import pytest
 from two_loops import difference, draw_case
 
 from caet_opt import POLICIES, BanditModel, Explorer, InputError, simulate
+from caet_opt.exploring.policies.index import compiled_play
 from caet_opt.simulating.runs import compile_loop
 
 ROOT = Path(__file__).parents[2]
@@ -25,16 +26,22 @@ def read_policy():
     return source, line
 
 
-@pytest.fixture
-def name(tmp_path, monkeypatch):
-    """The policy's name, as long as it is registered."""
-    source, line = read_policy()
-    path = tmp_path / "contributed_policy.py"
+def import_source(source, folder, monkeypatch):
+    """The module of a file with this text."""
+    path = folder / "contributed_policy.py"
     path.write_text(source, encoding="utf-8")
     spec = spec_from_file_location(path.stem, path)
     module = module_from_spec(spec)
     monkeypatch.setitem(sys.modules, path.stem, module)
     spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def name(tmp_path, monkeypatch):
+    """The policy's name, as long as it is registered."""
+    source, line = read_policy()
+    module = import_source(source, tmp_path, monkeypatch)
     before = dict(POLICIES)
     exec(line, {"POLICIES": POLICIES, **vars(module)})
     (added,) = set(POLICIES) - set(before)
@@ -103,6 +110,13 @@ def test_a_policy_may_inherit_from_one_of_another_file(monkeypatch):
         counts.append(np.array(summary.records["rounds"]).tolist())
     assert counts[0] == counts[1]
     compile_loop.cache_clear()
+
+
+def test_a_helper_may_not_have_the_name_of_what_policies_share(tmp_path, monkeypatch):
+    source, _ = read_policy()
+    module = import_source(f"{source}\n\ndef absorb(view):\n    return 0\n", tmp_path, monkeypatch)
+    with pytest.raises(InputError, match="'even-pairs': its file has a function 'absorb'"):
+        compiled_play(module.EvenPairs)
 
 
 def test_every_file_that_is_named_is_there():

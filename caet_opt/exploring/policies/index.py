@@ -22,6 +22,7 @@ from caet_opt.exploring.stopping.e_process import foreign_martingales
 from caet_opt.exploring.tally import View, is_settled
 from caet_opt.solving.native.compiled import (
     FAMILY_CODES,
+    KERNEL,
     Kernel,
     Sources,
     compile_functions,
@@ -162,7 +163,12 @@ def own_functions(policy: type[IndexPolicy]) -> Sources:
     """The functions of a policy, after those of the modules that they are from, callees first."""
     own = tuple(getattr(policy, name) for name in OWN)
     modules = dict.fromkeys(function.__module__ for function in own if function.__module__ != __name__)
-    return (*list_functions(*(sys.modules[module] for module in modules)), *own)
+    helpers = list_functions(*(sys.modules[module] for module in modules))
+    for taken in {helper.__name__ for helper in helpers} & {function.__name__ for function in (*KERNEL, *SHARED)}:
+        raise InputError(
+            f"policy {policy.name!r}: its file has a function {taken!r}, as what policies share has; name it otherwise"
+        )
+    return (*helpers, *own)
 
 
 @cache
