@@ -10,10 +10,10 @@ from caet_opt.simulating.studies import cells
 
 
 def run_command(capsys, *argv, status=0):
-    """Standard output of a command that says nothing on stderr."""
+    """Standard output of a command that says nothing on stderr, but that it compiles, on a machine that is new to it."""
     assert main([*map(str, argv)]) == status
     out, err = capsys.readouterr()
-    assert err == ""
+    assert [line for line in err.splitlines() if not line.startswith("caet-opt: compiling ")] == []
     return out
 
 

@@ -11,6 +11,9 @@ from caet_opt.solving.native.divergences import GAUSSIAN, mixture_divergence, va
 #: mean, after which r is good enough.
 MOST_STEPS, SMALL_STEP = 200, 1e-6
 
+#: The longest step away from the mean: near an end of the mean space d is flat, and a step would be far too long.
+LONGEST = 4.0
+
 #: Beyond this the square of a mean, whose logarithm or log-odds it is, leaves double precision.
 FARTHEST = 300.0
 
@@ -55,8 +58,9 @@ def confidence_bound(setting: Conditions, arms: Array, arm: int, level: float, a
 
     Newton's method in the coordinate r of q: q itself on the whole line, log q for positive means, log-odds for means
     between 0 and 1. In it d(mean, q) is convex for the shipped families, with derivative ``(q - mean) / V(q) dq/dr``:
-    after the first step r is beyond the root and comes back to it. For other families a step is kept inside the bracket
-    that the evaluations leave. An end of the mean space is returned where d stays below the level as far as doubles go.
+    once r is beyond the root it comes back to it, and before that its steps are bounded. For other families a step is
+    kept inside the bracket that the evaluations leave. An end of the mean space is returned where d stays below the
+    level as far as doubles go.
     """
     weight, mean = weight_of(setting, arms, arm), float(arms[MEAN, arm])
     low, high, target = setting.low, setting.high, level / weight
@@ -67,12 +71,12 @@ def confidence_bound(setting: Conditions, arms: Array, arm: int, level: float, a
         return mean
     r = 0.0
     if low < mean < high:
-        slope = rate_of(low, high, mean)
-        r = coordinate_of(low, high, mean) + side * sqrt(2.0 * target * variance(setting.family, mean)) / slope
+        reach = sqrt(2.0 * target * variance(setting.family, mean)) / rate_of(low, high, mean)
+        r = coordinate_of(low, high, mean) + side * min(reach, LONGEST)
     inner, outer = -side * inf, side * inf
     q = mean
     for _ in range(MOST_STEPS):
-        if not abs(r) < FARTHEST and low > -inf:
+        if r * side >= FARTHEST and low > -inf:
             return end
         q = mean_at(low, high, r)
         if not low < q < high:
@@ -85,7 +89,8 @@ def confidence_bound(setting: Conditions, arms: Array, arm: int, level: float, a
         else:
             inner = r
         rate = rate_of(low, high, q)
-        step = excess * variance(setting.family, q) / ((q - mean) * rate)
+        step = excess * (variance(setting.family, q) / rate) / (q - mean)
+        step = max(step, -LONGEST) if above else min(step, LONGEST)
         r -= step
         if abs(step) <= SMALL_STEP * min(1.0, abs(q - mean) / rate):  # the next one would be about its square
             return mean_at(low, high, r)
