@@ -16,7 +16,7 @@ import numpy as np
 from caet_opt.bandits.families import Bernoulli, Exponential, Family, Gamma, Gaussian, Geometric, Poisson, scalar
 from caet_opt.bandits.model import Arrays, BanditModel
 from caet_opt.solving.native import bounds, divergences, factor, instance, interior, records, terms
-from caet_opt.solving.native.elimination import columns, integers, plan_elimination
+from caet_opt.solving.native.elimination import columns, integers, pack_shape, plan_elimination
 
 Kernel = dict[str, Callable[..., Any]]
 Sources = tuple[Callable[..., Any], ...]
@@ -171,7 +171,7 @@ def exercise(functions: Kernel) -> None:
     layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
     given = records.ModelNumbers(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
     effort, weights, plan = np.ones(2), np.ones(1), plan_elimination(2, ((0, 1),))
-    functions["solve_instance"](given, layout, plan, effort, weights, False, 1e-9, 1e-9, 50)
+    functions["solve_instance"](given, pack_shape(layout, plan), effort, weights, False, 1e-9, 1e-9, 50)
     value, _, _ = functions["certify_pairs"](given, pair, effort, weights, np.zeros((2, 2)))
     functions["rescale"](given.costs, effort, weights, value)
 
@@ -183,8 +183,9 @@ def model_numbers(model: BanditModel) -> records.ModelNumbers:
 
 def family_numbers(family: type[Family], arrays: Arrays) -> records.ModelNumbers:
     """Numbers by arm with what the kernel needs to know of their family."""
-    ends = float(family.mean_space.low), float(family.mean_space.high)
-    return records.ModelNumbers(FAMILY_CODES.get(family, -1), float(family.divergence_error), *ends, *arrays)
+    low, high, *_ = family.mean_space
+    code = FAMILY_CODES.get(family, -1)
+    return records.ModelNumbers(code, float(family.divergence_error), float(low), float(high), *arrays)
 
 
 @cache
