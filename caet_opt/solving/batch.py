@@ -37,8 +37,8 @@ from caet_opt.solving.workers import check_workers
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Rows of one compiled call: some milliseconds, so that threads end together and Ctrl-C is heard.
-BLOCK = 1024
+#: Rows of one compiled call: a millisecond or more, so that threads end together and Ctrl-C is heard.
+BLOCK = 256
 
 #: The largest whole number up to which doubles have all of them.
 WHOLE = 2**53
