@@ -230,9 +230,12 @@ def solve_compiled(family: Family, task: Task, rows: Rows, profile: Profile, wor
         for job in jobs:
             solve_rows(*job)
     else:
-        with ThreadPoolExecutor(workers) as pool:
+        pool = ThreadPoolExecutor(workers)
+        try:
             for done in [pool.submit(solve_rows, *job) for job in jobs]:
                 done.result()
+        finally:
+            pool.shutdown(cancel_futures=True)  # an interrupt does not wait for what has not begun
 
 
 @cache
