@@ -79,6 +79,8 @@ from .simulating.summary import simulate as simulate
 from .simulating.summary import summarise as summarise
 from .solving.backends import BACKENDS as BACKENDS
 from .solving.backends import installed_backends as installed_backends
+from .solving.batch import CharacteristicTimes as CharacteristicTimes
+from .solving.batch import characteristic_times as characteristic_times
 from .solving.certificate import Certificate as Certificate
 from .solving.certificate import certify as certify
 from .solving.characteristic import characteristic_time as characteristic_time

@@ -13,7 +13,7 @@ settings.load_profile("caet-opt")
 #: Folders and files of tests that simulate, or solve so much that the kernel is compiled in the midst of it.
 COMPILED = {"cli", "presenting", "simulating", "test_readme"}
 COMPILED |= {"test_saving", "test_tracking", "test_verify"}
-COMPILED |= {"test_certificate", "test_characteristic", "test_compare", "test_native"}
+COMPILED |= {"test_batch", "test_certificate", "test_characteristic", "test_compare", "test_native"}
 
 
 def pytest_collection_modifyitems(items):

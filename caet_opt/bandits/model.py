@@ -79,9 +79,7 @@ class BanditModel:
         costs: Sequence[Number] | str,
         arms: Sequence[str] | None = None,
     ) -> None:
-        family = parse_family(family) if isinstance(family, str) else family
-        if not isinstance(family, Family):
-            raise InputError(f"family must be a Family such as Gaussian(), got {family!r}")
+        family = read_family(family)
         given_means, means = read_numbers(means, "means")
         if len(means) < 2:
             raise InputError(f"a bandit model needs at least two arms, got {len(means)} mean{'s'[: len(means) != 1]}")
@@ -158,6 +156,14 @@ class BanditModel:
     def sample(self, rng: np.random.Generator, arm: int, size: int | None = None) -> Any:
         """Draw rewards of one arm."""
         return self.family.sample(rng, self.means[arm], self.dispersions[arm], size)
+
+
+def read_family(family: Family | str) -> Family:
+    """A family, or one in the grammar."""
+    family = parse_family(family) if isinstance(family, str) else family
+    if not isinstance(family, Family):
+        raise InputError(f"family must be a Family such as Gaussian(), got {family!r}")
+    return family
 
 
 def gaps(means: Sequence[Real]) -> tuple[Real, ...]:

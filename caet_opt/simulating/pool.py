@@ -17,13 +17,13 @@ from threading import current_thread, main_thread
 from typing import Any, TypeVar
 
 from caet_opt.errors import InputError, SolverError
+from caet_opt.solving.workers import check_count as check_count
+from caet_opt.solving.workers import check_workers as check_workers
+from caet_opt.solving.workers import cores as cores
 
 S = TypeVar("S")
 J = TypeVar("J")
 R = TypeVar("R")
-
-#: More processes than this on a core are slower to start than what they are for takes.
-MOST_PER_CORE = 32
 
 #: How processes start: forked, with the compiled code of this one, where that is safe.
 START = "fork" if sys.platform == "linux" else "spawn"
@@ -32,31 +32,10 @@ START = "fork" if sys.platform == "linux" else "spawn"
 SET_PARENT_DEATH_SIGNAL = 1
 
 
-def check_count(value: int, what: str, most: int | None = None) -> None:
-    """Raise `InputError` unless the value is a positive whole number, of at most ``most``."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"{what} must be a positive whole number, got {value!r}")
-    if most is not None and value > most:
-        raise InputError(f"{what} must be at most {most}, got {value if value < 10**30 else 'a number beyond 10^30'}")
-
-
 def check_seed(seed: int) -> None:
     """Raise `InputError` unless the seed is a whole number, zero or more."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed must be a whole number, zero or more, got {seed!r}")
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def check_workers(workers: int) -> None:
-    """Raise `InputError` unless the number of processes is a positive one that this machine can make use of."""
-    check_count(workers, "workers")
-    most = MOST_PER_CORE * cores()
-    if workers > most:
-        raise InputError(f"workers must be at most {most} on {cores()} cores, got {workers}; one per core is enough")
 
 
 class WorkerDiedError(SolverError):

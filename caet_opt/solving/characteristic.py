@@ -96,11 +96,12 @@ def find(
     else:
         own = certify(model, pairs, *answer.point)
         point, best = polish_point(question, answer.point, own) if backend.polish else (answer.point, own)
-    if not best.gap <= profile.tolerance:
+    gap = best.gap
+    if not gap <= profile.tolerance:
         raise SolverError(
-            f"solver {profile.backend!r} reached a certified gap of {best.gap:.1e}, above the tolerance "
+            f"solver {profile.backend!r} reached a certified gap of {gap:.1e}, above the tolerance "
             f"{profile.tolerance:.1e} (status: {answer.status}); {advice(profile.backend)}",
-            best.gap,
+            gap,
         )
     if answer.certificate is None:
         present_kernel(type(model.family))["rescale"](model.arrays.costs, *point, best.value)
@@ -111,14 +112,14 @@ def find(
         value=best.value,
         lower=best.lower,
         upper=best.upper,
-        gap=best.gap,
+        gap=gap,
         effort=point.effort,
         pairs=pairs,
         multipliers=point.weights,
         solver=profile.backend,
         iterations=answer.iterations,
         seconds=perf_counter() - started,
-        solver_gap=own.gap,
+        solver_gap=gap if own is best else own.gap,
     )
 
 

@@ -142,7 +142,7 @@ class Arrangement(NamedTuple):
 
 def read_task(task: Task | str) -> Task:
     """A task, or one in the grammar."""
-    return parse_task(task) if isinstance(task, str) else task
+    return task if isinstance(task, Task) else parse_task(task)
 
 
 @lru_cache(maxsize=256)

@@ -24,7 +24,8 @@ from caet_opt.solving.native.compiled import (
     foreign_kernel,
     kernel_for,
 )
-from caet_opt.solving.native.elimination import plan_elimination
+from caet_opt.solving.native.elimination import lay_out, pack_shape, plan_elimination
+from caet_opt.solving.native.instance import unpack_shape
 from caet_opt.solving.problem import Question, pose
 
 
@@ -246,3 +247,15 @@ def test_compiling_is_announced_only_when_something_is_compiled(capsys, tmp_path
             assert compiled_now(2) == 4
         assert sum(compiled_now.stats.cache_misses.values()) == (expected != "")
         assert capsys.readouterr().err == expected
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_packed_layout_and_plan_are_unpacked_as_they_were(task):
+    for arms in (2, 5, 9):
+        rng = np.random.default_rng([TASKS.index(task), arms])
+        model, drawn = random_instance(rng, "gaussian", task, max(arms, 3) if task == "top-arms" else arms)
+        found = lay_out((Gaussian, drawn.pairs(model.means), model.costly))
+        if found is not None:
+            for before, after in zip(found, unpack_shape(pack_shape(*found)), strict=True):
+                assert all(np.array_equal(*both) for both in zip(before, after, strict=True))
+                assert all(np.shape(old) == np.shape(new) for old, new in zip(before, after, strict=True))

@@ -5,7 +5,7 @@ import numpy as np
 from caet_opt.errors import SolverError
 from caet_opt.solving.backends.base import Answer, Backend, Point
 from caet_opt.solving.native.compiled import FAMILY_CODES, kernel_for, loaded_kernel, model_numbers
-from caet_opt.solving.native.elimination import build_plan, integers, lay_out
+from caet_opt.solving.native.elimination import build_plan, integers, lay_out_packed
 from caet_opt.solving.native.instance import IRREGULAR
 from caet_opt.solving.native.interior import CERTIFIED, LIMIT, STALLED
 from caet_opt.solving.native.records import Data
@@ -66,15 +66,18 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
     kernel = loaded_kernel()
     if kernel is None or type(model.family) not in FAMILY_CODES:
         return None
-    shape = cached_program("native layout", (type(model.family), pairs, model.costly), lay_out)
+    shape = cached_program("native call", (type(model.family), pairs, model.costly), lay_out_packed)
     if shape is None:
         return None
-    effort = np.zeros(len(model.means)) if start is None else start.effort.copy()
-    weights = np.zeros(len(pairs)) if start is None else start.weights.copy()
-    if effort.shape != (len(model.means),) or weights.shape != (len(pairs),):
-        raise ValueError(f"a start of {effort.shape} efforts and {weights.shape} weights is for another problem")
+    effort, weights = np.zeros(len(model.means)), np.zeros(len(pairs))
+    if start is not None:
+        if start.effort.shape != effort.shape or start.weights.shape != weights.shape:
+            raise ValueError(
+                f"a start of {start.effort.shape} efforts and {start.weights.shape} weights is for another problem"
+            )
+        effort, weights = start.effort.copy(), start.weights.copy()
     asked = (start is not None, profile.tolerance, min(TARGET, profile.tolerance), profile.max_iterations)
-    status, steps, *certificate = kernel["solve_instance"](model_numbers(model), *shape, effort, weights, *asked)
+    status, steps, *certificate = kernel["solve_instance"](model_numbers(model), shape, effort, weights, *asked)
     return None if status == IRREGULAR else Answer(Point(effort, weights), steps, STATUS[status], tuple(certificate))
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from caet_opt.bandits.families import Bernoulli, Exponential, Family, Gamma, Gaussian, Geometric, Poisson, scalar
-from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.model import Arrays, BanditModel
 from caet_opt.solving.native import bounds, divergences, factor, instance, interior, records, terms
-from caet_opt.solving.native.elimination import columns, integers, plan_elimination
+from caet_opt.solving.native.elimination import columns, integers, pack_shape, plan_elimination
 
 Kernel = dict[str, Callable[..., Any]]
 Sources = tuple[Callable[..., Any], ...]
@@ -96,6 +96,14 @@ def loaded_kernel() -> Kernel | None:
     return _compiled
 
 
+def kernel_for_many(family: type[Family], edges: int, problems: int) -> Kernel | None:
+    """The compiled kernel where it is at hand, or worth the wait for so many problems by themselves."""
+    if family not in FAMILY_CODES:
+        return None
+    seconds = SECONDS_PER_EDGE * max(edges, 4) * problems
+    return compiled_kernel() if seconds >= INTERPRETED_BUDGET else _compiled
+
+
 def compiled_kernel() -> Kernel:
     """The kernel for the shipped families: from numba's cache on disk, or compiled now, which is said once."""
     global _compiled
@@ -128,7 +136,7 @@ def announce_compiling(what: str) -> Iterator[None]:
 
 
 def compile_functions(sources: Sources, known: Kernel, inlined: frozenset[str] = INLINED) -> Kernel:
-    """The functions under numba, calling each other and the known ones; callees come first.
+    """The functions under numba, calling each other and the known ones; callees come first. They let other threads run.
 
     Numba keeps on disk what comes from a file: what was typed into an interpreter is compiled in each process.
     """
@@ -141,14 +149,14 @@ def compile_functions(sources: Sources, known: Kernel, inlined: frozenset[str] =
         copy.__qualname__ += f"_{mark}"
         inline = "always" if source.__name__ in inlined else "never"
         cached = os.path.isfile(copy.__code__.co_filename)
-        functions[source.__name__] = numba.njit(cache=cached, error_model="numpy", inline=inline)(copy)
+        functions[source.__name__] = numba.njit(cache=cached, error_model="numpy", inline=inline, nogil=True)(copy)
     return functions
 
 
 def fingerprint(sources: Sources, inlined: frozenset[str] = INLINED) -> str:
     """A name for this version of all the functions, of their constants and of how they are compiled: numba's cache
     would notice a change in a function, not in its callees, nor in whether indices are checked."""
-    digest = sha256(" ".join([*sorted(inlined), os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
+    digest = sha256(" ".join([*sorted(inlined), "nogil", os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
     for function in sources:
         assert isinstance(function, FunctionType)
         used = [function.__globals__.get(name) for name in function.__code__.co_names]
@@ -163,16 +171,21 @@ def exercise(functions: Kernel) -> None:
     layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
     given = records.ModelNumbers(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
     effort, weights, plan = np.ones(2), np.ones(1), plan_elimination(2, ((0, 1),))
-    functions["solve_instance"](given, layout, plan, effort, weights, False, 1e-9, 1e-9, 50)
+    functions["solve_instance"](given, pack_shape(layout, plan), effort, weights, False, 1e-9, 1e-9, 50)
     value, _, _ = functions["certify_pairs"](given, pair, effort, weights, np.zeros((2, 2)))
     functions["rescale"](given.costs, effort, weights, value)
 
 
 def model_numbers(model: BanditModel) -> records.ModelNumbers:
     """A model as the kernel reads it."""
-    family = type(model.family)
-    ends = float(family.mean_space.low), float(family.mean_space.high)
-    return records.ModelNumbers(FAMILY_CODES.get(family, -1), float(family.divergence_error), *ends, *model.arrays)
+    return family_numbers(type(model.family), model.arrays)
+
+
+def family_numbers(family: type[Family], arrays: Arrays) -> records.ModelNumbers:
+    """Numbers by arm with what the kernel needs to know of their family."""
+    low, high, *_ = family.mean_space
+    code = FAMILY_CODES.get(family, -1)
+    return records.ModelNumbers(code, float(family.divergence_error), float(low), float(high), *arrays)
 
 
 @cache

@@ -29,6 +29,20 @@ def lay_out(pattern: Pattern) -> tuple[Layout, Plan] | None:
     return layout, cached_program("native", Shape(family, len(found.labels), found.edges, anchored), build_plan)
 
 
+def lay_out_packed(pattern: Pattern) -> Integers | None:
+    """What `lay_out` returns, as one vector."""
+    found = lay_out(pattern)
+    return None if found is None else pack_shape(*found)
+
+
+def pack_shape(layout: Layout, plan: Plan) -> Integers:
+    """Layout and plan as one vector: where each array starts and the last one ends, the two numbers, the arrays."""
+    numbers = [plan.peeled, plan.parts]
+    arrays = [*layout, *(value for value in plan if isinstance(value, np.ndarray))]
+    ends = np.cumsum([0, *(array.size for array in arrays)]) + len(arrays) + 1 + len(numbers)
+    return integers(np.concatenate([ends, numbers, *map(np.ravel, arrays)]))
+
+
 def build_plan(shape: Shape) -> Plan:
     """The elimination plan of a shape."""
     return plan_elimination(shape.arms, shape.edges)

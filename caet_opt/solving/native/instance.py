@@ -32,10 +32,31 @@ class Layout(NamedTuple):
     pairs: Integers
 
 
+def entry(packed: Integers, index: int) -> Integers:
+    """A vector of what `pack_shape` has packed."""
+    return packed[packed[index] : packed[index + 1]]
+
+
+def matrix(packed: Integers, index: int, height: int) -> Integers:
+    """A matrix of what `pack_shape` has packed."""
+    found = entry(packed, index)
+    return found.reshape((height, found.size // height))
+
+
+def unpack_shape(packed: Integers) -> tuple[Layout, Plan]:
+    """The layout and the plan that `caet_opt.solving.native.elimination.pack_shape` has packed."""
+    layout = Layout(
+        entry(packed, 0), matrix(packed, 1, 2), entry(packed, 2), matrix(packed, 3, 3), matrix(packed, 4, 2)
+    )
+    trees, spokes, spoke_start = matrix(packed, 5, 3), entry(packed, 6), entry(packed, 7)
+    spoke_links, cores, core_links = matrix(packed, 8, 2), entry(packed, 9), matrix(packed, 10, 3)
+    peeled, parts, part = packed[13], packed[14], entry(packed, 11)
+    return layout, Plan(peeled, trees, spokes, spoke_start, spoke_links, cores, core_links, parts, part)
+
+
 def solve_instance(
     given: ModelNumbers,
-    layout: Layout,
-    plan: Plan,
+    packed: Integers,
     effort: Array,
     weights: Array,
     warm: bool,
@@ -45,7 +66,10 @@ def solve_instance(
 ) -> tuple[int, int, float, float, float]:
     """Solve for effort per arm and weight per pair, both in place; returns status, iterations, and T* as the
     certificate, `certify_pairs`, has it: at this effort, from below and from above.
+
+    Layout and plan come packed: handing over a dozen arrays from Python takes as long as solving for three arms.
     """
+    layout, plan = unpack_shape(packed)
     workspace = make_workspace(layout, plan)
     status, steps, _, _ = solve_in_workspace(
         given, layout, plan, effort, weights, warm, tolerance, target, limit, workspace

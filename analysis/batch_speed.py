@@ -1,0 +1,140 @@
+"""Many problems at once: python analysis/batch_speed.py [ROWS] [--repeats N] [--stress INSTANCES]
+
+Time per row of `characteristic_times` beside a bare compiled loop over the kernel, and beside loops over
+`characteristic_time`, of models that are there and of models that have to be made, which the call for many does too;
+and with two workers beside one. The ways take turns and the best of the repeats counts.
+With --stress, the stress test's instances go through it instead, those of one family, task and number of arms in one
+call: each row has a certified interval or a reason, or is counted as silent.
+"""
+
+import argparse
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from math import inf
+from time import perf_counter
+
+import numpy as np
+from instances import hostile_instance
+
+from caet_opt.bandits.families import parse_family
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.solving.backends.native import TARGET
+from caet_opt.solving.batch import characteristic_times
+from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.native.compiled import compile_functions, compiled_kernel, model_numbers
+from caet_opt.solving.native.elimination import lay_out
+from caet_opt.solving.native.instance import IRREGULAR, Layout, make_workspace, solve_in_workspace
+from caet_opt.solving.native.records import ModelNumbers, Plan
+from caet_opt.solving.numbers import table
+
+TOLERANCE = 1e-9
+CASES = [("gaussian", "ranking"), ("bernoulli", "best-arm")]
+HEADERS = ["family", "task", "arms", "kernel", "one worker", "two", "single calls", "and models"]
+HEADERS += ["one/kernel", "single/one", "and models/one", "one/two"]
+
+
+def solve_bare(given: ModelNumbers, means: Array, layout: Layout, plan: Plan, tolerance: float, target: float) -> int:
+    """The kernel by itself on rows whose arms are in order already; returns how many it could not solve."""
+    workspace, failed = make_workspace(layout, plan), 0
+    effort, weights = np.zeros(given.means.size), np.zeros(layout.pairs.shape[1])
+    for row in range(means.shape[0]):
+        for arm in range(given.means.size):
+            given.means[arm] = means[row, arm]
+        status, _, _, _ = solve_in_workspace(
+            given, layout, plan, effort, weights, False, tolerance, target, 500, workspace
+        )
+        if status == IRREGULAR:
+            failed += 1
+    return failed
+
+
+def best_times(ways: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """The shortest time of each way; they take turns."""
+    best = dict.fromkeys(ways, inf)
+    for _ in range(repeats):
+        for name, way in ways.items():
+            started = perf_counter()
+            way()
+            best[name] = min(best[name], perf_counter() - started)
+    return best
+
+
+def measure(family: str, task: str, arms: int, count: int, repeats: int) -> list[str]:
+    """A line of the table: microseconds per row, and ratios."""
+    means = np.random.default_rng(arms).uniform(0.05, 0.95, (count, arms))
+    ordered, costs = -np.sort(-means, axis=1), np.ones(arms)
+    some = means[: max(1, count // 20)].tolist()
+    models = [BanditModel(family, row, costs.tolist()) for row in some]
+    pairs = parse_task(task).pairs(ordered[0].tolist())
+    shape = lay_out((type(parse_family(family)), pairs, (True,) * arms))
+    assert shape is not None
+    given = model_numbers(BanditModel(family, ordered[0].tolist(), costs.tolist()))
+    bare = compile_functions((solve_bare,), compiled_kernel())["solve_bare"]
+    assert bare(given, ordered[:1], *shape, TOLERANCE, TARGET) == 0
+    ways: dict[str, Callable[[], object]] = {
+        "kernel": lambda: bare(given, ordered, *shape, TOLERANCE, TARGET),
+        "one": lambda: characteristic_times(family, means, costs, task),
+        "two": lambda: characteristic_times(family, means, costs, task, workers=2),
+        "solved": lambda: [characteristic_time(model, task) for model in models],
+        "made": lambda: [characteristic_time(BanditModel(family, row, costs.tolist()), task) for row in some],
+    }
+    time = {name: 1e6 * found / count for name, found in best_times(ways, repeats).items()}
+    time["solved"], time["made"] = (time[name] * count / len(some) for name in ("solved", "made"))
+    ratios = [("one", "kernel"), ("solved", "one"), ("made", "one"), ("one", "two")]
+    return [
+        *(family, task, str(arms)),
+        *(f"{time[name]:.2f}" for name in ways),
+        *(f"{time[slow] / time[fast]:.2f}" for slow, fast in ratios),
+    ]
+
+
+def stress(instances: int, seed: int = 1) -> int:
+    """Certified, refused and silent rows of the stress test's instances, grouped; returns how many are silent.
+
+    A group is a family by name, a task and a number of arms. Variances per arm differ from instance to instance, so
+    that such an instance is a call by itself.
+    """
+    groups: dict[tuple[str, Task, int], list[BanditModel]] = defaultdict(list)
+    for index in range(instances):
+        model, task = hostile_instance(np.random.default_rng([seed, index]))
+        groups[str(model.family), task, len(model.means)].append(model)
+    certified, refused, silent, seconds = 0, [], 0, 0.0
+    for (_, task, _), models in groups.items():
+        means, costs = (np.array([getattr(model, name) for model in models]) for name in ("means", "costs"))
+        started = perf_counter()
+        many = characteristic_times(models[0].family, means, costs, task)
+        seconds += perf_counter() - started
+        good = (many.gap <= TOLERANCE) & (many.lower <= many.value) & (many.value <= many.upper)
+        told = np.isin(np.arange(len(models)), list(many.reasons))
+        certified += int(np.sum(good & ~told))
+        silent += int(np.sum(good == told))
+        refused += list(many.reasons.values())
+    print(f"{instances} rows in {len(groups)} calls: certified {certified}, refused {len(refused)}, silent {silent}")
+    print(f"{1e6 * seconds / instances:.0f} us per row")
+    for reason in sorted(set(refused)):
+        print(f"refused: {reason}")
+    return silent
+
+
+def main() -> int:
+    """Print the table, or the counts of the stress test; exit status 1 when a row is silent."""
+    parser = argparse.ArgumentParser(description="The speed of many problems at once.")
+    parser.add_argument("rows", nargs="?", type=int, default=4096, metavar="ROWS")
+    parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--stress", type=int, default=0, metavar="INSTANCES")
+    arguments = parser.parse_args()
+    compiled_kernel()
+    if arguments.stress:
+        return int(stress(arguments.stress) > 0)
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; microseconds per row")
+    cases = [(*case, arms) for arms in (3, 10) for case in CASES]
+    print(table(HEADERS, [measure(*case, arguments.rows, arguments.repeats) for case in cases]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

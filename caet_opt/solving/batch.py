@@ -1,0 +1,308 @@
+"""Characteristic times of many models of one family, task and number of arms, compiled over the rows."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from caet_opt.bandits.families import Family
+from caet_opt.bandits.families.numerics import Array, Integers, Mask
+from caet_opt.bandits.model import GAPS, Arrays, BanditModel, read_family
+from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.bandits.tasks.pairs import LISTED, STARS
+from caet_opt.errors import CaetError, InputError
+from caet_opt.solving.backends.native import TARGET
+from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.native import rows as row_functions
+from caet_opt.solving.native.compiled import (
+    announce_compiling,
+    compile_functions,
+    compiled_kernel,
+    family_numbers,
+    kernel_for_many,
+    list_functions,
+)
+from caet_opt.solving.native.elimination import lay_out
+from caet_opt.solving.native.rows import Rows
+from caet_opt.solving.problem import read_task
+from caet_opt.solving.profiles import Profile, find_profile
+from caet_opt.solving.programs.cache import cached_program
+from caet_opt.solving.workers import check_workers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Rows of one compiled call: a millisecond or more, so that threads end together and Ctrl-C is heard.
+BLOCK = 256
+
+#: The largest whole number up to which doubles have all of them.
+WHOLE = 2**53
+
+
+@dataclass(frozen=True, eq=False)
+class CharacteristicTimes:
+    """T* of many models, by row, each certified: ``lower <= T* <= upper``; nan where a row was refused.
+
+    Attributes
+    ----------
+    family, task, means, costs : what was solved; the costs are those of each row
+    value, lower, upper, gap : of each row, as in `CharacteristicTime`
+    sampling_proportions, cost_proportions : u* and omega*, a row each
+    reasons : why a row was refused, by its number; rows with an answer have none
+
+    Examples
+    --------
+    >>> many = characteristic_times("gaussian", [[3, 4, 2], [1, 1, 0]], "gaps", "ranking")
+    >>> len(many), many.upper - many.lower < 1e-9 * many.upper
+    (2, array([ True, False]))
+    >>> many.to_frame()[["characteristic_time", "u[0]"]].round(4)
+       characteristic_time    u[0]
+    0              11.6569  0.5858
+    1                  NaN     NaN
+    """
+
+    family: Family
+    task: Task
+    means: Array
+    costs: Array
+    value: Array
+    lower: Array
+    upper: Array
+    gap: Array
+    sampling_proportions: Array
+    cost_proportions: Array
+    reasons: dict[int, str]
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A row per model: T* and its interval, a column per arm for omega* and for u*, and why it was refused."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {"characteristic_time": self.value}
+        columns |= {name: getattr(self, name) for name in ("lower", "upper", "gap")}
+        for name, shares in (("omega", self.cost_proportions), ("u", self.sampling_proportions)):
+            columns |= {f"{name}[{arm}]": shares[:, arm] for arm in range(shares.shape[1])}
+        return pd.DataFrame(columns | {"error": [self.reasons.get(row) for row in range(len(self))]})
+
+
+def characteristic_times(
+    family: Family | str,
+    means: ArrayLike,
+    costs: ArrayLike,
+    task: Task | str,
+    *,
+    workers: int = 1,
+    tolerance: float | None = None,
+) -> CharacteristicTimes:
+    """T* of each row of means, by the native solver; certified by the rules of `characteristic_time`, or refused.
+
+    A row that compiled code does not certify is tried once more by `characteristic_time`, and what that says is the
+    reason of its refusal: a tie, numbers that are no model, a gap above the tolerance.
+
+    Parameters
+    ----------
+    family, task
+        Of all rows, as objects or in the grammar.
+    means
+        An array of N rows of K means. Numbers mean the doubles that they are.
+    costs
+        An array of as many costs, or K costs for all rows, or ``"gaps"`` for the distances to a row's best mean.
+    workers
+        Threads to work in; the answers do not depend on it.
+    tolerance
+        Largest accepted relative gap; by default 1e-9.
+
+    Raises
+    ------
+    InputError
+        No row can have an answer: shapes that do not fit, an unknown family, a task for more arms.
+
+    Examples
+    --------
+    >>> many = characteristic_times("gaussian", [[3, 4, 2], [1, 0, 3], [1, 1, 0]], "gaps", "ranking")
+    >>> many.value.round(6), many.sampling_proportions[0].round(6)
+    (array([11.656854, 19.797959,       nan]), array([0.585786, 0.      , 0.414214]))
+    >>> many.reasons[2].partition(" in a pair")[0]
+    'arms 0 and 1 have equal means (1)'
+    """
+    family, task = read_family(family), read_task(task)
+    check_workers(workers)
+    profile = find_profile("native")
+    profile = profile if tolerance is None else replace(profile, tolerance=tolerance)
+    means = read_means(means)
+    task.check(means.shape[1])
+    family.dispersions(means.shape[1])
+    rule = costs if isinstance(costs, str) else None
+    costs = read_costs(costs, means)
+    order = np.tile(np.arange(means.shape[1]), (len(means), 1))
+    rows = Rows(means, costs, order, np.full((len(means), 3), np.nan), np.full(means.shape, np.nan))
+    solve_compiled(family, task, rows, profile, workers)
+    reasons = solve_singly(family, task, rows, rule, profile)
+    value, lower, upper = np.ascontiguousarray(rows.certified.T)
+    gap = (upper - lower) / np.where(upper > 0, upper, 1.0)
+    sampling, spending = share_rows(rows.effort * (costs > 0)), share_rows(rows.effort * costs)
+    return CharacteristicTimes(family, task, means, costs, value, lower, upper, gap, sampling, spending, reasons)
+
+
+def read_array(values: Any, what: str) -> Array:
+    """A new array of doubles from an array of real numbers."""
+    try:
+        given = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise InputError(f"{what} must be an array of numbers with rows of equal length") from None
+    if given.dtype.kind not in "fiu":
+        raise InputError(f"{what} must be an array of floats or whole numbers, got one of {given.dtype}")
+    if given.dtype.kind != "f" and np.any((given > WHOLE) | (given < -WHOLE)):
+        raise InputError(f"{what} must fit double precision, got a whole number beyond 2^53")
+    return np.array(given, dtype=float, order="C")
+
+
+def read_means(values: Any) -> Array:
+    """Check that there are rows of means."""
+    means = read_array(values, "means")
+    if means.ndim != 2 or means.shape[0] < 1 or means.shape[1] < 2:
+        raise InputError(f"means must be an array of N rows of K means, K at least 2, got shape {means.shape}")
+    return means
+
+
+def read_costs(values: Any, means: Array) -> Array:
+    """The costs of each row."""
+    if isinstance(values, str):
+        if values != GAPS:
+            raise InputError(f"costs must be an array of numbers or {GAPS!r}, got {values!r}")
+        with np.errstate(all="ignore"):  # a row without gaps is refused by itself
+            return np.asarray(np.max(means, axis=1, keepdims=True) - means)
+    costs = read_array(values, "costs")
+    if costs.shape not in (means.shape, means.shape[1:]):
+        raise InputError(f"costs of shape {costs.shape} for means of shape {means.shape}; give one per mean or per arm")
+    return np.array(np.broadcast_to(costs, means.shape), order="C")
+
+
+def solve_singly(family: Family, task: Task, rows: Rows, rule: str | None, profile: Profile) -> dict[int, str]:
+    """Try the rows that have no answer by `characteristic_time`; returns why those that still have none do not."""
+    reasons = {}
+    for row in np.flatnonzero(np.isnan(rows.certified[:, 0])).tolist():
+        try:
+            model = BanditModel(family, rows.means[row].tolist(), rule or rows.costs[row].tolist())
+            found = characteristic_time(model, task, solver=profile)
+        except CaetError as error:
+            reasons[row] = str(error)
+        else:
+            rows.certified[row], rows.effort[row] = (found.value, found.lower, found.upper), found.effort
+    return reasons
+
+
+def share_rows(amounts: Array) -> Array:
+    """Rows of amounts as proportions; zeros stay zeros."""
+    total = np.sum(amounts, axis=1, keepdims=True)
+    return np.asarray(amounts / np.where(total > 0, total, 1.0))
+
+
+def solve_compiled(family: Family, task: Task, rows: Rows, profile: Profile, workers: int) -> None:
+    """Certify rows by compiled code, those of one pattern together; the others are left as they are."""
+    arms = rows.means.shape[1]
+    if kernel_for_many(type(family), task.count_pairs(arms), len(rows.means)) is None:
+        return
+    nothing = np.zeros(arms)
+    kind = family_numbers(type(family), Arrays(nothing, nothing, nothing, family.dispersions(arms)))
+    limits = profile.tolerance, min(TARGET, profile.tolerance), profile.max_iterations
+    jobs: list[tuple[Any, ...]] = [
+        (kind, rows, part[first : first + BLOCK], *shape, *limits)
+        for pairs, chosen in sort_rows(task, rows, np.flatnonzero(is_admissible(family, rows)))
+        for costly, part in split_rows(rows, chosen)
+        if (shape := cached_program("native layout", (type(family), pairs, costly), lay_out)) is not None
+        for first in range(0, len(part), BLOCK)
+    ]
+    if not jobs:
+        return
+    solve_rows = compiled_rows()
+    if not solve_rows.signatures:
+        with announce_compiling("the loop over many problems"):
+            solve_rows(kind, rows, jobs[0][2][:0], *jobs[0][3:])
+    if workers == 1:
+        for job in jobs:
+            solve_rows(*job)
+    else:
+        pool = ThreadPoolExecutor(workers)
+        try:
+            for done in [pool.submit(solve_rows, *job) for job in jobs]:
+                done.result()
+        finally:
+            pool.shutdown(cancel_futures=True)  # an interrupt does not wait for what has not begun
+
+
+@cache
+def compiled_rows() -> Any:
+    """The loop over rows, compiled on first use and kept on disk."""
+    return compile_functions(list_functions(row_functions), compiled_kernel())["solve_rows"]
+
+
+def is_admissible(family: Family, rows: Rows) -> Mask:
+    """Which rows are models: finite means of the family, and finite costs of zero or more."""
+    low, high, low_included, high_included = family.mean_space
+    means, costs = rows.means, rows.costs
+    above = means >= low if low_included else means > low
+    below = means <= high if high_included else means < high
+    return np.asarray(np.all(above & below & np.isfinite(means) & (costs >= 0) & (costs < np.inf), axis=1))
+
+
+def sort_rows(task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[Pair, ...], Integers]]:
+    """The needed pairs of the chosen rows, with the rows that share them.
+
+    T* does not depend on how arms are numbered, nor on which arm of a pair is called the better. So the arms of a row
+    are put in an order, which is left in ``rows.order``, in which all answers of a shipped task have the same pairs:
+    from the best to the worst, in each group, or, for a list of comparisons, as they are.
+    """
+    arms = rows.means.shape[1]
+    shape = task.compiled_shape(arms)
+    if shape is None:
+        yield from group_rows(task, rows, chosen)
+        return
+    for part in interchangeable_arms(*shape, arms):
+        rows.order[:, part] = part[np.argsort(-rows.means[:, part], axis=1, kind="stable")]
+    yield task.pairs(range(arms, 0, -1)), chosen
+
+
+def interchangeable_arms(shape: int, members: Integers, arms: int) -> Iterator[Integers]:
+    """Sets of arms among which a task of this shape, as in `caet_opt.bandits.tasks.pairs`, asks for an order alone."""
+    if shape == STARS:
+        start = 0
+        while start < members.size:
+            end = start + 1 + int(members[start])
+            yield np.sort(members[start + 1 : end])
+            start = end
+    elif shape != LISTED:
+        yield np.arange(arms)
+
+
+def group_rows(task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[Pair, ...], Integers]]:
+    """The rows by the pairs that the task itself says they need; a row for which it has no answer is in no group."""
+    groups: dict[tuple[Pair, ...], list[int]] = {}
+    for row in chosen.tolist():
+        with suppress(CaetError):
+            groups.setdefault(task.pairs(rows.means[row].tolist()), []).append(row)
+    for pairs, members in groups.items():
+        yield pairs, np.array(members, dtype=np.int64)
+
+
+def split_rows(rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[bool, ...], Integers]]:
+    """The rows by which places of their order are taken by arms that cost something."""
+    if not chosen.size:
+        return
+    costly = np.take_along_axis(rows.costs[chosen], rows.order[chosen], axis=1) > 0
+    if np.array_equal(costly, np.broadcast_to(costly[0], costly.shape)):
+        yield tuple(costly[0].tolist()), chosen
+        return
+    _, first, inverse, counts = np.unique(
+        np.packbits(costly, axis=1), axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    parts = np.split(chosen[np.argsort(inverse.ravel(), kind="stable")], np.cumsum(counts)[:-1])
+    for index, part in zip(first, parts, strict=True):
+        yield tuple(costly[index].tolist()), part

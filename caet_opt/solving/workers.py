@@ -1,0 +1,29 @@
+"""How many workers a user may ask for, processes or threads."""
+
+import os
+
+from caet_opt.errors import InputError
+
+#: More workers than this on a core are slower to start than what they are for takes.
+MOST_PER_CORE = 32
+
+
+def check_count(value: int, what: str, most: int | None = None) -> None:
+    """Raise `InputError` unless the value is a positive whole number, of at most ``most``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"{what} must be a positive whole number, got {value!r}")
+    if most is not None and value > most:
+        raise InputError(f"{what} must be at most {most}, got {value if value < 10**30 else 'a number beyond 10^30'}")
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_workers(workers: int) -> None:
+    """Raise `InputError` unless the number of workers is a positive one that this machine can make use of."""
+    check_count(workers, "workers")
+    most = MOST_PER_CORE * cores()
+    if workers > most:
+        raise InputError(f"workers must be at most {most} on {cores()} cores, got {workers}; one per core is enough")
