@@ -17,6 +17,7 @@ from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.policies import make_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Now, Setup
+from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, read_saved, to_text
 from caet_opt.exploring.settings import ABSENT, CostSource, Parameters
 from caet_opt.exploring.state import State
@@ -139,7 +140,8 @@ class Explorer:
             explorer._check_expected(expected)
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
-        if saved.compiled and explorer.profile.backend == "native" and explorer.is_shipped:
+        solves = isinstance(explorer.policy, TrackingPolicy) and explorer.profile.backend == "native"
+        if saved.compiled and solves and explorer.is_shipped:
             compiled_kernel()  # interpreted, the solver would end some ulps away
         explorer._now = Now(saved.state, saved.last, saved.target)
         return explorer

@@ -49,9 +49,9 @@ class Conditions(NamedTuple):
     seed: int
 
 
-#: Rows of Conditions.numbers: what rounding took from the means, dispersions, known costs, what each prior is worth,
-#: and the target that an oracle knows.
-REST, DISPERSION, KNOWN_COST, PRIOR, GIVEN = range(5)
+#: Rows of Conditions.numbers: what rounding took from the means, dispersions, what each prior is worth, and the
+#: target that an oracle knows.
+REST, DISPERSION, PRIOR, GIVEN = range(4)
 
 
 class Streams(NamedTuple):

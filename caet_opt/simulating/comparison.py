@@ -275,7 +275,7 @@ def name_policies(policies: str | Sequence[str], model: BanditModel, task: Task 
     """The names that are given, each once; for "all" those of the policies that cover the task and the family."""
     if policies == ALL:
         shipped = type(model.family) in FAMILY_CODES
-        return [name for name in list_policies(task) if shipped or not getattr(POLICIES[name], "shipped_only", False)]
+        return [name for name in list_policies(task) if shipped or not POLICIES[name].shipped_only]
     names = [name.strip() for name in policies.split(",")] if isinstance(policies, str) else list(policies)
     if not names:
         raise InputError(f"no policy is named; give names such as caet, or {ALL!r}")

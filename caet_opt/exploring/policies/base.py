@@ -150,10 +150,9 @@ class Setup:
     def setting(self, *, tracking: int, blind: bool = False, given: Array | None = None) -> tally.Conditions:
         """What compiled code needs to know: how targets are tracked, whether every cost counts as one, and a target."""
         threshold, parameters, space = self.threshold, self.parameters, self.family.mean_space
-        numbers = np.zeros((5, self.arms))
+        numbers = np.zeros((4, self.arms))
         numbers[tally.DISPERSION] = self.dispersions
         numbers[tally.PRIOR] = threshold.slope * self.prior_scales / self.dispersions
-        numbers[tally.KNOWN_COST] = 1.0 if blind else 0.0 if self.known_costs is None else self.known_costs
         numbers[tally.GIVEN] = 0.0 if given is None else given
         return tally.Conditions(
             family=FAMILY_CODES.get(type(self.family), -1),
@@ -206,6 +205,7 @@ class Policy(ABC):
     optimal : whether its cost tends to ``theta T* log(1/delta)`` as delta tends to 0, theta that of the threshold
     tracks : whether a target is tracked, by the setting ``tracking``
     needs_truth : whether it has to know the true model
+    shipped_only : whether it has formulas for the shipped families alone
 
     Examples
     --------
@@ -220,6 +220,7 @@ class Policy(ABC):
     optimal: ClassVar[bool] = False
     tracks: ClassVar[bool] = False
     needs_truth: ClassVar[bool] = False
+    shipped_only: ClassVar[bool] = False
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup

@@ -4,7 +4,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -80,9 +80,6 @@ class IndexPolicy(Policy):
     def refresh(view: View, arm: int) -> bool:
         """Costs, pairs and evidence after an observation of an arm; False where the object has to find the answer."""
         return refresh_pairs(view, arm)
-
-    #: Families that the rule needs a formula for: the shipped ones only.
-    shipped_only: ClassVar[bool] = False
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)

@@ -2,14 +2,13 @@
 
 from math import inf
 
-from caet_opt.bandits.tasks import BestArm, TopArms
 from caet_opt.exploring.bounds import bound_level, confidence_bound, levels_are_equal, reaches
-from caet_opt.exploring.index_rounds import clear_mark, least_pulled, mark_leaders, next_marked
-from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.index_rounds import clear_mark, mark_leaders
+from caet_opt.exploring.policies.marking import Marking
 from caet_opt.exploring.tally import MEMORY, PROJECTED, View, short_pair, total_count
 
 
-class KlLucb(IndexPolicy):
+class KlLucb(Marking):
     """Pulls the weakest leader and its strongest challenger, both, and stops when their bounds do not overlap.
 
     Leaders are the empirically best arm or arms; l is the leader with the least LCB, u the other arm with the largest
@@ -22,13 +21,6 @@ class KlLucb(IndexPolicy):
 
     name = "kl-lucb"
     about = "leader and challenger by confidence bounds (Kaufmann, Kalyanakrishnan 2013)"
-    covered = (BestArm, TopArms)
-
-    @staticmethod
-    def choose(view: View) -> int:
-        """The marked arm; once it has stopped, the least pulled, for whoever goes on."""
-        marked = next_marked(view.arms)
-        return marked if marked >= 0 else least_pulled(view.arms)
 
     @staticmethod
     def learn(view: View, arm: int) -> None:
@@ -53,8 +45,3 @@ class KlLucb(IndexPolicy):
                 return
             leader, rival = view.pairs[0, short], view.pairs[1, short]
         arms[MEMORY, leader], arms[MEMORY, rival] = 1.0, 2.0
-
-    @staticmethod
-    def ended(view: View) -> bool:
-        """Whether nobody is to be pulled."""
-        return next_marked(view.arms) < 0

@@ -5,14 +5,13 @@ from math import inf
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.bandits.tasks import BestArm, TopArms
 from caet_opt.exploring.bounds import bound_level, clears, confidence_bound, levels_are_equal, reaches
-from caet_opt.exploring.index_rounds import count_leaders, least_pulled, next_marked
-from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.index_rounds import count_leaders
+from caet_opt.exploring.policies.marking import Marking
 from caet_opt.exploring.tally import COUNT, MEMORY, View, short_pair, total_count
 
 
-class Ugape(IndexPolicy):
+class Ugape(Marking):
     """Pulls the less pulled of the arm that is surely good and its rival, and stops when no rival is left.
 
         B_a = (m-th largest UCB of the others) - LCB_a      an upper bound on what choosing a may lose
@@ -26,13 +25,6 @@ class Ugape(IndexPolicy):
 
     name = "ugape"
     about = "the less pulled of the surest arm and its rival (Gabillon et al. 2012)"
-    covered = (BestArm, TopArms)
-
-    @staticmethod
-    def choose(view: View) -> int:
-        """The marked arm; once it has stopped, the least pulled, for whoever goes on."""
-        marked = next_marked(view.arms)
-        return marked if marked >= 0 else least_pulled(view.arms)
 
     @staticmethod
     def learn(view: View, arm: int) -> None:
@@ -54,11 +46,6 @@ class Ugape(IndexPolicy):
             if gain[size - 1] == -inf or clears(setting, arms, a, level, rival + gain[size - 1]):
                 insert(gain, chosen, confidence_bound(setting, arms, a, level, False) - rival, a)
         mark_next(view, holder, chosen, gain[size - 1] >= 0.0)
-
-    @staticmethod
-    def ended(view: View) -> bool:
-        """Whether nobody is to be pulled."""
-        return next_marked(view.arms) < 0
 
 
 def insert(values: Array, names: Integers, value: float, name: int) -> None:
