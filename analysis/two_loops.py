@@ -17,6 +17,7 @@ from caet_opt.bandits.tasks import TASKS as KINDS
 from caet_opt.bandits.tasks import Task
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies import POLICIES
+from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import THRESHOLDS
@@ -45,7 +46,7 @@ class Case(NamedTuple):
         given = self.parameters
         return (
             f"run {self.number}: {given.policy}, {self.model.family}, {self.task}, {given.tracking}-tracking, "
-            f"{given.cost_source} costs, {given.threshold}, log(1/delta) = {given.log_inv_delta:g}, "
+            f"{given.solve}, batch {given.batch}, {given.cost_source} costs, {given.threshold}, log(1/delta) = {given.log_inv_delta:g}, "
             f"{sum(self.stretches)} rounds"
         )
 
@@ -82,10 +83,17 @@ def draw_case(number: int, discrete: bool = False, policy: str = "caet") -> Case
             threshold=pick(*THRESHOLDS),
             cost_distribution=pick("constant", "exponential", "uniform") if source == "observed" else "constant",
             zero_cost_share=float(pick(0.3, 0.9)),
+            solve=pick("exact", "lazy", "lazy:0.05"),
+            batch=1 if issubclass(POLICIES[policy], IndexPolicy) else pick_batch(pick("1", "1", "7", "growing")),
         ),
         int(pick(BLOCK, 8)),
         tuple(rng.integers(1, 100, 2).tolist()),
     )
+
+
+def pick_batch(word: str) -> float | str:
+    """A batch as `Parameters` takes it."""
+    return word if word == "growing" else float(word)
 
 
 def follow(case: Case, compiled: bool) -> tuple[State, bool]:

@@ -19,7 +19,7 @@ from caet_opt.exploring.policies import make_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Now, Setup
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, read_saved, to_text
-from caet_opt.exploring.settings import ABSENT, CostSource, Parameters
+from caet_opt.exploring.settings import ABSENT, LARGEST_BATCH, CostSource, Parameters
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import threshold_of
 from caet_opt.solving.native.compiled import compiled_kernel, loaded_kernel
@@ -209,6 +209,49 @@ class Explorer:
             return self.state.counts.index(0)
         return self.policy.next_arm(self._prepared())
 
+    def next_arms(self, pulls: int | None = None, pending: Sequence[int] | None = None) -> list[int]:
+        """The arms for several pulls that are handed out at once, before any of them is answered.
+
+        A function of the state, as `next_arm` is, which is the first of them. A policy with a target shares the pulls
+        out by it; others take each pull for answered by what its arm brings on average. While some arm has no
+        observation, the least pulled arms come first.
+
+        Parameters
+        ----------
+        pulls
+            How many, by default the rest of the batch that the setting ``batch`` says.
+        pending
+            How many pulls of each arm were handed out before and are not answered yet, by default none.
+
+        Examples
+        --------
+        >>> caet = Caet.start("best-arm", "bernoulli", arms=3, delta=0.05, costs=[1, 1, 2])
+        >>> caet.next_arms(5), caet.next_arms(2, pending=[1, 0, 0])
+        ([0, 1, 2, 0, 1], [1, 2])
+        """
+        pulls = self.batch_left if pulls is None else read_pulls(pulls)
+        pending = (0,) * self.arms if pending is None else read_pending(pending, self.arms)
+        if self._explored:
+            return self.policy.next_arms(self._prepared(), pulls, pending)
+        counts, chosen = [count + out for count, out in zip(self.state.counts, pending, strict=True)], []
+        for _ in range(pulls):
+            chosen.append(counts.index(min(counts)))
+            counts[chosen[-1]] += 1
+        return chosen
+
+    @property
+    def batch_left(self) -> int:
+        """How many pulls are left of the present batch: one each until every arm has an observation."""
+        if not self._explored:
+            return 1
+        size, ratio = self.parameters.batch_rule
+        end, done = self.arms, self.state.round
+        if ratio == 0:
+            return int(size) - (done - end) % int(size)
+        while end <= done:
+            end += max(1, int(ratio * end))
+        return end - done
+
     def _prepared(self) -> Now:
         """Where the experiment is, with what its policy needs to decide."""
         self._now = self.policy.prepare(self._now)
@@ -226,18 +269,9 @@ class Explorer:
 
     def _absorb(self, arm: int, reward: float, paid: float) -> State:
         """The state with an observation that leaves every sum finite and the arm's mean in the family."""
-        state = self.state
-        total, cost_sums = state.total_cost + paid, add_to(state.cost_sums, arm, paid)
-        if not isfinite(total):
+        absorbed = self.state.absorb(arm, reward, paid)
+        if not isfinite(absorbed.total_cost):
             raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")
-        absorbed = State(
-            state.round + 1,
-            tuple(count + (other == arm) for other, count in enumerate(state.counts)),
-            add_to(state.reward_sums, arm, reward),
-            cost_sums,
-            state.memory,
-            total,
-        )
         self._check_mean(absorbed, arm)
         return absorbed
 
@@ -297,6 +331,20 @@ def read_arm(arm: Any, arms: int) -> int:
     return number
 
 
+def read_pulls(pulls: Any) -> int:
+    """A number of pulls, or `InputError`."""
+    if isinstance(pulls, bool) or not isinstance(pulls, Integral) or not 1 <= int(pulls) <= LARGEST_BATCH:
+        raise InputError(f"pulls must be a whole number, 1 or more, got {pulls!r}")
+    return int(pulls)
+
+
+def read_pending(pending: Sequence[int], arms: int) -> tuple[int, ...]:
+    """How many pulls of each arm are not answered yet, or `InputError`."""
+    if len(pending) != arms or not all(isinstance(count, Integral) and count >= 0 for count in pending):
+        raise InputError(f"pending must be {arms} whole numbers, zero or more, got {pending!r}")
+    return tuple(map(int, pending))
+
+
 def read_finite(value: Any, what: str) -> float:
     """A finite number as a double, or `InputError`; a truth value counts as 0 or 1."""
     try:
@@ -306,11 +354,6 @@ def read_finite(value: Any, what: str) -> float:
     if not isfinite(number):
         raise InputError(f"{what} must be a finite number, got {value!r}")
     return number
-
-
-def add_to(values: tuple[float, ...], arm: int, amount: float) -> tuple[float, ...]:
-    """The values with an amount added to one arm's."""
-    return (*values[:arm], values[arm] + amount, *values[arm + 1 :])
 
 
 def read_seed(seed: Any) -> int:

@@ -30,6 +30,12 @@ LARGEST_EXPONENT = log(float_info.max)
 #: (``analysis/threshold_study.py``).
 LEAST_SHARE = 0.9
 
+#: GAP of ``solve = "lazy"``, and RATIO of ``batch = "growing"``.
+LAZY_GAP, BATCH_RATIO = 0.5, 0.1
+
+#: The largest batch, which counts exactly as a double.
+LARGEST_BATCH = 10**12
+
 #: Runs of a simulation, and their seed, unless others are asked for.
 RUNS, SEED = 100, 0
 
@@ -191,6 +197,18 @@ class Parameters:
         latex=r"$\gamma_0$",
     )
     tracking: Literal["c", "d"] = declare("c", "tracking", "track the cumulated targets (c) or the present one (d)")
+    solve: str = declare(
+        "exact",
+        "solve",
+        "for the target: exact in every round; lazy or lazy:GAP when it is no longer certified to be within "
+        f"GAP K / sqrt(K^2 + t) of the best (GAP {LAZY_GAP:g})",
+    )
+    batch: float | str = declare(
+        1,
+        "batch",
+        "pulls that are handed out at once, from one target, before one of them is answered and before the run may "
+        f"stop: a number, or growing:RATIO of the pulls so far (growing: {BATCH_RATIO:g})",
+    )
     cost_source: CostSource | None = declare(
         None,
         "cost source",
@@ -228,6 +246,8 @@ class Parameters:
             value = getattr(self, setting.name)
             if not (value is None and setting.default is None) and not isinstance(value, Profile):
                 setting.check(value)
+        read_gap(self.solve)
+        read_batch(self.batch)
         share = self.zero_cost_share
         if not isinstance(share, str) and not 0.0 < share < 1.0:
             raise InputError(f"zero_cost_share must be auto, paper or a number strictly between 0 and 1, got {share!r}")
@@ -268,6 +288,16 @@ class Parameters:
         return paper if self.zero_cost_share == "paper" else max(paper, LEAST_SHARE)
 
     @property
+    def solve_gap(self) -> float:
+        """GAP of lazy solves, and -1 for exact ones."""
+        return read_gap(self.solve)
+
+    @property
+    def batch_rule(self) -> tuple[float, float]:
+        """The least size of a batch, and its least part of the pulls so far."""
+        return read_batch(self.batch)
+
+    @property
     def negligible_cost(self) -> float:
         """``gamma0 log(1/delta)^-r_prime``: an estimated cost up to this counts as zero."""
         exponent = -self.r_prime * log(self.log_inv_delta)
@@ -293,6 +323,37 @@ def read_level(delta: Any, log_inv_delta: Any) -> float:
             f"are finite in double precision, got {log_inv_delta!r}"
         )
     return float(log_inv_delta)
+
+
+def read_gap(solve: str) -> float:
+    """GAP of lazy solves, and -1 for exact ones."""
+    gap = -1.0 if solve == "exact" else read_option(solve, "lazy", LAZY_GAP)
+    if not (gap == -1.0 or 0.0 < gap <= 1.0):
+        raise InputError(f"solve must be exact, lazy, or lazy:GAP with GAP above 0 and up to 1, got {solve!r}")
+    return gap
+
+
+def read_batch(batch: float | str) -> tuple[float, float]:
+    """The least size of a batch, and its least part of the pulls so far."""
+    if isinstance(batch, str):
+        ratio = read_option(batch, "growing", BATCH_RATIO)
+        if 0.001 <= ratio <= 1.0:
+            return 1.0, ratio
+    elif 1 <= batch <= LARGEST_BATCH and batch == int(batch):
+        return float(batch), 0.0
+    raise InputError(
+        "batch must be a whole number from 1 to 10^12, growing, or growing:RATIO with RATIO from 0.001 to 1, "
+        f"got {batch!r}"
+    )
+
+
+def read_option(text: str, name: str, default: float) -> float:
+    """The number behind a name and a colon, or the default for the name alone; NaN for anything else."""
+    word, colon, number = text.partition(":")
+    try:
+        return (float(number) if colon else default) if word == name else nan
+    except ValueError:
+        return nan
 
 
 def read_field(entry: "Field[Any]") -> Setting:

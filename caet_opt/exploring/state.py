@@ -55,6 +55,17 @@ class State:
         """Mean observed costs; NaN for an arm that was never pulled."""
         return averages(self.cost_sums, self.counts)
 
+    def absorb(self, arm: int, reward: float, paid: float) -> "State":
+        """The same with an observation of an arm."""
+        return State(
+            self.round + 1,
+            tuple(count + (other == arm) for other, count in enumerate(self.counts)),
+            add_to(self.reward_sums, arm, reward),
+            add_to(self.cost_sums, arm, paid),
+            self.memory,
+            self.total_cost + paid,
+        )
+
     def remember(self, memory: tuple[float, ...]) -> "State":
         """The same with another memory."""
         return replace(self, memory=memory)
@@ -92,6 +103,11 @@ class State:
             raise InputError(
                 f"total_cost of a saved state at round {self.round} must be {paid:g}, got {self.total_cost:g}"
             )
+
+
+def add_to(values: tuple[float, ...], arm: int, amount: float) -> tuple[float, ...]:
+    """The values with an amount added to one arm's."""
+    return (*values[:arm], values[arm] + amount, *values[arm + 1 :])
 
 
 def is_count(value: Any) -> bool:

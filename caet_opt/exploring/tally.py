@@ -47,6 +47,9 @@ class Conditions(NamedTuple):
     target: float
     limit: int
     seed: int
+    gap: float
+    batch: float
+    growth: float
 
 
 #: Rows of Conditions.numbers: what rounding took from the means, dispersions, what each prior is worth, and the

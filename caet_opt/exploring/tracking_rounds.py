@@ -1,11 +1,27 @@
-"""Rounds of a policy that solves for its target while the answer stays, in the subset of Python that numba compiles."""
+"""Rounds of a policy that solves for its target, in the subset of Python that numba compiles."""
 
 from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.bandits.tasks.pairs import pairs_hold, write_pairs
+from caet_opt.exploring.kept_targets import (
+    CENTRE,
+    DECIDED,
+    DUE,
+    GROWTH,
+    HIGH,
+    LOW,
+    PAID,
+    SOLVED,
+    Kept,
+    batch_end,
+    is_inside,
+    is_single,
+    renew,
+)
 from caet_opt.exploring.tally import (
     CHANGED,
     COST,
@@ -29,88 +45,237 @@ from caet_opt.exploring.tally import (
     Streams,
     View,
     absorb,
+    evidence_between,
+    exceeds,
     give_back,
-    is_settled,
+    pair_evidence,
+    short_pair,
     total_count,
+    update_costs,
     weigh_pairs,
+    weight_of,
 )
-from caet_opt.solving.native.instance import Layout, make_workspace, solve_in_workspace
+from caet_opt.solving.native.instance import Layout, Workspace, make_workspace, solve_in_workspace
 from caet_opt.solving.native.interior import CERTIFIED
 from caet_opt.solving.native.records import ModelNumbers, Plan
 
+#: Less than rounding takes from evidence that grows with the counts.
+MARGIN = 1.0 - 1e-9
+
 
 class Tally(NamedTuple):
-    """What was observed and decided so far: ``arms`` as in `View`, the last solution, and the cost paid."""
+    """What was observed and decided so far.
+
+    arms : as in `View`, with the costs of the last solve
+    pairs : of the answer
+    kept : the last solve, whose effort and weights the next one starts from
+    total : the cost paid
+    """
 
     arms: Array
-    effort: Array
-    weights: Array
+    pairs: Integers
+    kept: Kept
     total: Array
 
 
 def track(
     setting: Conditions,
+    shape: int,
+    members: Integers,
     layout: Layout,
     plan: Plan,
-    costly: Array,
     streams: Streams,
     tally: Tally,
     warm: bool,
     rounds: int,
 ) -> tuple[int, int]:
-    """Pull, observe, solve and project for up to ``rounds`` rounds; returns why it ended and how many it did.
+    """Pull and observe for up to ``rounds`` rounds, and decide on the target where that is due; returns why it ended
+    and how many rounds it did.
 
-    A round in which the pattern changes, or which is not solved, is undone; whoever takes over does it again.
+    A round in which a pair ties, the pattern of free arms changes, or which is not solved, is undone; whoever takes
+    over does it again. A pair that was short of its threshold stays so until one of its arms is pulled, as thresholds
+    do not fall with the rounds: while there is such a pair, no other is looked at, and that one only once its counts
+    have outgrown what the box allows (`watch`).
     """
-    arms = tally.arms
-    workspace = make_workspace(layout, plan)
-    effort, weights = tally.effort.copy(), tally.weights.copy()
-    view = View(setting, arms, layout.pairs, np.empty(layout.pairs.shape[1]), -1, layout.pairs[0])
-    weigh_pairs(view, -1)
-    given = ModelNumbers(
-        setting.family,
-        setting.error,
-        setting.low,
-        setting.high,
-        arms[MEAN],
-        setting.numbers[REST],
-        arms[COST],
-        setting.numbers[DISPERSION],
+    arms, pairs, kept, total = tally.arms, tally.pairs, tally.kept, tally.total
+    lazy, single, cumulated = setting.gap > 0.0, is_single(setting), setting.tracking == CUMULATED
+    own = Layout(layout.labels.copy(), layout.ends, layout.edge_pairs, layout.anchors.copy(), pairs)
+    scratch = Scratch(
+        make_workspace(own, plan), kept.effort.copy(), kept.weights.copy(), costly_sides(arms, pairs), pairs.copy()
     )
+    view, patience = View(setting, arms, pairs, np.empty(pairs.shape[1]), shape, members), np.full(arms.shape[1], inf)
+    weigh_pairs(view, -1)
+    short, now = short_pair(view), total_count(arms)
+    watch(view, kept, patience, short)
+    due, latest = kept.numbers[DUE], GROWTH * kept.numbers[SOLVED]
     for done in range(rounds):
-        arm = next_arm(setting, arms)
+        arm = most_behind(arms) if cumulated else next_arm(setting, arms, now)
         if streams.cursor[arm] >= streams.rewards.shape[1]:
             return REFILL, done
-        spent, reward, total = arms[SPENT, arm], arms[REWARD, arm], tally.total[0]
-        absorb(streams, arms, tally.total, arm)
-        if not same_pattern(setting, layout, costly, arms):
-            give_back(streams, arms, tally.total, arm, spent, reward, total)
-            return CHANGED, done
-        status, _, lower, upper = solve_in_workspace(
-            given,
-            layout,
-            plan,
-            effort,
-            weights,
-            warm,
-            setting.tolerance,
-            setting.target,
-            setting.limit,
-            workspace,
-        )
-        if status != CERTIFIED or upper - lower > setting.tolerance * upper or not 0.0 < total_effort(effort) < inf:
-            give_back(streams, arms, tally.total, arm, spent, reward, total)
-            return CHANGED, done
-        warm = True
-        for a in range(effort.size):  # a copy of a slice costs a small problem as much as a round's sums
-            tally.effort[a] = effort[a]
-        for p in range(weights.size):
-            tally.weights[p] = weights[p]
-        retarget(setting, layout, tally)
-        weigh_pairs(view, arm)
-        if is_settled(view):
-            return STOPPED, done + 1
+        spent, reward, before = arms[SPENT, arm], arms[REWARD, arm], total[0]
+        absorb(streams, arms, total, arm)
+        now += 1.0
+        decided, looked, fresh = now >= due, arm if single else -1, False
+        if decided and lazy and now < latest and is_inside(setting, arms, kept, looked):
+            kept.numbers[DECIDED], kept.numbers[DUE] = now, batch_end(setting, now)
+            due = kept.numbers[DUE]
+        elif decided:
+            held = pairs_hold(arms[MEAN], pairs, looked)
+            if not (held or rewrite_pairs(view, own, scratch)) or not same_costs(setting, arms, pairs, scratch, held):
+                give_back(streams, arms, total, arm, spent, reward, before)
+                return restore_pairs(pairs, scratch, held), done
+            given = ModelNumbers(
+                setting.family,
+                setting.error,
+                setting.low,
+                setting.high,
+                arms[MEAN],
+                setting.numbers[REST],
+                arms[COST],
+                setting.numbers[DISPERSION],
+            )
+            effort, weights = scratch.effort, scratch.weights
+            status, _, lower, upper = solve_in_workspace(
+                given,
+                own,
+                plan,
+                effort,
+                weights,
+                warm and held,
+                setting.tolerance,
+                setting.target,
+                setting.limit,
+                scratch.workspace,
+            )
+            if status != CERTIFIED or upper - lower > setting.tolerance * upper or not 0.0 < total_effort(effort) < inf:
+                give_back(streams, arms, total, arm, spent, reward, before)
+                return restore_pairs(pairs, scratch, held), done
+            warm = True
+            keep_solution(arms, kept, effort, weights)
+            retarget(setting, pairs, arms, effort, now)
+            renew(setting, arms, pairs, kept, now)
+            due, latest = kept.numbers[DUE], GROWTH * kept.numbers[SOLVED]
+            if not held:
+                short, fresh = 0, True
+            if lazy or fresh:
+                for a in range(arms.shape[1]):
+                    patience[a] = inf
+                watch(view, kept, patience, short)
+        for a in range(arms.shape[1]):
+            arms[MEMORY, a] += arms[PROJECTED, a]
+        if decided and (fresh or arms[COUNT, arm] > patience[arm] or not single):
+            patience[pairs[0, short]], patience[pairs[1, short]] = inf, inf
+            short = next_short(view, short, now)
+            if short < 0:
+                return STOPPED, done + 1
+            watch(view, kept, patience, short)
     return LIMIT, rounds
+
+
+class Scratch(NamedTuple):
+    """What a decision works in: the solver's arrays, effort and weights before they are certified, which side of each
+    pair costs something, and the pairs before they were rewritten."""
+
+    workspace: Workspace
+    effort: Array
+    weights: Array
+    costly: Array
+    before: Integers
+
+
+def costly_sides(arms: Array, pairs: Integers) -> Array:
+    """One for each arm of a pair that costs something, else zero."""
+    sides = np.zeros(pairs.shape)
+    for p in range(pairs.shape[1]):
+        for side in range(2):
+            sides[side, p] = arms[COST, pairs[side, p]] > 0.0
+    return sides
+
+
+def rewrite_pairs(view: View, own: Layout, scratch: Scratch) -> bool:
+    """Put the arms of the present answer into the layout, which is that of every answer of most tasks; False for other
+    tasks and where two arms of a pair tie."""
+    pairs, means = view.pairs, view.arms[MEAN]
+    for p in range(pairs.shape[1]):
+        scratch.before[0, p], scratch.before[1, p] = pairs[0, p], pairs[1, p]
+    if view.shape < 0:
+        return False
+    write_pairs(view.shape, view.members, means, pairs)
+    for e in range(own.ends.shape[1]):
+        for side in range(2):
+            own.labels[own.ends[side, e]] = pairs[side, own.edge_pairs[e]]
+    for k in range(own.anchors.shape[1]):
+        p = own.anchors[2, k]
+        side = 0 if scratch.costly[0, p] > 0.0 else 1
+        own.labels[own.anchors[0, k]], own.anchors[1, k] = pairs[side, p], pairs[1 - side, p]
+    for e in range(own.ends.shape[1]):
+        for side in range(2):
+            if own.labels[own.ends[side, e]] != pairs[side, own.edge_pairs[e]]:
+                return False
+    for k in range(own.anchors.shape[1]):
+        p = own.anchors[2, k]
+        if own.labels[own.anchors[0, k]] != pairs[0 if scratch.costly[0, p] > 0.0 else 1, p]:
+            return False
+    return pairs_hold(means, pairs, -1)
+
+
+def restore_pairs(pairs: Integers, scratch: Scratch, held: bool) -> int:
+    """The pairs of the last solve again, for a round that is left to the object."""
+    if not held:
+        for p in range(pairs.shape[1]):
+            pairs[0, p], pairs[1, p] = scratch.before[0, p], scratch.before[1, p]
+    return CHANGED
+
+
+def same_costs(setting: Conditions, arms: Array, pairs: Integers, scratch: Scratch, held: bool) -> bool:
+    """Fill in the costs of this round; whether the same sides of the pairs are free."""
+    estimated = setting.cost_source == OBSERVED or setting.cost_source == GAPS
+    if setting.cost_source == OBSERVED:
+        for a in range(arms.shape[1]):
+            update_costs(setting, arms, a)
+    elif setting.cost_source == GAPS:
+        update_costs(setting, arms, 0)
+    if held and not estimated:
+        return True
+    for p in range(pairs.shape[1]):
+        for side in range(2):
+            if (arms[COST, pairs[side, p]] > 0.0) != (scratch.costly[side, p] > 0.0):
+                return False
+    return True
+
+
+def keep_solution(arms: Array, kept: Kept, effort: Array, weights: Array) -> None:
+    """Take over what was certified, with the means and costs that it is for."""
+    for a in range(effort.size):  # a copy of a slice costs a small problem as much as a round's sums
+        kept.effort[a], kept.box[PAID, a], kept.box[CENTRE, a] = effort[a], arms[COST, a], arms[MEAN, a]
+    for p in range(weights.size):
+        kept.weights[p] = weights[p]
+
+
+def watch(view: View, kept: Kept, patience: Array, short: int) -> None:
+    """Let the evidence of the short pair be looked at only once a count of its arms exceeds ``patience``.
+
+    Z_ab is homogeneous in the counts, does not fall in them, and is largest at the corner (high_a, low_b) of the box:
+    while both counts are at most k times the present ones, it is at most k times what it would be there, and a pair
+    with evidence up to the level is short. Without a box it is looked at whenever one of its arms is pulled.
+    """
+    setting, arms, box = view.setting, view.arms, kept.box
+    a, b, factor = view.pairs[0, short], view.pairs[1, short], 0.0
+    if setting.gap > 0.0 and box[HIGH, a] > box[LOW, b]:
+        wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
+        corner = pair_evidence(setting.family, wa, wb, box[HIGH, a], box[LOW, b])
+        if corner < setting.level:
+            factor = MARGIN * setting.level / corner
+    patience[a], patience[b] = factor * arms[COUNT, a], factor * arms[COUNT, b]
+
+
+def most_behind(arms: Array) -> int:
+    """The arm that lags most behind the cumulated target, the lowest number first."""
+    best, lag = 0, -1.0e300
+    for a in range(arms.shape[1]):
+        if arms[MEMORY, a] - arms[COUNT, a] > lag:
+            best, lag = a, arms[MEMORY, a] - arms[COUNT, a]
+    return best
 
 
 def total_effort(effort: Array) -> float:
@@ -121,21 +286,17 @@ def total_effort(effort: Array) -> float:
     return total
 
 
-def next_arm(setting: Conditions, arms: Array) -> int:
+def next_arm(setting: Conditions, arms: Array, now: float) -> int:
     """The arm that lags most, the lowest number first.
 
     C-tracking: behind the cumulated target. D-tracking: behind the present one, after arms with fewer than
     ``sqrt(t) - K / 2`` pulls. By money: see `next_by_money`.
     """
-    best, lag = 0, -1.0e300
     if setting.tracking == MONEY:
-        return next_by_money(setting, arms)
+        return next_by_money(setting, arms, now)
     if setting.tracking == CUMULATED:
-        for a in range(arms.shape[1]):
-            if arms[MEMORY, a] - arms[COUNT, a] > lag:
-                best, lag = a, arms[MEMORY, a] - arms[COUNT, a]
-        return best
-    now = total_count(arms)
+        return most_behind(arms)
+    best, lag = 0, -1.0e300
     for a in range(arms.shape[1]):
         if arms[COUNT, a] < arms[COUNT, best]:
             best = a
@@ -147,11 +308,11 @@ def next_arm(setting: Conditions, arms: Array) -> int:
     return best
 
 
-def next_by_money(setting: Conditions, arms: Array) -> int:
+def next_by_money(setting: Conditions, arms: Array, now: float) -> int:
     """The least pulled arm below sqrt(t) pulls, else the one whose share of the money lags most behind its share in
     the target: the largest ``c_a u_a / sum(c u) - c_a N_a / sum(c N)`` over costly arms, while free arms of the target
     take the zero-cost share of the pulls."""
-    now, least, spent, planned = total_count(arms), 0, 0.0, 0.0
+    least, spent, planned = 0, 0.0, 0.0
     idle, free_pulls = -1, 0.0
     for a in range(arms.shape[1]):
         if arms[COUNT, a] < arms[COUNT, least]:
@@ -174,47 +335,37 @@ def next_by_money(setting: Conditions, arms: Array) -> int:
     return best
 
 
-def same_pattern(setting: Conditions, layout: Layout, costly: Array, arms: Array) -> bool:
-    """Whether every pair still holds strictly and the same arms are free; fills in the costs."""
-    for p in range(layout.pairs.shape[1]):
-        if not arms[MEAN, layout.pairs[0, p]] > arms[MEAN, layout.pairs[1, p]]:
-            return False
-    best = arms[MEAN, 0]
-    for a in range(arms.shape[1]):
-        best = max(best, arms[MEAN, a])
-    for a in range(arms.shape[1]):
-        if setting.cost_source == OBSERVED or setting.cost_source == GAPS:
-            cost = arms[SPENT, a] / arms[COUNT, a] if setting.cost_source == OBSERVED else best - arms[MEAN, a]
-            arms[COST, a] = cost if cost > setting.negligible_cost else 0.0
-        if (arms[COST, a] > 0.0) != (costly[a] > 0.0):
-            return False
-    return True
+def next_short(view: View, short: int, now: float) -> int:
+    """A pair whose evidence does not exceed its threshold, this one if it is one, or -1."""
+    a, b = view.pairs[0, short], view.pairs[1, short]
+    evidence = evidence_between(view.setting, view.arms, a, b)
+    if not evidence > view.setting.level or not exceeds(view.setting, view.arms, now, a, b, evidence, False):
+        return short
+    weigh_pairs(view, -1)
+    return short_pair(view)
 
 
-def retarget(setting: Conditions, layout: Layout, tally: Tally) -> None:
-    """u_alpha of the present effort, its projection, and the cumulated target."""
-    arms = tally.arms
+def retarget(setting: Conditions, pairs: Integers, arms: Array, effort: Array, now: float) -> None:
+    """u_alpha of an effort, and its projection."""
     for a in range(arms.shape[1]):
         arms[TARGET, a] = 0.0
-    for p in range(layout.pairs.shape[1]):
+    for p in range(pairs.shape[1]):
         for side in range(2):
-            a = layout.pairs[side, p]
+            a = pairs[side, p]
             if arms[COST, a] == 0.0:
                 arms[TARGET, a] = 1.0
-    free, effort = 0.0, 0.0
+    free, costly = 0.0, 0.0
     for a in range(arms.shape[1]):
         free += arms[TARGET, a]
         if arms[COST, a] > 0.0:
-            effort += tally.effort[a]
+            costly += effort[a]
     alpha = setting.zero_cost_share if free > 0.0 else 0.0
     for a in range(arms.shape[1]):
         if arms[COST, a] > 0.0:
-            arms[TARGET, a] = (1.0 - alpha) * (tally.effort[a] / effort)
+            arms[TARGET, a] = (1.0 - alpha) * (effort[a] / costly)
         elif arms[TARGET, a] > 0.0:
             arms[TARGET, a] = alpha / free
-    project_into(arms[TARGET], 0.5 / sqrt(arms.shape[1] * arms.shape[1] + total_count(arms)), arms[PROJECTED])
-    for a in range(arms.shape[1]):
-        arms[MEMORY, a] += arms[PROJECTED, a]
+    project_into(arms[TARGET], 0.5 / sqrt(arms.shape[1] * arms.shape[1] + now), arms[PROJECTED])
 
 
 def project_into(target: Array, floor: float, projected: Array) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from caet_opt.bandits.families import martingales
+from caet_opt.bandits.tasks import pairs as task_pairs
 from caet_opt.errors import InputError
-from caet_opt.exploring import tally, tracking_rounds
+from caet_opt.exploring import kept_targets, tally, tracking_rounds
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies.base import Now
 from caet_opt.exploring.policies.index import IndexPolicy, compiled_play
@@ -25,7 +26,7 @@ from caet_opt.solving.native.elimination import lay_out
 from caet_opt.solving.programs.cache import cached_program
 
 #: The functions of the compiled loop of a policy that solves, callees first.
-LOOP = list_functions(kernels, martingales, e_values, tally, tracking_rounds)
+LOOP = list_functions(kernels, martingales, e_values, tally, task_pairs, kept_targets, tracking_rounds)
 
 
 @cache
@@ -44,11 +45,12 @@ def compile_solver(explorer: Explorer) -> None:
 def run_reference(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
     """Up to ``rounds`` rounds in Python, the target by the solver that the object was given; True when it stopped."""
     compile_solver(explorer)
-    for _ in range(rounds):
+    end = explorer.state.round + rounds
+    while explorer.state.round < end:
         if explorer.stopped:
             return True
-        arm = explorer.next_arm()
-        explorer.observe(arm, *streams.draw(arm))
+        for arm in explorer.next_arms()[: end - explorer.state.round]:
+            explorer.observe(arm, *streams.draw(arm))
     return explorer.stopped
 
 
@@ -90,11 +92,10 @@ def track_stretch(policy: TrackingPolicy, now: Now, streams: ArmStreams, rounds:
     shape = None if pattern is None else cached_program("native layout", pattern, lay_out)
     if pattern is None or shape is None:
         return tally.CHANGED, now
-    costly = np.array(pattern[2], dtype=float)
     now = policy.prepare(now)
     found, warm = policy.load(now)
     track = compiled_loop()["track"]
-    reason, done = call(track, policy.setting, *shape, costly, streams.buffers, found, warm, rounds)
+    reason, done = call(track, policy.setting, *policy.setup.shape, *shape, streams.buffers, found, warm, rounds)
     return reason, policy.store(now, found, done) if done > 0 else now
 
 

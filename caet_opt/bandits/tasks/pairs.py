@@ -106,7 +106,7 @@ def put_in_order(row: Integers, step: int, size: int, place: int, arm: int) -> N
 
 
 def pairs_hold(means: Array, pairs: Integers, arm: int) -> bool:
-    """Whether each pair with this arm holds strictly.
+    """Whether each pair with this arm holds strictly, or each pair for arm -1.
 
     As long as every pair of an answer does, it is the answer: however ties between other arms are broken, the order
     that results has these pairs, and by Definition 1 an order has all pairs of one answer only. So after an observation
@@ -114,6 +114,6 @@ def pairs_hold(means: Array, pairs: Integers, arm: int) -> bool:
     """
     for p in range(pairs.shape[1]):
         a, b = pairs[0, p], pairs[1, p]
-        if (a == arm or b == arm) and not means[a] > means[b]:
+        if (arm < 0 or a == arm or b == arm) and not means[a] > means[b]:
             return False
     return True

@@ -1,7 +1,7 @@
 """What a policy must supply, and what every policy is told of its experiment."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -9,10 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from caet_opt.bandits.families import Family
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.errors import InputError
 from caet_opt.exploring import rules, tally
+from caet_opt.exploring.kept_targets import Kept
 from caet_opt.exploring.settings import COST_SOURCES, Parameters
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import Threshold
@@ -68,6 +69,7 @@ class Now(NamedTuple):
     state : what was observed
     last : the last solution, from which the next solve starts
     target, view, diagnostics : of this state, as far as they are computed
+    kept : what is kept of the last solve by a policy that solves
 
     Examples
     --------
@@ -81,6 +83,7 @@ class Now(NamedTuple):
     target: Array | None = None
     view: tally.View | None = None
     diagnostics: Diagnostics | None = None
+    kept: Kept | None = None
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,11 @@ class Setup:
     def is_shipped(self) -> bool:
         """Whether compiled code knows the family."""
         return type(self.family) in FAMILY_CODES
+
+    @cached_property
+    def shape(self) -> tuple[int, Integers]:
+        """The shape of the task's pairs and its members, for compiled code; -1 for one that it does not know."""
+        return self.task.compiled_shape(self.arms) or (-1, np.zeros(0, dtype=np.int64))
 
     def costs(self, state: State, means: Array) -> Array:
         """The costs that enter decisions: known ones as they are, estimated ones without the negligible."""
@@ -171,6 +179,9 @@ class Setup:
             target=SOLVE_TARGET,
             limit=self.profile.max_iterations,
             seed=self.seed,
+            gap=parameters.solve_gap,
+            batch=parameters.batch_rule[0],
+            growth=parameters.batch_rule[1],
         )
 
     def rows(self, state: State) -> Array:
@@ -260,6 +271,10 @@ class Policy(ABC):
         """The arm to pull, a function of the state alone; every arm has an observation."""
 
     @abstractmethod
+    def next_arms(self, now: Now, pulls: int, pending: Sequence[int]) -> list[int]:
+        """Arms for so many pulls at once, given how many pulls of each arm are not answered yet."""
+
+    @abstractmethod
     def has_ended(self, now: Now) -> bool:
         """Whether the answer is final; every arm has an observation."""
 
@@ -281,6 +296,11 @@ class Policy(ABC):
         evidence = setup.evidence(state, pairs, means)
         needed = setup.needed(state, pairs, means, evidence)
         return Diagnostics(answer, pairs, evidence, needed, **{"costs": setup.costs(state, means), **more})
+
+
+def as_columns(pairs: Sequence[Pair]) -> Integers:
+    """Pairs as compiled code has them."""
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
 
 
 @cache

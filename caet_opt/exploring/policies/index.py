@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from caet_opt.bandits.families import Family, martingales
-from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.bandits.tasks import Pair
+from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.tasks import pairs as task_pairs
 from caet_opt.errors import InputError
-from caet_opt.exploring import bounds, draws, index_rounds, tally, tracking_rounds
+from caet_opt.exploring import bounds, draws, index_rounds, kept_targets, tally, tracking_rounds
 from caet_opt.exploring.index_rounds import mark_needed, refresh_pairs
-from caet_opt.exploring.policies.base import Now, Policy, Setup
+from caet_opt.exploring.policies.base import Now, Policy, Setup, as_columns
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import e_values, kernels
 from caet_opt.exploring.stopping.e_process import foreign_martingales
@@ -36,7 +35,9 @@ from caet_opt.solving.native.compiled import (
 OWN = ("choose", "learn", "ended", "refresh")
 
 #: What every policy can call, callees first.
-SHARED = list_functions(kernels, martingales, e_values, tally, bounds, task_pairs, draws, tracking_rounds, index_rounds)
+SHARED = list_functions(
+    *(kernels, martingales, e_values, tally, bounds, task_pairs, draws, kept_targets, tracking_rounds, index_rounds)
+)
 
 #: What is inlined into `play`: a call hands over every array of a view, which costs more than most of these do.
 INLINED = frozenset(OWN) | {
@@ -87,7 +88,6 @@ class IndexPolicy(Policy):
             raise InputError(f"policy {self.name!r} knows the shipped families only, not {setup.family}; use 'top-two'")
         self.setting = setup.setting(tracking=tally.CUMULATED)
         self.functions = interpreted(type(self), type(setup.family))
-        self.shape = setup.task.compiled_shape(setup.arms) or (-1, np.zeros(0, dtype=np.int64))
 
     @np.errstate(all="ignore")  # as in compiled code: evidence that is not a number stops no run
     def advance(self, now: Now, absorbed: State, arm: int) -> Now:
@@ -104,6 +104,23 @@ class IndexPolicy(Policy):
     def next_arm(self, now: Now) -> int:
         arm = int(self.functions["choose"](self.view_of(now)))
         return arm if arm >= 0 else self.choose_here(now)
+
+    @np.errstate(all="ignore")
+    def next_arms(self, now: Now, pulls: int, pending: Sequence[int]) -> list[int]:
+        """Each pull, and each that is pending, counts as if it had brought what its arm brings on average."""
+        chosen: list[int] = []
+        for arm, count in enumerate(pending):
+            for _ in range(count):
+                now = self.pretend(now, arm)
+        for _ in range(pulls):
+            chosen.append(self.next_arm(now))
+            now = self.pretend(now, chosen[-1])
+        return chosen
+
+    def pretend(self, now: Now, arm: int) -> Now:
+        """Where the experiment would be after a pull of an arm that brings its mean and costs its mean cost."""
+        state = now.state
+        return self.advance(now, state.absorb(arm, float(state.means()[arm]), float(state.mean_costs()[arm])), arm)
 
     def choose_here(self, now: Now) -> int:
         """The arm where `choose` leaves it to the object."""
@@ -128,7 +145,7 @@ class IndexPolicy(Policy):
             arms,
             as_columns(pairs),
             setup.evidence(state, pairs, means),
-            *self.shape,
+            *self.setup.shape,
         )
         mark_needed(view)
         return view
@@ -141,7 +158,7 @@ class IndexPolicy(Policy):
         arms = setup.rows(now.state)
         arms[tally.COST] = 0.0 if setup.known_costs is None else setup.known_costs
         pairs = setup.task.pairs([0.0] * setup.arms)
-        return View(self.setting, arms, as_columns(pairs), np.zeros(len(pairs)), *self.shape)
+        return View(self.setting, arms, as_columns(pairs), np.zeros(len(pairs)), *self.setup.shape)
 
     def store(self, now: Now, view: View, total: Array, reason: int, done: int) -> Now:
         """Where so many compiled rounds have led; the view is not that of the state if a round was undone."""
@@ -149,11 +166,6 @@ class IndexPolicy(Policy):
             return Now(now.state)
         state = self.setup.state_after(now.state, view.arms, total, done)
         return Now(state, view=view if reason != tally.CHANGED and min(state.counts) > 0 else None)
-
-
-def as_columns(pairs: Sequence[Pair]) -> Integers:
-    """Pairs as compiled code has them."""
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
 
 
 def own_functions(policy: type[IndexPolicy]) -> Sources:

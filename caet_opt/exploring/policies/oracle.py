@@ -39,7 +39,7 @@ class Oracle(IndexPolicy):
         """The arm that lags most behind the target, cumulated or present."""
         for a in range(view.arms.shape[1]):
             view.arms[TARGET, a] = view.setting.numbers[GIVEN, a]
-        return next_arm(view.setting, view.arms)
+        return next_arm(view.setting, view.arms, total_count(view.arms))
 
     @staticmethod
     def learn(view: View, arm: int) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import write_pairs
 from caet_opt.exploring.draws import posterior_mean, uniform
-from caet_opt.exploring.policies.base import Now
-from caet_opt.exploring.policies.index import IndexPolicy, as_columns
+from caet_opt.exploring.policies.base import Now, as_columns
+from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.tally import MEAN, PROJECTED, View, evidence_between, total_count, weight_of
 
 #: Draws of posterior means begin here, in steps of 64 indices; those before are for the coin and for ties.

@@ -1,6 +1,8 @@
-"""Policies that solve for their target in every round and track it."""
+"""Policies that solve for their target and track it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from math import fsum, isclose
 from typing import ClassVar
 
@@ -11,15 +13,18 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
 from caet_opt.errors import InputError, SolverError
-from caet_opt.exploring import rules, tally, tracking_rounds
-from caet_opt.exploring.policies.base import Diagnostics, Now, Policy, Setup
+from caet_opt.exploring import kept_targets, rules, tally, tracking_rounds
+from caet_opt.exploring.policies.base import Diagnostics, Now, Policy, Setup, as_columns
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.solving.characteristic import can_start, characteristic_time
-from caet_opt.solving.result import CharacteristicTime
+from caet_opt.solving.native.compiled import FAMILY_CODES, Kernel, foreign_kernel, list_functions, rebind
 
 
 class TrackingPolicy(Policy):
-    """Solves for u_alpha of the empirical model in every round, and pulls the arm that lags most behind it.
+    """Solves for u_alpha of the empirical model, and pulls the arm that lags most behind it.
+
+    In every round, or with ``solve = "lazy"`` where the last solution is no longer certified to be near the best:
+    `caet_opt.exploring.kept_targets`.
 
     Attributes
     ----------
@@ -36,6 +41,7 @@ class TrackingPolicy(Policy):
         cumulate = setup.parameters.tracking == "c"
         tracking = tally.MONEY if self.by_money else tally.CUMULATED if cumulate else tally.PRESENT
         self.setting = setup.setting(tracking=tracking, blind=self.blind)
+        self.boxes = boxes_of(type(setup.family))
 
     def begin(self) -> Now:
         """Before the first round, in which the target is uniform."""
@@ -53,91 +59,165 @@ class TrackingPolicy(Policy):
 
     def advance(self, now: Now, absorbed: State, arm: int) -> Now:
         """The state with its own round's target added to the cumulated one, and what is known of it."""
-        now = Now(absorbed, now.last)
         step = np.full(self.setup.arms, 1.0 / self.setup.arms)
+        now = Now(absorbed, now.last, now.target, kept=now.kept)
         if min(absorbed.counts) > 0:
-            now = self.diagnose(now)
+            now = self.diagnose(self.decide(now))
             step = np.asarray(diagnostics_of(now).projected)
         cumulated = (np.array(absorbed.memory) + step).tolist()
         return now._replace(state=absorbed.remember(tuple(cumulated)))
+
+    def decide(self, now: Now) -> Now:
+        """The state with the target of the round before if that is kept, else without one."""
+        kept, round_ = now.kept, float(now.state.round)
+        if kept is None or now.target is None:
+            return now._replace(target=None)
+        if round_ < kept.numbers[kept_targets.DUE]:
+            return now
+        lazy = self.setting.gap > 0 and round_ < kept_targets.GROWTH * kept.numbers[kept_targets.SOLVED]
+        if lazy and kept_targets.is_inside(self.setting, self.setup.rows(now.state), kept, -1):
+            numbers = kept.numbers.copy()
+            numbers[kept_targets.DECIDED] = round_
+            numbers[kept_targets.DUE] = kept_targets.batch_end(self.setting, round_)
+            return now._replace(kept=kept._replace(numbers=numbers))
+        return now._replace(target=None)
 
     def prepare(self, now: Now) -> Now:
         return self.diagnose(now)
 
     def next_arm(self, now: Now) -> int:
+        return self.next_arms(now, 1, (0,) * self.setup.arms)[0]
+
+    def next_arms(self, now: Now, pulls: int, pending: Sequence[int]) -> list[int]:
+        """Each pull counts as done and adds the target once more, as those that are pending do."""
+        now = self.diagnose(now)
+        found, kept, round_ = diagnostics_of(now), kept_of(now), float(now.state.round) + sum(pending)
         arms = self.setup.rows(now.state)
-        found = diagnostics_of(self.diagnose(now))
-        arms[tally.TARGET], arms[tally.COST] = found.target, found.costs
-        return tracking_rounds.next_arm(self.setting, arms)
+        arms[tally.TARGET], arms[tally.COST] = now.target, kept.box[kept_targets.PAID]
+        arms[tally.COUNT] += pending
+        arms[tally.MEMORY] += sum(pending) * np.asarray(found.projected)
+        chosen = []
+        for _ in range(pulls):
+            chosen.append(tracking_rounds.next_arm(self.setting, arms, round_))
+            arms[tally.COUNT, chosen[-1]] += 1.0
+            arms[tally.MEMORY] += found.projected
+            round_ += 1.0
+        return chosen
 
     def has_ended(self, now: Now) -> bool:
-        return diagnostics_of(self.diagnose(now)).settled
+        """Only where a batch has ended."""
+        now = self.diagnose(now)
+        return bool(kept_of(now).numbers[kept_targets.DECIDED] == now.state.round and diagnostics_of(now).settled)
 
     def diagnose(self, now: Now) -> Now:
         """The same with diagnostics, and with the solution that they took."""
         if now.diagnostics is not None:
             return now
         state, means = now.state, now.state.means()
-        pairs = self.setup.task.pairs(means.tolist())
-        costs, known = self._costs(state, means), now.target is not None
-        target, solution = (now.target, now.last) if known else self._target(pairs, means, costs, now.last)
-        assert target is not None
-        projected = rules.project(target, rules.exploration_floor(self.setup.arms, state.round))
-        found = self.weigh(state, costs=costs, target=target, projected=projected)
-        return Now(state, solution, target, None, found)
+        pairs, costs = self.setup.task.pairs(means.tolist()), self._costs(state, means)
+        if now.target is None:
+            now = self._retarget(now, pairs, means, costs)
+        assert now.target is not None
+        floor = rules.exploration_floor(self.setup.arms, kept_of(now).numbers[kept_targets.SOLVED])
+        projected = rules.project(now.target, floor)
+        return now._replace(diagnostics=self.weigh(state, costs=costs, target=now.target, projected=projected))
 
     def _costs(self, state: State, means: Array) -> Array:
         """The costs that the target is solved for."""
         return np.ones(self.setup.arms) if self.blind else self.setup.costs(state, means)
 
-    def _target(
-        self, pairs: tuple[Pair, ...], means: Array, costs: Array, last: CharacteristicTime | None
-    ) -> tuple[Array, CharacteristicTime | None]:
+    @np.errstate(all="ignore")  # as in compiled code: a gap that is not a number proves nothing
+    def _retarget(self, now: Now, pairs: tuple[Pair, ...], means: Array, costs: Array) -> Now:
         """``u_alpha`` of the empirical model, by an exact solve, with the solution; see `caet_opt.exploring.rules`."""
-        setup = self.setup
-        if any(means[a] == means[b] for a, b in pairs):
-            return rules.tied_target(pairs, means, costs), last
+        setup, round_ = self.setup, float(now.state.round)
+        numbers = np.zeros(5) if now.kept is None else now.kept.numbers.copy()
+        box = np.zeros((7, setup.arms))
+        box[kept_targets.CENTRE], box[kept_targets.PAID] = means, costs
+        if is_tied(pairs, means):
+            kept = kept_targets.Kept(np.zeros(0), np.zeros(0), box, numbers)
+            kept_targets.clear_box(kept)
+            numbers[[kept_targets.SOLVED, kept_targets.DECIDED]] = round_
+            numbers[kept_targets.DUE] = kept_targets.batch_end(self.setting, round_)
+            return now._replace(target=rules.tied_target(pairs, means, costs), kept=kept)
         model = BanditModel(setup.family, means.tolist(), costs.tolist())
-        found = characteristic_time(model, setup.task, solver=setup.profile, warm_start=last)
+        found = characteristic_time(model, setup.task, solver=setup.profile, warm_start=now.last)
         target = rules.target_of(found, setup.parameters.free_share)
         if not isclose(np.sum(target), 1.0, rel_tol=1e-9):
             raise SolverError("the effort of a round is outside double precision; rescale the means or the variances")
-        return target, found
+        kept = kept_targets.Kept(found.effort, found.multipliers, box, numbers)
+        arms = setup.rows(now.state)
+        arms[tally.COST] = costs
+        self.boxes["renew"](self.setting, arms, as_columns(pairs), kept, round_)
+        return now._replace(target=target, last=found, kept=kept)
 
     def pattern(self, now: Now) -> tuple[type[Family], tuple[Pair, ...], tuple[bool, ...]] | None:
         """Family, pairs and costly arms of the present target; None where a rule other than the solver sets it."""
         if not min(now.state.counts) > 0:
             return None
-        means, found = now.state.means(), diagnostics_of(self.diagnose(now))
-        if any(means[a] == means[b] for a, b in found.pairs):
+        now = self.diagnose(now)
+        kept, last = kept_of(now), now.last
+        if last is None or kept.effort.size == 0:
             return None
-        return type(self.setup.family), found.pairs, tuple((found.costs > 0).tolist())
+        return type(self.setup.family), last.pairs, tuple((kept.box[kept_targets.PAID] > 0).tolist())
 
     def load(self, now: Now) -> tuple[tracking_rounds.Tally, bool]:
         """The state as compiled code keeps it, with the last solution if the next solve can start from it."""
-        found, last, state = diagnostics_of(self.diagnose(now)), now.last, now.state
+        now = self.diagnose(now)
+        found, last, kept, state = diagnostics_of(now), now.last, kept_of(now), now.state
+        assert last is not None
+        kept = kept_targets.Kept(*(part.copy() for part in kept))
         arms = self.setup.rows(state)
-        arms[tally.TARGET], arms[tally.COST] = found.target, found.costs
-        total = np.array([state.total_cost])
-        if last is None or not can_start(last, found.pairs, found.costs.tolist()):
-            empty = np.zeros(self.setup.arms), np.zeros(len(found.pairs))
-            return tracking_rounds.Tally(arms, *empty, total), False
-        return tracking_rounds.Tally(arms, last.effort.copy(), last.multipliers.copy(), total), True
+        arms[tally.TARGET], arms[tally.PROJECTED] = now.target, found.projected
+        arms[tally.COST] = kept.box[kept_targets.PAID]
+        warm = can_start(last, last.pairs, arms[tally.COST].tolist())
+        return tracking_rounds.Tally(arms, as_columns(last.pairs), kept, np.array([state.total_cost])), warm
 
     def store(self, now: Now, found: tracking_rounds.Tally, done: int) -> Now:
-        """Where so many compiled rounds have led: a state, its target, and the solution of its round.
+        """Where so many compiled rounds have led: a state, its target, and the solution that it is from.
 
         The next solve starts from that solution, as it does where the object has solved every round by itself. From
         another start it would end some ulps away, and of two arms that tie the other would be pulled first.
         """
         assert now.last is not None  # the rounds began with a target that was solved for
-        value = float(np.sum(found.weights))
-        solution = replace(now.last, value=value, effort=found.effort, multipliers=found.weights)
+        kept, solution = found.kept, now.last
+        if kept.numbers[kept_targets.SOLVES] > kept_of(now).numbers[kept_targets.SOLVES]:
+            costs = kept.box[kept_targets.PAID].tolist()
+            solution = replace(
+                now.last,
+                model=BanditModel(self.setup.family, kept.box[kept_targets.CENTRE].tolist(), costs),
+                value=float(np.sum(kept.weights)),
+                effort=kept.effort,
+                pairs=tuple((int(a), int(b)) for a, b in found.pairs.T),
+                multipliers=kept.weights,
+            )
         state = self.setup.state_after(now.state, found.arms, found.total, done)
-        return Now(state, solution, found.arms[tally.TARGET].copy())
+        return Now(state, solution, found.arms[tally.TARGET].copy(), kept=kept)
 
 
 def diagnostics_of(now: Now) -> Diagnostics:
     """The diagnostics, once computed."""
     assert now.diagnostics is not None
     return now.diagnostics
+
+
+def is_tied(pairs: tuple[Pair, ...], means: Array) -> bool:
+    """Whether the means of some pair are equal."""
+    return any(means[a] == means[b] for a, b in pairs)
+
+
+def kept_of(now: Now) -> kept_targets.Kept:
+    """What is kept of the last solve, once there was one."""
+    assert now.kept is not None
+    return now.kept
+
+
+@cache
+def boxes_of(family: type[Family]) -> Kernel:
+    """The functions of `kept_targets` with the formulas of a family."""
+    sources = list_functions(kept_targets)
+    if family in FAMILY_CODES:
+        return {source.__name__: source for source in sources}
+    functions = dict(foreign_kernel(family))
+    for source in sources:
+        functions[source.__name__] = rebind(source, functions)
+    return functions
