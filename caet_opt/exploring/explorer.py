@@ -120,7 +120,7 @@ class Explorer:
         compiled = loaded_kernel() is not None
         saved = Saved(
             *(self.task, self.family, self.arms, self.parameters, costs, self.setup.seed),
-            *(self.threshold.describe(), compiled, now.state, now.target, now.last),
+            *(self.threshold.describe(), compiled, now.state, now.target, now.last, now.kept),
         )
         write_whole(path, to_text(saved))
 
@@ -143,7 +143,7 @@ class Explorer:
         solves = isinstance(explorer.policy, TrackingPolicy) and explorer.profile.backend == "native"
         if saved.compiled and solves and explorer.is_shipped:
             compiled_kernel()  # interpreted, the solver would end some ulps away
-        explorer._now = Now(saved.state, saved.last, saved.target)
+        explorer._now = Now(saved.state, saved.last, saved.target, kept=saved.kept)
         return explorer
 
     def _check_expected(self, expected: Mapping[str, Any]) -> None:

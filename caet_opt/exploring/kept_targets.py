@@ -49,7 +49,8 @@ SOLVES, WIDEST, SOLVED, DECIDED, DUE = range(5)
 
 #: Rows of Kept.box: the ends of each mean's interval and of each cost's, the means and costs of the
 #: solve, and loads to work with.
-LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD = range(7)
+LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD = range(BOX_ROWS := 7)
+INTERVALS = [LOW, HIGH, CHEAP, DEAR]
 
 #: A target is solved for anew once the rounds have grown by this factor.
 GROWTH = 1.1

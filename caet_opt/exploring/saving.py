@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,23 @@ from caet_opt.bandits.files import parse_json, read_text
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Custom, Task, parse_task
 from caet_opt.errors import CaetError, InputError
+from caet_opt.exploring.kept_targets import BOX_ROWS, CENTRE, INTERVALS, PAID, Kept, clear_box
 from caet_opt.exploring.settings import SETTINGS, Parameters
 from caet_opt.exploring.state import State, is_finite
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.result import CharacteristicTime
 from caet_opt.version import __version__
 
-FORMAT = "caet-opt experiment 2"
+FORMAT = "caet-opt experiment 3"
 
 #: The settings that belong to an experiment, simulated or not.
 OWN = tuple(setting for setting in SETTINGS if setting.owner != "simulation")
 
 KEYS = (
     *("format", "version", "task", "answers", "family", "arms", "log_inv_delta", "settings", "costs", "seed"),
-    *("formula", "compiled", "state", "target", "solution"),
+    *("formula", "compiled", "state", "target", "kept", "solution"),
 )
+KEPT_KEYS = ("tied", "numbers", "means", "costs", "intervals")
 SOLUTION_KEYS = ("means", "costs", "value", "pairs", "effort", "multipliers")
 
 
@@ -42,6 +45,7 @@ class Saved:
     formula : of the threshold, in words
     compiled : whether its targets were solved in compiled code, which rounds differently
     state, target, last : where it is, the target of this state if it was computed, and the last solution
+    kept : how long that target is kept
     """
 
     task: Task
@@ -55,6 +59,7 @@ class Saved:
     state: State
     target: Array | None
     last: CharacteristicTime | None
+    kept: Kept | None
 
 
 def to_text(saved: Saved) -> str:
@@ -80,6 +85,7 @@ def to_text(saved: Saved) -> str:
         "compiled": saved.compiled,
         "state": asdict(saved.state),
         "target": None if saved.target is None else saved.target.tolist(),
+        "kept": None if saved.kept is None else kept_record(saved.kept),
         "solution": None if saved.last is None else solution_record(saved.last),
     }
     return json.dumps(record, indent=1, allow_nan=False) + "\n"
@@ -94,6 +100,18 @@ def solution_record(last: CharacteristicTime) -> dict[str, Any]:
         "pairs": last.pairs,
         "effort": last.effort.tolist(),
         "multipliers": last.multipliers.tolist(),
+    }
+
+
+def kept_record(kept: Kept) -> dict[str, Any]:
+    """How long a target is kept; intervals that are empty are none."""
+    intervals = kept.box[INTERVALS]
+    return {
+        "tied": kept.effort.size == 0,
+        "numbers": kept.numbers.tolist(),
+        "means": kept.box[CENTRE].tolist(),
+        "costs": kept.box[PAID].tolist(),
+        "intervals": intervals.tolist() if np.all(np.isfinite(intervals)) else None,
     }
 
 
@@ -123,6 +141,9 @@ def from_text(text: str) -> Saved:
     task = read_task(record)
     task.check(arms)
     target, solution, costs = record["target"], record["solution"], record["costs"]
+    last = None if solution is None else read_solution(solution, family, task, arms)
+    if (target is None) != (record["kept"] is None):
+        raise InputError("a saved experiment has a target exactly if 'kept' says how long it is kept")
     return Saved(
         task=task,
         family=family,
@@ -134,7 +155,8 @@ def from_text(text: str) -> Saved:
         compiled=record["compiled"],
         state=State.from_record(record["state"]),
         target=None if target is None else read_numbers(target, "target", arms),
-        last=None if solution is None else read_solution(solution, family, task, arms),
+        last=last,
+        kept=None if record["kept"] is None else read_kept(record["kept"], last, arms),
     )
 
 
@@ -165,11 +187,30 @@ def read_parameters(record: Mapping[str, Any]) -> Parameters:
     return Parameters(log_inv_delta=record["log_inv_delta"], **settings)
 
 
-def read_numbers(values: Any, what: str, length: int) -> Array:
-    """A list of so many finite numbers, zero or more."""
-    if not isinstance(values, list) or len(values) != length or not all(map(is_finite, values)) or min(values) < 0:
-        raise InputError(f"{what} must be a list of {length} numbers, zero or more, got {values!r}")
+def read_numbers(values: Any, what: str, length: int, least: float = 0.0) -> Array:
+    """A list of so many finite numbers, zero or more unless told otherwise."""
+    if not isinstance(values, list) or len(values) != length or not all(map(is_finite, values)) or min(values) < least:
+        more = ", zero or more" if least == 0 else ""
+        raise InputError(f"{what} must be a list of {length} numbers{more}, got {values!r}")
     return np.array(values, dtype=float)
+
+
+def read_kept(record: Any, last: CharacteristicTime | None, arms: int) -> Kept:
+    """How long the target is kept, with the effort and the weights of the last solution unless it is that of a tie."""
+    check_keys(record, KEPT_KEYS, "'kept' of a saved experiment")
+    tied, intervals = record["tied"], record["intervals"]
+    if not isinstance(tied, bool) or (last is None and not tied):
+        raise InputError("'tied' of a saved experiment must be true or false, and true without a solution")
+    if intervals is not None and (not isinstance(intervals, list) or len(intervals) != len(INTERVALS)):
+        raise InputError(f"'intervals' of a saved experiment must be null or {len(INTERVALS)} lists")
+    effort, weights = (np.zeros(0), np.zeros(0)) if last is None or tied else (last.effort, last.multipliers)
+    kept = Kept(effort, weights, np.zeros((BOX_ROWS, arms)), read_numbers(record["numbers"], "'numbers'", 5))
+    kept.box[CENTRE] = read_numbers(record["means"], "'means'", arms, -inf)
+    kept.box[PAID] = read_numbers(record["costs"], "'costs'", arms)
+    clear_box(kept)
+    for row, values in zip(INTERVALS, intervals or (), strict=intervals is not None):
+        kept.box[row] = read_numbers(values, "'intervals'", arms, -inf)
+    return kept
 
 
 def read_solution(record: Any, family: Family, task: Task, arms: int) -> CharacteristicTime:

@@ -131,7 +131,7 @@ class TrackingPolicy(Policy):
         """``u_alpha`` of the empirical model, by an exact solve, with the solution; see `caet_opt.exploring.rules`."""
         setup, round_ = self.setup, float(now.state.round)
         numbers = np.zeros(5) if now.kept is None else now.kept.numbers.copy()
-        box = np.zeros((7, setup.arms))
+        box = np.zeros((kept_targets.BOX_ROWS, setup.arms))
         box[kept_targets.CENTRE], box[kept_targets.PAID] = means, costs
         if is_tied(pairs, means):
             kept = kept_targets.Kept(np.zeros(0), np.zeros(0), box, numbers)
