@@ -16,6 +16,7 @@ from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.stopping import e_values, kernels
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.native.compiled import (
+    INLINED,
     Kernel,
     announce_compiling,
     compile_functions,
@@ -29,10 +30,21 @@ from caet_opt.solving.programs.cache import cached_program
 LOOP = list_functions(kernels, martingales, e_values, tally, task_pairs, kept_targets, tracking_rounds)
 
 
+#: Parts of a round that are called once in it: a call hands over every array, which costs as much as most of these.
+HERE = frozenset(
+    function.__name__
+    for function in (
+        *(tracking_rounds.most_behind, tracking_rounds.keep_solution, tracking_rounds.same_costs, tally.absorb),
+        *(tracking_rounds.retarget, tracking_rounds.total_effort, tracking_rounds.next_short, tracking_rounds.watch),
+        *(kept_targets.is_inside, kept_targets.renew, task_pairs.pairs_hold),
+    )
+)
+
+
 @cache
 def compiled_loop() -> Kernel:
     """The loop's functions, compiled on first use and kept on disk."""
-    return compile_functions(LOOP, compiled_kernel())
+    return compile_functions(LOOP, compiled_kernel(), INLINED | HERE)
 
 
 def compile_solver(explorer: Explorer) -> None:

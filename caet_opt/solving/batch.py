@@ -16,7 +16,7 @@ from caet_opt.bandits.model import GAPS, Arrays, BanditModel, read_family
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.bandits.tasks.pairs import LISTED, STARS
 from caet_opt.errors import CaetError, InputError
-from caet_opt.solving.backends.native import TARGET
+from caet_opt.solving.backends.native import target_of
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.native import rows as row_functions
 from caet_opt.solving.native.compiled import (
@@ -212,7 +212,7 @@ def solve_compiled(family: Family, task: Task, rows: Rows, profile: Profile, wor
         return
     nothing = np.zeros(arms)
     kind = family_numbers(type(family), Arrays(nothing, nothing, nothing, family.dispersions(arms)))
-    limits = profile.tolerance, min(TARGET, profile.tolerance), profile.max_iterations
+    limits = profile.tolerance, target_of(profile.tolerance), profile.max_iterations
     jobs: list[tuple[Any, ...]] = [
         (kind, rows, part[first : first + BLOCK], *shape, *limits)
         for pairs, chosen in sort_rows(task, rows, np.flatnonzero(is_admissible(family, rows)))

@@ -18,7 +18,7 @@ from caet_opt.exploring.settings import COST_SOURCES, Parameters
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import Threshold
 from caet_opt.exploring.stopping.base import PairState
-from caet_opt.solving.backends.native import TARGET as SOLVE_TARGET
+from caet_opt.solving.backends.native import target_of
 from caet_opt.solving.native.compiled import FAMILY_CODES, foreign_kernel, rebind
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.result import CharacteristicTime
@@ -176,7 +176,7 @@ class Setup:
             level=threshold.level,
             slope=threshold.slope,
             tolerance=TARGET_TOLERANCE,
-            target=SOLVE_TARGET,
+            target=target_of(TARGET_TOLERANCE),
             limit=self.profile.max_iterations,
             seed=self.seed,
             gap=parameters.solve_gap,

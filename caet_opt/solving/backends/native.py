@@ -16,8 +16,14 @@ from caet_opt.solving.programs.cache import cached_program
 #: Statuses in words.
 STATUS = {CERTIFIED: "certified", STALLED: "no further progress", LIMIT: "iteration limit"}
 
-#: The gap at which the iteration ends at once; what the tolerance asks for is enough when progress ends.
-TARGET = 1e-13
+#: The gap at which the iteration ends at once; what the tolerance asks for is enough when progress ends. Who asks for
+#: no more than a loose tolerance is in a hurry, and gets this part of it.
+TARGET, LOOSE, PART = 1e-13, 1e-8, 0.01
+
+
+def target_of(tolerance: float) -> float:
+    """The gap at which the iteration ends at once."""
+    return min(TARGET, tolerance) if tolerance < LOOSE else PART * tolerance
 
 
 class Native(Backend):
@@ -51,7 +57,7 @@ class Native(Backend):
         work = kernel["make_work"](y.size, edges, plan.cores.size, plan.parts)
         tolerance = profile.tolerance
         status, steps, _, upper = kernel["minimise"](
-            data, plan, y, z, start is not None, tolerance, min(TARGET, tolerance), profile.max_iterations, work
+            data, plan, y, z, start is not None, tolerance, target_of(tolerance), profile.max_iterations, work
         )
         if not np.isfinite(upper):
             raise SolverError("a pair term left double precision")
@@ -76,7 +82,7 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
                 f"a start of {start.effort.shape} efforts and {start.weights.shape} weights is for another problem"
             )
         effort, weights = start.effort.copy(), start.weights.copy()
-    asked = (start is not None, profile.tolerance, min(TARGET, profile.tolerance), profile.max_iterations)
+    asked = (start is not None, profile.tolerance, target_of(profile.tolerance), profile.max_iterations)
     status, steps, *certificate = kernel["solve_instance"](model_numbers(model), shape, effort, weights, *asked)
     return None if status == IRREGULAR else Answer(Point(effort, weights), steps, STATUS[status], tuple(certificate))
 

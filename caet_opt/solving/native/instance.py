@@ -121,7 +121,7 @@ def solve_in_workspace(
     arms, nearest, y, z = workspace.arms, workspace.nearest, workspace.y, workspace.z
     data = Data(given.family, arms, layout.ends)
     fill(data, given, layout, nearest)
-    if not first_guess(data, y):
+    if not warm and not first_guess(data, y):
         return IRREGULAR, 0, 0.0, inf
     if warm:
         for a in range(n):
