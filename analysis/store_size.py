@@ -64,7 +64,7 @@ def draw_records(cell: Cell, block: Block, rng: np.random.Generator) -> Iterator
     answer = str(cell.entry.task.answer(cell.entry.model.means))
     for index, number, pulls, correct in zip(range(block.runs), rounds.tolist(), counts, right.tolist(), strict=True):
         cost = float(pulls @ costs)
-        yield RunRecord(block.first + index, True, correct, answer, number, cost, tuple(pulls.tolist()))
+        yield RunRecord(block.first + index, True, correct, answer, number, cost, number, 1e-8, tuple(pulls.tolist()))
 
 
 def write(folder: Path, runs: int) -> float:

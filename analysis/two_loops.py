@@ -46,7 +46,8 @@ class Case(NamedTuple):
         given = self.parameters
         return (
             f"run {self.number}: {given.policy}, {self.model.family}, {self.task}, {given.tracking}-tracking, "
-            f"{given.solve}, batch {given.batch}, {given.cost_source} costs, {given.threshold}, log(1/delta) = {given.log_inv_delta:g}, "
+            f"{given.solve}, batch {given.batch}, {given.cost_source} costs, {given.threshold}, "
+            f"log(1/delta) = {given.log_inv_delta:g}, "
             f"{sum(self.stretches)} rounds"
         )
 

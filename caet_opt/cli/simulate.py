@@ -146,7 +146,9 @@ def read_experiments(
     given = {name: value for name, value in words.items() if value is not None}
     experiments = make_experiments(entry.model, entry.task, arguments.policy, confidence, given)
     if arguments.loop == "compiled" and not all(experiment.compiled for experiment in experiments):
-        raise InputError("--loop compiled runs on the native solver; leave out --solver, or use --loop reference")
+        raise InputError(
+            "--loop compiled runs on the native solver, and batches of a policy that solves; use --loop reference"
+        )
     for experiment in experiments:  # here, so that no notice of it meets the bar
         prepare(experiment)
     return experiments
@@ -168,7 +170,7 @@ def collect_runs(experiments: Sequence[Experiment], arguments: argparse.Namespac
 
 def write_rows(comparison: PolicyComparison, arms: int, several: bool) -> str:
     """One row per run, its policy first where there are several; ``correct`` is empty for an unfinished one."""
-    columns = ["index", "stopped", "correct", "answer", "rounds", "cost", *(f"count_{a}" for a in range(arms))]
+    columns = [*RunRecord._fields[:-1], *(f"count_{a}" for a in range(arms))]
     rows = [
         {"policy": summary.policy, **dict(zip(columns, [*run[:-1], *run.counts], strict=True))}
         for summary in comparison.summaries

@@ -15,6 +15,7 @@ from caet_opt.bandits.files import write_whole
 from caet_opt.bandits.model import check_costs
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.exploring.kept_targets import SOLVES, WIDEST
 from caet_opt.exploring.policies import make_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Now, Setup
 from caet_opt.exploring.policies.tracking import TrackingPolicy
@@ -175,6 +176,17 @@ class Explorer:
     def stopped(self) -> bool:
         """Whether the answer is final: every needed pair is settled, unless the policy has a rule of its own."""
         return self._explored and self.policy.has_ended(self._prepared())
+
+    @property
+    def solves(self) -> int:
+        """How many targets were solved for since the start; those of a state that was set are not known."""
+        return 0 if self._now.kept is None else int(self._now.kept.numbers[SOLVES])
+
+    @property
+    def widest_gap(self) -> float:
+        """The largest certified gap of a target that was tracked: how much more than the best it costs, in parts of it,
+        at the means of any round that it was decided on in. Zero for a policy that solves nothing."""
+        return 0.0 if self._now.kept is None else float(self._now.kept.numbers[WIDEST])
 
     @property
     def answer(self) -> Hashable:

@@ -248,6 +248,8 @@ class Parameters:
                 setting.check(value)
         read_gap(self.solve)
         read_batch(self.batch)
+        if not isinstance(self.batch, str):
+            object.__setattr__(self, "batch", int(self.batch))
         share = self.zero_cost_share
         if not isinstance(share, str) and not 0.0 < share < 1.0:
             raise InputError(f"zero_cost_share must be auto, paper or a number strictly between 0 and 1, got {share!r}")

@@ -116,8 +116,10 @@ class Experiment:
 
     @property
     def compiled(self) -> bool:
-        """Whether runs use the compiled loop, which knows the shipped families, and of solvers the native one."""
-        return self.parameters.loop == "compiled" and self.native
+        """Whether runs use the compiled loop, which knows the shipped families, of solvers the native one, and batches
+        only where there is a target to share them out by."""
+        batches = not self.solves and self.parameters.batch_rule != (1.0, 0.0)
+        return self.parameters.loop == "compiled" and self.native and not batches
 
     @property
     def native(self) -> bool:
@@ -172,6 +174,9 @@ class Experiment:
 class RunRecord(NamedTuple):
     """One run; ``correct`` is None when it did not stop, and ``answer`` is then what the means said last.
 
+    ``solves`` is how many targets were solved for, and ``widest_gap`` the largest certified gap of one that was
+    tracked, `Explorer.widest_gap`.
+
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> (record,) = run_many(experiment, runs=1, seed=1)
     >>> record.correct, record.rounds, record.cost
@@ -184,6 +189,8 @@ class RunRecord(NamedTuple):
     answer: str
     rounds: int
     cost: float
+    solves: int
+    widest_gap: float
     counts: tuple[int, ...]
 
 
@@ -223,6 +230,8 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
         answer=str(explorer.answer) if explored else "",
         rounds=explorer.state.round,
         cost=explorer.state.total_cost,
+        solves=explorer.solves,
+        widest_gap=explorer.widest_gap,
         counts=explorer.state.counts,
     )
 

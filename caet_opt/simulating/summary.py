@@ -80,6 +80,8 @@ class Summary:
     runs, unfinished : all of them, and those that had not stopped by the last round allowed
     mean_cost, cost_ci : mean cost and its 95 % t-interval; with unfinished runs a lower estimate
     mean_samples : mean number of rounds, likewise
+    mean_solves, widest_gap : mean number of targets that were solved for, and the largest certified gap of one that was
+        tracked; zero for a policy that solves nothing
     error_rate : runs that stopped with a wrong answer over all runs
     error_ci : its 95 % Clopper-Pearson interval, whose upper end counts every unfinished run as an error
     characteristic_time, lower_bound : T*, T* kl(delta, 1 - delta)
@@ -105,6 +107,8 @@ class Summary:
     mean_cost: float
     cost_ci: tuple[float, float] | None
     mean_samples: float
+    mean_solves: float
+    widest_gap: float
     error_rate: float
     unfinished: int
     characteristic_time: float
@@ -138,7 +142,8 @@ class Summary:
 
     @property
     def records(self) -> "pd.DataFrame":
-        """A row per run: run, stopped, correct (missing when it did not stop), answer, rounds, cost and counts."""
+        """A row per run: run, stopped, correct (missing when it did not stop), answer, rounds, cost, solves, widest_gap
+        and counts."""
         import pandas as pd
 
         columns = ["run", *RunRecord._fields[1:]]
@@ -181,7 +186,10 @@ class Summary:
         lines += [cost_line("mean cost", self.mean_cost, level, spread, lowest)]
         if self.experiment.policy.optimal:
             lines += [cost_line("upper bound", self.upper_bound, level, "  theta T* log(1/delta), as delta tends to 0")]
-        return [*lines, f"{'samples':<12} {lowest}{self.mean_samples:.6g} on average"]
+        lines += [f"{'samples':<12} {lowest}{self.mean_samples:.6g} on average"]
+        if self.mean_solves > 0:
+            lines += [f"{'targets':<12} {self.mean_solves:.6g} solves on average, largest gap {self.widest_gap:.2g}"]
+        return lines
 
     def _error_lines(self) -> list[str]:
         """The error rate with its interval, and the unfinished runs."""
@@ -217,7 +225,9 @@ def conditions(experiments: Sequence[Experiment], runs: str, seed: int | None) -
     level = parameters.log_inv_delta
     confidence = f"delta = {parameters.delta:g}" if level <= READABLE_LEVEL else f"log(1/delta) = {level:g}"
     told = runs if seed is None else f"{runs}, seed {seed}"
-    solver = f"solver {experiments[0].profile.backend}, " if any(one.solves for one in experiments) else ""
+    targets = "" if parameters.solve == "exact" else f" ({parameters.solve})"
+    solver = f"solver {experiments[0].profile.backend}{targets}, " if any(one.solves for one in experiments) else ""
+    solver += "" if parameters.batch == 1 else f"batch {parameters.batch}, "
     loops = dict.fromkeys("compiled" if one.compiled else "reference" for one in experiments)
     return f"{costs}; {told}, {confidence}; {solver}{' and '.join(loops)} loop"
 
@@ -261,6 +271,8 @@ def summarise(
     errors = sum(record.correct is False for record in records)
     return Summary(
         **measure_runs(costs, rounds, unfinished, errors, experiment.parameters.delta),
+        mean_solves=float(np.mean([record.solves for record in records])),
+        widest_gap=max(record.widest_gap for record in records),
         characteristic_time=experiment.optimum.value,
         lower_bound=experiment.lower_bound,
         upper_bound=experiment.upper_bound,

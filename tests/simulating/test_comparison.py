@@ -207,7 +207,11 @@ def test_unfinished_runs_make_lower_estimates():
 def test_too_many_errors_are_said():
     summaries = [
         summarise(
-            one, [RunRecord(index, True, one.parameters.policy != "caet", "0", 9, 1.0, (3, 3, 3)) for index in range(9)]
+            one,
+            [
+                RunRecord(index, True, one.parameters.policy != "caet", "0", 9, 1.0, 6, 1e-8, (3, 3, 3))
+                for index in range(9)
+            ],
         )
         for one in make_experiments(MODEL, "best-arm", NAMES, {"delta": 0.1}, {})
     ]

@@ -149,7 +149,7 @@ def test_an_asymptotic_run_stays_near_the_bounds():
 
 
 def record(index, correct, cost=1.0):
-    return RunRecord(index, correct is not None, correct, "0", 10, cost, (5, 5))
+    return RunRecord(index, correct is not None, correct, "0", 10, cost, 8, 1e-8, (5, 5))
 
 
 def test_unfinished_runs_are_counted():

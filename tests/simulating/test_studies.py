@@ -192,9 +192,9 @@ def test_an_error_of_one_block_is_no_error_of_another(tmp_path):
 # files
 
 RECORDS = [
-    RunRecord(5, True, True, "(0, 1)", 7, 0.1 + 0.2, (3, 4)),
-    RunRecord(6, True, False, "héllo\0", 9, 5e-324, (9, 0)),
-    RunRecord(7, False, None, "", 10**12, 1e308, (10**12, 0)),
+    RunRecord(5, True, True, "(0, 1)", 7, 0.1 + 0.2, 6, 1e-8, (3, 4)),
+    RunRecord(6, True, False, "héllo\0", 9, 5e-324, 0, 0.0, (9, 0)),
+    RunRecord(7, False, None, "", 10**12, 1e308, 10**11, 0.25, (10**12, 0)),
 ]
 BLOCK = Block("cell", 1, 5, 3)
 
@@ -433,7 +433,8 @@ def test_blocks_that_overlap_count_once(folder):
     cell = before["cell"].cat.categories[0]
     rows = before[before["cell"] == cell].iloc[3:9]
     records = [
-        RunRecord(r.run, r.stopped, r.correct, r.answer, r.rounds, r.cost, (r.rounds, 0)) for r in rows.itertuples()
+        RunRecord(r.run, r.stopped, r.correct, r.answer, r.rounds, r.cost, r.solves, r.widest_gap, (r.rounds, 0))
+        for r in rows.itertuples()
     ]
     Store(folder).write_block(Block(cell, 0, 3, 6), records)
     assert load_results(folder).equals(before)

@@ -80,7 +80,7 @@ def run_columns(tables: "Sequence[pa.Table]", counts: bool) -> dict[str, Any]:
     import pyarrow as pa
 
     runs = pa.concat_tables(tables) if tables else schema().empty_table()
-    columns = {name: runs[name].to_numpy() for name in ("run", "stopped", "rounds", "cost")}
+    columns = {name: runs[name].to_numpy() for name in ("run", "stopped", "rounds", "cost", "solves", "widest_gap")}
     columns["correct"] = runs["correct"].to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
     columns["answer"] = runs["answer"].dictionary_encode().to_pandas()
     if counts:

@@ -227,6 +227,8 @@ def schema() -> "pa.Schema":
             ("answer", pa.string()),
             ("rounds", pa.int64()),
             ("cost", pa.float64()),
+            ("solves", pa.int64()),
+            ("widest_gap", pa.float64()),
             ("counts", pa.list_(pa.int64())),
         ]
     )
