@@ -1,28 +1,41 @@
-"""Rounds per second of CAET with an exact solve in every round: python analysis/tracking_speed.py [--quick]
+"""Rounds per second of CAET: python analysis/tracking_speed.py [--quick]
 
-One core. The compiled loop on rankings of K Gaussian arms with unit costs, and at K = 3 the reference loop on the
-cached CVXPY program, both in this run, on the same trajectory. Then whole runs with the e-process threshold to the
-round in which they stop, and the same rounds with the mixture threshold, which has not stopped by then.
+One core. First the compiled loop in the thick of an experiment, with a solve in every round (exact) and with targets
+that are kept while they are certified (lazy), beside a bare compiled loop that only takes the next reward from a
+buffer, tracks a fixed target and updates the evidence of two pairs. Then where the time of a round goes, whole runs to
+the round in which they stop, with two thresholds, and the reference loop on every solver, on the same trajectory.
 """
 
 import argparse
 import sys
-from dataclasses import replace
+from math import log
 from time import perf_counter
+from typing import Any
 
+import numba
 import numpy as np
 
-from caet_opt.bandits.families import Gaussian, parse_family
+from caet_opt.bandits.families import parse_family
+from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Ranking
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.state import State
 from caet_opt.simulating.loops import run_compiled, run_reference
-from caet_opt.simulating.streams import ArmStreams
+from caet_opt.simulating.streams import BLOCK, ArmStreams
 from caet_opt.solving.numbers import table
 
 #: So large that no run stops: every round is timed in the thick of the experiment.
 LOG_INV_DELTA = 1e6
+
+#: The evidence of neighbours when the clock starts.
+EVIDENCE = 75.0
+
+#: Arms, and rounds of a timed stretch with exact targets.
+SIZES = ((3, 20_000), (10, 5_000), (50, 1_000), (200, 200), (1000, 50))
+
+#: How many times more rounds a stretch has with targets that are kept.
+LONGER = 40
 
 #: Family, means and task of the whole runs, which take some ten thousand rounds.
 WHOLE_RUNS = (
@@ -35,41 +48,123 @@ WHOLE_RUNS = (
 )
 
 
-def prepare(arms: int, solver: str = "native") -> tuple[Caet, ArmStreams]:
-    """CAET on a ranking of equally spaced arms, past its first thousand rounds per arm."""
-    model = BanditModel(Gaussian(), np.arange(arms, 0, -1.0).tolist(), [1.0] * arms)
-    parameters = Parameters(log_inv_delta=LOG_INV_DELTA, threshold="customary")
-    streams = ArmStreams(model, np.random.SeedSequence(1))
-    warm_up = Caet(Ranking(), model.family, arms, parameters, model.costs)
-    run_compiled(warm_up, streams, 300 * arms)
-    algorithm = Caet(Ranking(), model.family, arms, replace(parameters, solver=solver), model.costs)
-    algorithm.continue_from(warm_up.state)
-    return algorithm, streams
+def make_model(family: str, arms: int) -> BanditModel:
+    """Equally spaced arms with unit costs."""
+    means = np.arange(arms, 0, -1.0) if family == "gaussian" else np.linspace(0.9, 0.1, arms)
+    return BanditModel(parse_family(family), means.tolist(), [1.0] * arms)
 
 
-def compiled_rate(arms: int, rounds: int) -> float:
-    """Median rounds per second of five stretches in compiled code."""
-    algorithm, streams = prepare(arms)
-    rates = []
-    for _ in range(5):
+def prepare(family: str, task: str, arms: int, **settings: Any) -> tuple[Caet, ArmStreams]:
+    """CAET where neighbours have the evidence that is asked for, after as many pulls of each arm."""
+    model, rng = make_model(family, arms), np.random.default_rng(1)
+    gap, spread = model.means[0] - model.means[1], 1.0 if family == "gaussian" else 0.25
+    pulls = int(4 * EVIDENCE * spread / gap**2)
+    sums = pulls * np.array(model.means)
+    sums = (
+        sums + rng.normal(0, np.sqrt(pulls), arms) if family == "gaussian" else rng.binomial(pulls, model.means) * 1.0
+    )
+    rounds, same = pulls * arms, (float(pulls),) * arms
+    memory = ((rounds + 1) / arms,) * arms
+    state = State(rounds, (pulls,) * arms, tuple(sums.tolist()), same, memory, float(rounds))
+    parameters = Parameters(log_inv_delta=LOG_INV_DELTA, threshold="customary", **settings)
+    caet = Caet(task, model.family, arms, parameters, model.costs)
+    caet.continue_from(state)
+    return caet, ArmStreams(model, np.random.SeedSequence(1))
+
+
+def compiled_rate(family: str, task: str, arms: int, rounds: int, stretches: int, solve: str) -> tuple[float, float]:
+    """Rounds per second of the best of some stretches in compiled code, and solves per round of all."""
+    caet, streams = prepare(family, task, arms, solve=solve)
+    run_compiled(caet, streams, rounds)
+    rates, before = [], caet.solves
+    for _ in range(stretches):
         started = perf_counter()
-        run_compiled(algorithm, streams, rounds)
+        run_compiled(caet, streams, rounds)
         rates.append(rounds / (perf_counter() - started))
-    return float(np.median(rates))
+    return max(rates), (caet.solves - before) / (stretches * rounds)
 
 
-def reference_rate(solver: str, rounds: int) -> float:
-    """Rounds per second of the Python loop at K = 3 on the cached program of a backend."""
-    algorithm, streams = prepare(3, solver)
-    run_reference(algorithm, streams, 5)
-    started = perf_counter()
-    run_reference(algorithm, streams, rounds)
-    return rounds / (perf_counter() - started)
+@numba.njit(error_model="numpy")  # type: ignore[untyped-decorator]
+def play_bare(rounds: int, target: Array, rewards: Array, cursor: Integers, arms: Array) -> int:
+    """Take the next reward, update sums and two pairs, track a fixed target; rows: pulls, sums, means, memory."""
+    short, block = 0, rewards.shape[1]
+    for now in range(rounds):
+        best, lag = 0, -1e300
+        for a in range(target.size):
+            arms[3, a] += target[a]
+            if arms[3, a] - arms[0, a] > lag:
+                best, lag = a, arms[3, a] - arms[0, a]
+        arms[0, best] += 1.0
+        arms[1, best] += rewards[best, cursor[best]]
+        cursor[best] = (cursor[best] + 1) % block
+        arms[2, best] = arms[1, best] / arms[0, best]
+        for other in (best - 1, best + 1):
+            if 0 <= other < target.size:
+                gap = arms[2, best] - arms[2, other]
+                evidence = 0.5 * gap * gap * arms[0, best] * arms[0, other] / (arms[0, best] + arms[0, other])
+                short += evidence < 1e6 + log(now + 1.0)
+    return short
 
 
-def whole_run(model: BanditModel, task: str, threshold: str, seed: int, rounds: int) -> tuple[int, float]:
+def bare_rate(arms: int, rounds: int) -> float:
+    """Rounds per second of the bare loop, the best of some stretches."""
+    rng = np.random.default_rng(1)
+    given = np.full(arms, 1.0 / arms), rng.normal(size=(arms, BLOCK)), np.zeros(arms, dtype=np.int64)
+    rows = np.ones((4, arms))
+    play_bare(10, *given, rows)
+    rates = []
+    for _ in range(7):
+        started = perf_counter()
+        play_bare(rounds, *given, rows)
+        rates.append(rounds / (perf_counter() - started))
+    return max(rates)
+
+
+def compare_targets(scale: int) -> list[list[str]]:
+    """Rounds per second with exact and with lazy targets, beside the bare loop."""
+    rows = []
+    for family in ("gaussian", "bernoulli"):
+        for task in ("ranking", "best-arm"):
+            for arms, rounds in SIZES:
+                exact, _ = compiled_rate(family, task, arms, rounds * scale, 5, "exact")
+                lazy, solves = compiled_rate(family, task, arms, LONGER * rounds * scale, 5, "lazy")
+                bare = bare_rate(arms, 4 * LONGER * rounds)
+                rates = [
+                    f"{exact:,.0f}",
+                    f"{lazy:,.0f}",
+                    f"{lazy / exact:.1f}",
+                    f"{1 / solves:,.0f}" if solves else "-",
+                ]
+                rows.append([family, task, str(arms), *rates, f"{bare:,.0f}", f"{bare / lazy:.1f}"])
+    return rows
+
+
+def split_round(scale: int) -> list[list[str]]:
+    """Nanoseconds of a round by what they are for.
+
+    Drawing is timed by itself; sums and tracking are what is left of a lazy round without it and its solves, a solve is
+    what an exact round takes more, and the threshold what a round of a whole run with the e-process takes more.
+    """
+    rows = []
+    for family in ("gaussian", "bernoulli"):
+        for arms, rounds in SIZES[:4]:
+            model, rng = make_model(family, arms), np.random.default_rng(1)
+            started = perf_counter()
+            for _ in range(20):
+                model.sample(rng, 0, BLOCK)
+            draw = (perf_counter() - started) / (20 * BLOCK)
+            exact, _ = compiled_rate(family, "ranking", arms, rounds * scale, 5, "exact")
+            lazy, solves = compiled_rate(family, "ranking", arms, LONGER * rounds * scale, 5, "lazy")
+            solve = (1 / exact - 1 / lazy) / (1 - solves)
+            track = 1 / lazy - draw - solves * solve
+            parts = [draw, track, solve, solves * solve, 1 / exact, 1 / lazy]
+            rows.append([family, str(arms), *(f"{1e9 * part:,.0f}" for part in parts), f"{1 / lazy / draw:.1f}"])
+    return rows
+
+
+def whole_run(model: BanditModel, task: str, seed: int, rounds: int, **settings: Any) -> tuple[int, float]:
     """The rounds of a run up to a limit, and its seconds."""
-    parameters = Parameters(delta=0.05, threshold=threshold)
+    parameters = Parameters(delta=0.05, **settings)
     algorithm = Caet(task, model.family, len(model.means), parameters, model.costs)
     streams = ArmStreams(model, np.random.SeedSequence(seed))
     started = perf_counter()
@@ -78,38 +173,57 @@ def whole_run(model: BanditModel, task: str, threshold: str, seed: int, rounds: 
 
 
 def compare_thresholds(scale: int) -> list[list[str]]:
-    """Microseconds per round of both thresholds on the same rounds, the median over runs, interleaved."""
+    """Nanoseconds per round of whole runs, and of the same rounds with a threshold out of reach, interleaved."""
     rows = []
     for family, means, task in WHOLE_RUNS:
         model = BanditModel(parse_family(family), means, [1.0] * len(means))
-        times = np.empty((5 * scale, 2))
-        for seed in range(len(times)):
-            rounds, slow = whole_run(model, task, "e-process", seed, 10**7)
-            _, fast = whole_run(model, task, "mixture", seed, rounds)
-            times[seed] = 1e6 * slow / rounds, 1e6 * fast / rounds
-        slow, fast = np.median(times, axis=0)
-        rates = [f"{1e6 / slow:,.0f}", f"{1e6 / fast:,.0f}", f"{np.median(times[:, 0] / times[:, 1]):.2f}"]
-        rows.append([family, task, str(len(means)), *rates])
+        for solve in ("exact", "lazy"):
+            times = np.empty((5 * scale, 2))
+            for seed in range(len(times)):
+                rounds, slow = whole_run(model, task, seed, 10**7, solve=solve, threshold="e-process")
+                _, fast = whole_run(model, task, seed, rounds, solve=solve, threshold="mixture")
+                times[seed] = 1e9 * slow / rounds, 1e9 * fast / rounds
+            slow, fast = np.median(times, axis=0)
+            ratio = np.median(times[:, 0] / times[:, 1])
+            rows.append([family, task, str(len(means)), solve, f"{slow:,.0f}", f"{fast:,.0f}", f"{ratio:.2f}"])
+    return rows
+
+
+def reference_rate(solver: str, rounds: int) -> float:
+    """Rounds per second of the Python loop at K = 3 on the cached program of a backend."""
+    caet, streams = prepare("gaussian", "ranking", 3, solver=solver)
+    run_reference(caet, streams, 5)
+    started = perf_counter()
+    run_reference(caet, streams, rounds)
+    return rounds / (perf_counter() - started)
+
+
+def compare_solvers(scale: int) -> list[list[str]]:
+    """Rounds per second of the reference loop, and how much faster the compiled one is."""
+    compiled, _ = compiled_rate("gaussian", "ranking", 3, 20_000 * scale, 5, "exact")
+    rows = [["compiled, native", f"{compiled:,.0f}", "1"]]
+    for solver in ("native", "clarabel", "ipopt", "pyomo"):
+        rate = reference_rate(solver, 60 * scale)
+        name = "CVXPY and Clarabel" if solver == "clarabel" else solver
+        rows.append([f"Python, {name}", f"{rate:,.0f}", f"{compiled / rate:,.0f}"])
     return rows
 
 
 def main() -> int:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description="Rounds per second of CAET, exact solves.")
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description="Rounds per second of CAET.")
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    scale = 1 if parser.parse_args().quick else 10
-    rows, rates = [], {}
-    for arms, rounds in ((3, 20_000), (10, 5_000), (50, 1_000), (200, 200)):
-        rates[arms] = compiled_rate(arms, rounds * scale)
-        rows.append(["compiled, native", str(arms), f"{rates[arms]:,.0f}", "1"])
-    for solver in ("native", "clarabel", "ipopt", "pyomo"):
-        rate = reference_rate(solver, 60 * scale)
-        name = "CVXPY and Clarabel" if solver == "clarabel" else solver
-        rows.append([f"Python, {name}", "3", f"{rate:,.0f}", f"{rates[3] / rate:,.0f}"])
-    print(table(["loop and solver", "K", "rounds per second", "compiled is faster by"], rows, left=(0,)))
-    headers = ["family", "task", "K", "e-process, rounds per second", "mixture", "a round costs"]
-    print()
-    print(table(headers, compare_thresholds(scale), left=(0, 1)))
+    scale = 1 if parser.parse_args().quick else 5
+    headers = ["family", "task", "K", "exact, rounds per second", "lazy", "lazy / exact", "rounds per solve"]
+    print(table([*headers, "bare loop", "bare / lazy"], compare_targets(scale), left=(0, 1)), flush=True)
+    headers = ["family", "K", "draw", "sums, tracking", "a solve", "solves, lazy", "exact round", "lazy round"]
+    print("\nnanoseconds, ranking")
+    print(table([*headers, "lazy / draw"], split_round(scale), left=(0,)), flush=True)
+    print("\nwhole runs, nanoseconds per round")
+    headers = ["family", "task", "K", "targets", "e-process", "mixture", "a round costs"]
+    print(table(headers, compare_thresholds(scale), left=(0, 1, 3)), flush=True)
+    print("\nranking of 3 arms, exact targets")
+    print(table(["loop and solver", "rounds per second", "compiled is faster by"], compare_solvers(scale), left=(0,)))
     return 0
 
 
