@@ -15,7 +15,7 @@ from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.stopping import e_values, kernels
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.native.compiled import (
-    Kernel,
+    Compiled,
     announce_compiling,
     compile_functions,
     compiled_kernel,
@@ -29,7 +29,7 @@ LOOP = list_functions(kernels, martingales, e_values, tally, tracking_rounds)
 
 
 @cache
-def compiled_loop() -> Kernel:
+def compiled_loop() -> Compiled:
     """The loop's functions, compiled on first use and kept on disk."""
     return compile_functions(LOOP, compiled_kernel())
 

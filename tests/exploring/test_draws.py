@@ -24,7 +24,7 @@ def compiled():
     """The module under numba, with a loop over rounds of each of the two functions."""
     import numba
 
-    functions = compile_functions(list_functions(draws), {})
+    functions = compile_functions(list_functions(draws))
     one, other = functions["uniform"], functions["posterior_mean"]
 
     @numba.njit

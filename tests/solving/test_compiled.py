@@ -19,7 +19,7 @@ def made(source):
 
 
 def compiled(function):
-    return compile_functions((outer,), compile_functions((function,), {}))["outer"]
+    return compile_functions((outer,), compile_functions((function,)))["outer"]
 
 
 def test_a_change_in_what_is_called_changes_the_name_in_the_cache():
@@ -32,7 +32,7 @@ def test_a_change_in_what_is_called_changes_the_name_in_the_cache():
 
 def test_what_comes_from_a_file_is_kept_on_disk_and_what_was_typed_is_not():
     typed = made("def inner(x):\n    return x - 1.0\n")
-    known = compile_functions((typed,), {})
-    assert compile_functions((inner,), {})["inner"].stats.cache_path is not None
+    known = compile_functions((typed,))
+    assert compile_functions((inner,))["inner"].stats.cache_path is not None
     assert known["inner"].stats.cache_path is None
     assert known["inner"](1.0) == 0.0

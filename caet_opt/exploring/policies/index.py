@@ -23,6 +23,7 @@ from caet_opt.exploring.tally import View, is_settled
 from caet_opt.solving.native.compiled import (
     FAMILY_CODES,
     KERNEL,
+    Compiled,
     Kernel,
     Sources,
     compile_functions,
@@ -37,17 +38,6 @@ OWN = ("choose", "learn", "ended", "refresh")
 
 #: What every policy can call, callees first.
 SHARED = list_functions(kernels, martingales, e_values, tally, bounds, task_pairs, draws, tracking_rounds, index_rounds)
-
-#: What is inlined into `play`: a call hands over every array of a view, which costs more than most of these do.
-INLINED = frozenset(OWN) | {
-    function.__name__
-    for function in (
-        *(tally.absorb, tally.update_costs, tally.pair_evidence, tally.weight_of, tally.evidence_between),
-        *(tally.weigh_pairs, tally.total_count, tally.short_pair, tally.is_settled, bounds.reaches, bounds.clears),
-        *(index_rounds.refresh_pairs, index_rounds.free_turn, index_rounds.weakest_pair, index_rounds.has_costly),
-        *(index_rounds.share_of_first, task_pairs.pairs_hold),
-    )
-}
 
 
 class IndexPolicy(Policy):
@@ -181,14 +171,12 @@ def interpreted(policy: type[IndexPolicy], family: type[Family]) -> Kernel:
 
 
 @cache
-def compiled_shared() -> Kernel:
+def compiled_shared() -> Compiled:
     """What every policy can call, compiled when it is first called."""
-    return compile_functions(
-        tuple(source for source in SHARED if source.__name__ != "play"), compiled_kernel(), INLINED
-    )
+    return compile_functions(tuple(source for source in SHARED if source.__name__ != "play"), compiled_kernel())
 
 
 @cache
 def compiled_play(policy: type[IndexPolicy]) -> Any:
     """`index_rounds.play` with the functions of a policy, compiled when it is first called and kept on disk."""
-    return compile_functions((*own_functions(policy), index_rounds.play), compiled_shared(), INLINED)["play"]
+    return compile_functions((*own_functions(policy), index_rounds.play), compiled_shared())["play"]
