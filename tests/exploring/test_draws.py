@@ -35,7 +35,8 @@ def compiled():
     def means(family, weight, mean, seed, rounds, index):
         return np.array([other(family, weight, mean, seed, round_, index) for round_ in range(rounds)])
 
-    return {**functions, "uniforms": uniforms, "means": means}
+    functions.update(uniforms=uniforms, means=means)
+    return functions
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The kernel compiled by numba, or interpreted where compiling is not worth the wait."""
 
+import gc
 import marshal
 import os
 import sys
@@ -124,7 +125,10 @@ def compiled_kernel() -> Compiled:
 
 @contextmanager
 def announce_compiling(what: str) -> Iterator[None]:
-    """Say that something is being compiled, at the first function that numba's cache on disk does not have."""
+    """Say that something is being compiled, at the first function that numba's cache on disk does not have.
+
+    Numba makes millions of objects that stay; looking for garbage among them would take a tenth of the time.
+    """
     from numba.core import event
 
     class Notice(event.Listener):  # type: ignore[misc]  # numba has no types
@@ -138,8 +142,14 @@ def announce_compiling(what: str) -> Iterator[None]:
         def on_end(self, event: Any) -> None:
             """The notice is not taken back."""
 
-    with event.install_listener("numba:compile", Notice()):
-        yield
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        with event.install_listener("numba:compile", Notice()):
+            yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def compile_functions(sources: Sources, known: Compiled | None = None) -> Compiled:

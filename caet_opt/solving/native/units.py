@@ -13,7 +13,9 @@ import numba
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import LoweringPass, register_pass
+from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
+from numba.core.types import unliteral
 
 # mypy: disable-error-code="misc"
 # numba has no types
@@ -24,12 +26,20 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrap
 
 def compile_part(function: Callable[..., Any]) -> Any:
     """A function for compiled code to call; Python cannot."""
-    return numba.njit(pipeline_class=PartCompiler, no_cpython_wrapper=True, **OPTIONS)(function)
+    options = {"nopython": True, "no_cpython_wrapper": True, **OPTIONS}
+    return Part(function, targetoptions=options, pipeline_class=PartCompiler)
 
 
 def compile_unit(function: Callable[..., Any], cached: bool) -> Any:
     """A function for Python to call, compiled when it is first called, and kept on disk with all its parts."""
     return numba.njit(pipeline_class=UnitCompiler, cache=cached, **OPTIONS)(function)
+
+
+class Part(CPUDispatcher):
+    """A function that is compiled once for any number or truth value, where numba compiles it for each constant."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return super().get_call_template(tuple(map(unliteral, args)), {key: unliteral(kws[key]) for key in kws})
 
 
 class QuickFlags(Flags):
