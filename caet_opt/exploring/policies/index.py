@@ -39,6 +39,17 @@ OWN = ("choose", "learn", "ended", "refresh")
 #: What every policy can call, callees first.
 SHARED = list_functions(kernels, martingales, e_values, tally, bounds, task_pairs, draws, tracking_rounds, index_rounds)
 
+#: What is inlined into `play`: a call hands over every array of a view, which costs more than most of these do.
+INLINED = frozenset(OWN) | {
+    function.__name__
+    for function in (
+        *(tally.absorb, tally.update_costs, tally.pair_evidence, tally.weight_of, tally.evidence_between),
+        *(tally.weigh_pairs, tally.total_count, tally.short_pair, tally.is_settled, bounds.reaches, bounds.clears),
+        *(index_rounds.refresh_pairs, index_rounds.free_turn, index_rounds.weakest_pair, index_rounds.has_costly),
+        *(index_rounds.share_of_first, task_pairs.pairs_hold),
+    )
+}
+
 
 class IndexPolicy(Policy):
     """A rule that is one function of what is known, `choose`.
@@ -173,10 +184,12 @@ def interpreted(policy: type[IndexPolicy], family: type[Family]) -> Kernel:
 @cache
 def compiled_shared() -> Compiled:
     """What every policy can call, compiled when it is first called."""
-    return compile_functions(tuple(source for source in SHARED if source.__name__ != "play"), compiled_kernel())
+    return compile_functions(
+        tuple(source for source in SHARED if source.__name__ != "play"), compiled_kernel(), INLINED
+    )
 
 
 @cache
 def compiled_play(policy: type[IndexPolicy]) -> Any:
     """`index_rounds.play` with the functions of a policy, compiled when it is first called and kept on disk."""
-    return compile_functions((*own_functions(policy), index_rounds.play), compiled_shared())["play"]
+    return compile_functions((*own_functions(policy), index_rounds.play), compiled_shared(), INLINED)["play"]

@@ -152,26 +152,29 @@ def announce_compiling(what: str) -> Iterator[None]:
             gc.enable()
 
 
-def compile_functions(sources: Sources, known: Compiled | None = None) -> Compiled:
+def compile_functions(
+    sources: Sources, known: Compiled | None = None, inlined: frozenset[str] = frozenset()
+) -> Compiled:
     """The functions under numba, calling each other and the known ones; callees come first. They let other threads run.
 
+    LLVM inlines where it pays; numba itself what is named here, wherever it is called, before it knows any types.
     Numba keeps on disk what comes from a file: what was typed into an interpreter is compiled in each process.
     """
     from caet_opt.solving.native.units import compile_part
 
     parts = dict(known.parts) if known is not None else {}
-    mark = fingerprint((*(part.py_func for part in parts.values()), *sources))
+    mark = fingerprint((*(part.py_func for part in parts.values()), *sources), inlined)
     for source in sources:
         copy = rebind(source, parts)
         copy.__qualname__ += f"_{mark}"
-        parts[source.__name__] = compile_part(copy)
+        parts[source.__name__] = compile_part(copy, source.__name__ in inlined)
     return Compiled(parts)
 
 
-def fingerprint(sources: Sources) -> str:
+def fingerprint(sources: Sources, inlined: frozenset[str] = frozenset()) -> str:
     """A name for this version of all the functions, of their constants and of how they are compiled: numba's cache
     would notice a change in a function, not in its callees, nor in whether indices are checked."""
-    digest = sha256(" ".join(["units", "nogil", os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
+    digest = sha256(" ".join([*sorted(inlined), "units", "nogil", os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
     for function in sources:
         assert isinstance(function, FunctionType)
         used = [function.__globals__.get(name) for name in function.__code__.co_names]

@@ -24,9 +24,9 @@ from numba.core.types import unliteral
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 
 
-def compile_part(function: Callable[..., Any]) -> Any:
-    """A function for compiled code to call; Python cannot."""
-    options = {"nopython": True, "no_cpython_wrapper": True, **OPTIONS}
+def compile_part(function: Callable[..., Any], inlined: bool) -> Any:
+    """A function for compiled code to call, inlined by numba, or by LLVM where it pays; Python cannot call it."""
+    options = {"nopython": True, "no_cpython_wrapper": True, "inline": "always" if inlined else "never", **OPTIONS}
     return Part(function, targetoptions=options, pipeline_class=PartCompiler)
 
 
