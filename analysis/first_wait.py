@@ -29,14 +29,11 @@ from caet_opt import BanditModel, simulate
 simulate(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", runs=1, delta=0.05, seed=1, workers=1)
 """
 HELP = """
-import sys
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from caet_opt.cli import main
-sys.argv = ["caet-opt", "--help"]
-sys.stdout = open(__import__("os").devnull, "w")
-try:
-    main()
-except SystemExit:
-    sys.stdout = sys.__stdout__
+with redirect_stdout(StringIO()), suppress(SystemExit):
+    main(["--help"])
 """
 
 #: What is measured, and whether it compiles something, which a second process then finds in the cache.

@@ -15,7 +15,7 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
-from numba.core.types import unliteral
+from numba.core.types.misc import unliteral
 
 # mypy: disable-error-code="misc"
 # numba has no types
