@@ -16,8 +16,7 @@ from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.stopping import e_values, kernels
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.native.compiled import (
-    INLINED,
-    Kernel,
+    Compiled,
     announce_compiling,
     compile_functions,
     compiled_kernel,
@@ -42,9 +41,9 @@ HERE = frozenset(
 
 
 @cache
-def compiled_loop() -> Kernel:
+def compiled_loop() -> Compiled:
     """The loop's functions, compiled on first use and kept on disk."""
-    return compile_functions(LOOP, compiled_kernel(), INLINED | HERE)
+    return compile_functions(LOOP, compiled_kernel(), HERE)
 
 
 def compile_solver(explorer: Explorer) -> None:

@@ -18,7 +18,7 @@ VALUES = (-1.0, -0.0, 0.0, 0.25, 1.0)
 
 @cache
 def compiled():
-    return compile_functions(list_functions(pairs), {})
+    return compile_functions(list_functions(pairs))
 
 
 def columns(task, means):

@@ -24,7 +24,7 @@ def compiled():
     """The module under numba, with a loop over rounds of each of the two functions."""
     import numba
 
-    functions = compile_functions(list_functions(draws), {})
+    functions = compile_functions(list_functions(draws))
     one, other = functions["uniform"], functions["posterior_mean"]
 
     @numba.njit
@@ -35,7 +35,8 @@ def compiled():
     def means(family, weight, mean, seed, rounds, index):
         return np.array([other(family, weight, mean, seed, round_, index) for round_ in range(rounds)])
 
-    return {**functions, "uniforms": uniforms, "means": means}
+    functions.update(uniforms=uniforms, means=means)
+    return functions
 
 
 @pytest.mark.parametrize(

@@ -212,5 +212,3 @@ def test_pulls_and_pending_ones_are_checked():
     for pending in ([1], [1, -1], [1, 0.5], [0, 0, 0]):
         with pytest.raises(InputError, match="pending must be 2 whole numbers, zero or more"):
             caet.next_arms(1, pending=pending)
-
-

@@ -22,6 +22,7 @@ from caet_opt.exploring.tally import View, is_settled
 from caet_opt.solving.native.compiled import (
     FAMILY_CODES,
     KERNEL,
+    Compiled,
     Kernel,
     Sources,
     compile_functions,
@@ -193,7 +194,7 @@ def interpreted(policy: type[IndexPolicy], family: type[Family]) -> Kernel:
 
 
 @cache
-def compiled_shared() -> Kernel:
+def compiled_shared() -> Compiled:
     """What every policy can call, compiled when it is first called."""
     return compile_functions(
         tuple(source for source in SHARED if source.__name__ != "play"), compiled_kernel(), INLINED

@@ -1,10 +1,19 @@
 """The native solver: interior point in log-effort, written for this problem."""
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from caet_opt.errors import SolverError
 from caet_opt.solving.backends.base import Answer, Backend, Point
-from caet_opt.solving.native.compiled import FAMILY_CODES, kernel_for, loaded_kernel, model_numbers
+from caet_opt.solving.native.compiled import (
+    FAMILY_CODES,
+    announce_compiling,
+    kernel_for,
+    loaded_kernel,
+    model_numbers,
+    present_kernel,
+)
 from caet_opt.solving.native.elimination import build_plan, integers, lay_out_packed
 from caet_opt.solving.native.instance import IRREGULAR
 from caet_opt.solving.native.interior import CERTIFIED, LIMIT, STALLED
@@ -40,14 +49,16 @@ class Native(Backend):
             super().require()
 
     def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:
-        """Solve by one call of compiled code where it is loaded, else as every backend does."""
+        """Solve by one call of compiled code where it is loaded or worth the wait, else as every backend does."""
+        if loaded_kernel() is None:
+            kernel_for(type(question.model.family), len(question.pairs))
         found = solve_compiled(question, profile, start)
         return super().answer(question, profile, start) if found is None else found
 
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
         plan = cached_program(self.name, problem.shape, build_plan)
         edges = len(problem.shape.edges)
-        kernel = kernel_for(problem.shape.family, len(problem.pairs))
+        kernel = present_kernel(problem.shape.family)
         data = instance_data(problem)
         y, z = np.zeros(problem.shape.arms), np.zeros(edges + problem.shape.arms)
         kernel["first_guess"](data, y)
@@ -56,9 +67,10 @@ class Native(Backend):
             z[edges + problem.anchored] = start.weights[edges:]
         work = kernel["make_work"](y.size, edges, plan.cores.size, plan.parts)
         tolerance = profile.tolerance
-        status, steps, _, upper = kernel["minimise"](
-            data, plan, y, z, start is not None, tolerance, target_of(tolerance), profile.max_iterations, work
-        )
+        with announce_compiling("the general solver") if kernel is loaded_kernel() else nullcontext():
+            status, steps, _, upper = kernel["minimise"](
+                data, plan, y, z, start is not None, tolerance, target_of(tolerance), profile.max_iterations, work
+            )
         if not np.isfinite(upper):
             raise SolverError("a pair term left double precision")
         weights = np.concatenate([z[:edges], z[edges + problem.anchored]])

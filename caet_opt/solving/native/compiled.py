@@ -1,5 +1,6 @@
 """The kernel compiled by numba, or interpreted where compiling is not worth the wait."""
 
+import gc
 import marshal
 import os
 import sys
@@ -20,6 +21,24 @@ from caet_opt.solving.native.elimination import columns, integers, pack_shape, p
 
 Kernel = dict[str, Callable[..., Any]]
 Sources = tuple[Callable[..., Any], ...]
+
+
+class Compiled(dict[str, Callable[..., Any]]):
+    """Compiled functions by name, those that Python asks for, and as parts of each other all of them.
+
+    A function is compiled with all that it calls when it is first called, or found on disk.
+    """
+
+    def __init__(self, parts: dict[str, Any]) -> None:
+        super().__init__()
+        self.parts = parts
+
+    def __missing__(self, name: str) -> Any:
+        from caet_opt.solving.native.units import compile_unit
+
+        function = self.parts[name].py_func
+        self[name] = compile_unit(function, cached=os.path.isfile(function.__code__.co_filename))
+        return self[name]
 
 
 def list_functions(*modules: ModuleType) -> Sources:
@@ -46,17 +65,6 @@ def list_functions(*modules: ModuleType) -> Sources:
 #: Every function of the kernel, callees first.
 KERNEL = list_functions(scalar, divergences, records, terms, factor, interior, bounds, instance)
 
-#: Parts of the iteration that are called once or twice in it. A call hands over every array of its records, which costs
-#: a small problem as much as the work itself.
-INLINED = frozenset(
-    function.__name__
-    for function in (
-        *(bounds.means_differ, terms.evaluate, terms.bound, factor.factorise, factor.back_solve, interior.keep_best),
-        *(interior.is_resting, interior.all_rest, interior.assemble, interior.direction, interior.longest_steps),
-        *(interior.shorten_steps, interior.move),
-    )
-)
-
 #: Codes of the families that the compiled kernel knows; any other is interpreted.
 FAMILY_CODES: dict[type[Family], int] = {
     Gaussian: divergences.GAUSSIAN,
@@ -71,7 +79,7 @@ FAMILY_CODES: dict[type[Family], int] = {
 INTERPRETED_BUDGET, SECONDS_PER_EDGE = 2.0, 5e-4
 
 _spent = 0.0
-_compiled: Kernel | None = None
+_compiled: Compiled | None = None
 
 
 def kernel_for(family: type[Family], edges: int) -> Kernel:
@@ -88,7 +96,7 @@ def present_kernel(family: type[Family]) -> Kernel:
     """The compiled kernel if this process has it, else the interpreted one: for what is not worth compiling."""
     if family not in FAMILY_CODES:
         return foreign_kernel(family)
-    return _compiled or {function.__name__: function for function in KERNEL}
+    return {function.__name__: function for function in KERNEL} if _compiled is None else _compiled
 
 
 def loaded_kernel() -> Kernel | None:
@@ -104,12 +112,12 @@ def kernel_for_many(family: type[Family], edges: int, problems: int) -> Kernel |
     return compiled_kernel() if seconds >= INTERPRETED_BUDGET else _compiled
 
 
-def compiled_kernel() -> Kernel:
+def compiled_kernel() -> Compiled:
     """The kernel for the shipped families: from numba's cache on disk, or compiled now, which is said once."""
     global _compiled
     if _compiled is None:
         with announce_compiling("the native solver"):
-            functions = compile_functions(KERNEL, {})
+            functions = compile_functions(KERNEL)
             exercise(functions)
             _compiled = functions
     return _compiled
@@ -117,7 +125,10 @@ def compiled_kernel() -> Kernel:
 
 @contextmanager
 def announce_compiling(what: str) -> Iterator[None]:
-    """Say that something is being compiled, at the first function that numba's cache on disk does not have."""
+    """Say that something is being compiled, at the first function that numba's cache on disk does not have.
+
+    Numba makes millions of objects that stay; looking for garbage among them would take a tenth of the time.
+    """
     from numba.core import event
 
     class Notice(event.Listener):  # type: ignore[misc]  # numba has no types
@@ -131,32 +142,39 @@ def announce_compiling(what: str) -> Iterator[None]:
         def on_end(self, event: Any) -> None:
             """The notice is not taken back."""
 
-    with event.install_listener("numba:compile", Notice()):
-        yield
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        with event.install_listener("numba:compile", Notice()):
+            yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
-def compile_functions(sources: Sources, known: Kernel, inlined: frozenset[str] = INLINED) -> Kernel:
+def compile_functions(
+    sources: Sources, known: Compiled | None = None, inlined: frozenset[str] = frozenset()
+) -> Compiled:
     """The functions under numba, calling each other and the known ones; callees come first. They let other threads run.
 
+    LLVM inlines where it pays; numba itself what is named here, wherever it is called, before it knows any types.
     Numba keeps on disk what comes from a file: what was typed into an interpreter is compiled in each process.
     """
-    import numba
+    from caet_opt.solving.native.units import compile_part
 
-    functions: dict[str, Any] = dict(known)
-    mark = fingerprint((*(function.py_func for function in functions.values()), *sources), inlined)
+    parts = dict(known.parts) if known is not None else {}
+    mark = fingerprint((*(part.py_func for part in parts.values()), *sources), inlined)
     for source in sources:
-        copy = rebind(source, functions)
+        copy = rebind(source, parts)
         copy.__qualname__ += f"_{mark}"
-        inline = "always" if source.__name__ in inlined else "never"
-        cached = os.path.isfile(copy.__code__.co_filename)
-        functions[source.__name__] = numba.njit(cache=cached, error_model="numpy", inline=inline, nogil=True)(copy)
-    return functions
+        parts[source.__name__] = compile_part(copy, source.__name__ in inlined)
+    return Compiled(parts)
 
 
-def fingerprint(sources: Sources, inlined: frozenset[str] = INLINED) -> str:
+def fingerprint(sources: Sources, inlined: frozenset[str] = frozenset()) -> str:
     """A name for this version of all the functions, of their constants and of how they are compiled: numba's cache
     would notice a change in a function, not in its callees, nor in whether indices are checked."""
-    digest = sha256(" ".join([*sorted(inlined), "nogil", os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
+    digest = sha256(" ".join([*sorted(inlined), "units", "nogil", os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
     for function in sources:
         assert isinstance(function, FunctionType)
         used = [function.__globals__.get(name) for name in function.__code__.co_names]
@@ -166,14 +184,12 @@ def fingerprint(sources: Sources, inlined: frozenset[str] = INLINED) -> str:
 
 
 def exercise(functions: Kernel) -> None:
-    """Solve and certify two arms: numba compiles a function when it is first called."""
+    """Solve for two arms: numba compiles a function when it is first called."""
     pair = integers([[0], [1]])
     layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
     given = records.ModelNumbers(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
-    effort, weights, plan = np.ones(2), np.ones(1), plan_elimination(2, ((0, 1),))
-    functions["solve_instance"](given, pack_shape(layout, plan), effort, weights, False, 1e-9, 1e-9, 50)
-    value, _, _ = functions["certify_pairs"](given, pair, effort, weights, np.zeros((2, 2)))
-    functions["rescale"](given.costs, effort, weights, value)
+    shape = pack_shape(layout, plan_elimination(2, ((0, 1),)))
+    functions["solve_instance"](given, shape, np.ones(2), np.ones(1), False, 1e-9, 1e-9, 50)
 
 
 def model_numbers(model: BanditModel) -> records.ModelNumbers:

@@ -32,26 +32,27 @@ class Layout(NamedTuple):
     pairs: Integers
 
 
-def entry(packed: Integers, index: int) -> Integers:
-    """A vector of what `pack_shape` has packed."""
-    return packed[packed[index] : packed[index + 1]]
-
-
-def matrix(packed: Integers, index: int, height: int) -> Integers:
-    """A matrix of what `pack_shape` has packed."""
-    found = entry(packed, index)
-    return found.reshape((height, found.size // height))
-
-
 def unpack_shape(packed: Integers) -> tuple[Layout, Plan]:
     """The layout and the plan that `caet_opt.solving.native.elimination.pack_shape` has packed."""
     layout = Layout(
-        entry(packed, 0), matrix(packed, 1, 2), entry(packed, 2), matrix(packed, 3, 3), matrix(packed, 4, 2)
+        packed[packed[0] : packed[1]],
+        packed[packed[1] : packed[2]].reshape((2, -1)),
+        packed[packed[2] : packed[3]],
+        packed[packed[3] : packed[4]].reshape((3, -1)),
+        packed[packed[4] : packed[5]].reshape((2, -1)),
     )
-    trees, spokes, spoke_start = matrix(packed, 5, 3), entry(packed, 6), entry(packed, 7)
-    spoke_links, cores, core_links = matrix(packed, 8, 2), entry(packed, 9), matrix(packed, 10, 3)
-    peeled, parts, part = packed[13], packed[14], entry(packed, 11)
-    return layout, Plan(peeled, trees, spokes, spoke_start, spoke_links, cores, core_links, parts, part)
+    plan = Plan(
+        packed[13],
+        packed[packed[5] : packed[6]].reshape((3, -1)),
+        packed[packed[6] : packed[7]],
+        packed[packed[7] : packed[8]],
+        packed[packed[8] : packed[9]].reshape((2, -1)),
+        packed[packed[9] : packed[10]],
+        packed[packed[10] : packed[11]].reshape((3, -1)),
+        packed[14],
+        packed[packed[11] : packed[12]],
+    )
+    return layout, plan
 
 
 def solve_instance(
