@@ -9,7 +9,7 @@ from functools import cache
 from hashlib import sha256
 from math import inf
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -149,14 +149,32 @@ def compile_functions(sources: Sources, known: Kernel, inlined: frozenset[str] =
         copy.__qualname__ += f"_{mark}"
         inline = "always" if source.__name__ in inlined else "never"
         cached = os.path.isfile(copy.__code__.co_filename)
-        functions[source.__name__] = numba.njit(cache=cached, error_model="numpy", inline=inline, nogil=True)(copy)
+        counted = owns_arrays(source, functions)
+        functions[source.__name__] = numba.njit(
+            cache=cached, error_model="numpy", inline=inline, nogil=True, _nrt=counted
+        )(copy)
     return functions
+
+
+def owns_arrays(source: Callable[..., Any], known: dict[str, Any]) -> bool:
+    """Whether a function may make or return arrays, or calls one that may: then numba has to count who holds them.
+
+    It counts in every function unless told not to, by locked instructions, which takes longer than solving for three
+    arms. Functions of ours that return numbers and do not name numpy only read and write arrays of their callers, which
+    hold them meanwhile. One that makes an array all the same does not compile.
+    """
+    assert isinstance(source, FunctionType)
+    names, found = source.__code__.co_names, source.__annotations__.get("return", Any)
+    numbers = all(kind in (None, bool, int, float) for kind in get_args(found) or (found,))
+    ours = str(source.__module__).partition(".")[0] == __name__.partition(".")[0]
+    called = (known[name] for name in names if name in known)
+    return not (ours and numbers) or "np" in names or any(other.targetoptions["_nrt"] for other in called)
 
 
 def fingerprint(sources: Sources, inlined: frozenset[str] = INLINED) -> str:
     """A name for this version of all the functions, of their constants and of how they are compiled: numba's cache
     would notice a change in a function, not in its callees, nor in whether indices are checked."""
-    digest = sha256(" ".join([*sorted(inlined), "nogil", os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
+    digest = sha256(" ".join([*sorted(inlined), "nogil", "nrt", os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
     for function in sources:
         assert isinstance(function, FunctionType)
         used = [function.__globals__.get(name) for name in function.__code__.co_names]
@@ -171,7 +189,8 @@ def exercise(functions: Kernel) -> None:
     layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
     given = records.ModelNumbers(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
     effort, weights, plan = np.ones(2), np.ones(1), plan_elimination(2, ((0, 1),))
-    functions["solve_instance"](given, pack_shape(layout, plan), effort, weights, False, 1e-9, 1e-9, 50)
+    packed, numbers = pack_shape(layout, plan), np.array(given[4:])
+    functions["solve_instance"](numbers, packed, *given[:4], effort, weights, False, 1e-9, 1e-9, 50)
     value, _, _ = functions["certify_pairs"](given, pair, effort, weights, np.zeros((2, 2)))
     functions["rescale"](given.costs, effort, weights, value)
 
@@ -183,9 +202,13 @@ def model_numbers(model: BanditModel) -> records.ModelNumbers:
 
 def family_numbers(family: type[Family], arrays: Arrays) -> records.ModelNumbers:
     """Numbers by arm with what the kernel needs to know of their family."""
+    return records.ModelNumbers(*family_facts(family), *arrays)
+
+
+def family_facts(family: type[Family]) -> tuple[int, float, float, float]:
+    """What the kernel needs to know of a family: its code, the error of its divergences, the ends of its means."""
     low, high, *_ = family.mean_space
-    code = FAMILY_CODES.get(family, -1)
-    return records.ModelNumbers(code, float(family.divergence_error), float(low), float(high), *arrays)
+    return FAMILY_CODES.get(family, -1), float(family.divergence_error), float(low), float(high)
 
 
 @cache
