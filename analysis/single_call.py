@@ -23,7 +23,7 @@ from caet_opt.solving.native.compiled import compile_functions, compiled_kernel
 from caet_opt.solving.native.instance import solve_instance
 from caet_opt.solving.numbers import table
 from caet_opt.solving.problem import Question, read_task
-from caet_opt.solving.profiles import find_profile
+from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.result import CharacteristicTime
 
@@ -54,6 +54,13 @@ def repeat_inside(
         )
         total += value
     return total
+
+
+def read(task_name: str, arms: int) -> Profile:
+    """What is asked, by whom, and whether it makes sense for so many arms."""
+    task, profile = read_task(task_name), find_profile("native")
+    task.check(arms)
+    return profile
 
 
 def call_often(step: Callable[[], Any]) -> None:
@@ -95,7 +102,7 @@ def measure(family: str, task_name: str, arms: int, repeats: int) -> dict[str, f
         {
             "nothing": lambda: None,
             "call": lambda: characteristic_time(model, task_name),
-            "task": lambda: (read_task(task_name), find_profile("native"), task.check(arms)),
+            "task": lambda: read(task_name, arms),
             "pairs": lambda: task.pairs(model.means),
             "find": lambda: find(question, profile, None, 0.0),
             "solve": lambda: solve_compiled(question, profile, None),
