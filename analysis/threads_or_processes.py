@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from time import perf_counter
 
-from caet_opt import BanditModel
+from caet_opt import BanditModel, Ranking
 from caet_opt.bandits.modelfile import read_model
 from caet_opt.exploring.settings import Parameters
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many, run_number
@@ -40,7 +40,7 @@ def short_runs() -> Experiment:
 def long_runs() -> Experiment:
     """Ten arms with close means, to be ranked: about a hundred thousand rounds."""
     model = BanditModel("gaussian", [0.1 * arm for arm in range(10)], [1.0] * 10)
-    return Experiment(model, "ranking", Parameters(delta=1e-3))
+    return Experiment(model, Ranking(), Parameters(delta=1e-3))
 
 
 def measure(name: str, experiment: Experiment, runs: int, repeats: int) -> tuple[list[str], bool]:
