@@ -1,8 +1,11 @@
-"""Many problems at once: python analysis/batch_speed.py [ROWS] [--repeats N] [--stress INSTANCES]
+"""Many problems at once: python analysis/batch_speed.py [ROWS] [--repeats N] [--callers] [--stress INSTANCES]
 
 Time per row of `characteristic_times` beside a bare compiled loop over the kernel, and beside loops over
 `characteristic_time`, of models that are there and of models that have to be made, which the call for many does too;
-and with two workers beside one. The ways take turns and the best of the repeats counts.
+and with two workers beside one. No call for many can be faster than the kernel: "and models/kernel" is the most by
+which it could beat the loop over single calls. The ways take turns and the best of the repeats counts.
+With --callers, the same problems in a curve and in a table, and how much faster these would be if solving took no more
+than it does here: they need more of an answer than T*, and spend their time on that.
 With --stress, the stress test's instances go through it instead, those of one family, task and number of arms in one
 call: each row has a certified interval or a reason, or is counted as silent.
 """
@@ -22,6 +25,9 @@ from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.presenting.curves import make_grid, parse_sweep, trace_curve
+from caet_opt.presenting.tables.api import column_names, make_request, sources
+from caet_opt.presenting.tables.rows import compute
 from caet_opt.solving.backends.native import TARGET
 from caet_opt.solving.batch import characteristic_times
 from caet_opt.solving.characteristic import characteristic_time
@@ -32,9 +38,10 @@ from caet_opt.solving.native.records import ModelNumbers, Plan
 from caet_opt.solving.numbers import table
 
 TOLERANCE = 1e-9
+CALLERS = ["", "whole", "its solves", "by one call", "whole would be faster by"]
 CASES = [("gaussian", "ranking"), ("bernoulli", "best-arm")]
 HEADERS = ["family", "task", "arms", "kernel", "one worker", "two", "single calls", "and models"]
-HEADERS += ["one/kernel", "single/one", "and models/one", "one/two"]
+HEADERS += ["one/kernel", "single/one", "and models/one", "and models/kernel", "one/two"]
 
 
 def solve_bare(given: ModelNumbers, means: Array, layout: Layout, plan: Plan, tolerance: float, target: float) -> int:
@@ -84,12 +91,38 @@ def measure(family: str, task: str, arms: int, count: int, repeats: int) -> list
     }
     time = {name: 1e6 * found / count for name, found in best_times(ways, repeats).items()}
     time["solved"], time["made"] = (time[name] * count / len(some) for name in ("solved", "made"))
-    ratios = [("one", "kernel"), ("solved", "one"), ("made", "one"), ("one", "two")]
+    ratios = [("one", "kernel"), ("solved", "one"), ("made", "one"), ("made", "kernel"), ("one", "two")]
     return [
         *(family, task, str(arms)),
         *(f"{time[name]:.2f}" for name in ways),
         *(f"{time[slow] / time[fast]:.2f}" for slow, fast in ratios),
     ]
+
+
+def measure_callers(count: int, repeats: int) -> list[list[str]]:
+    """Lines of a curve and of a table of as many models: microseconds per row of the whole and of its solves, single
+    and together, and how much faster the whole would be with the latter."""
+    model, task = BanditModel("bernoulli", [0.1, 0.5, 0.9], [1.0, 1.0, 1.0]), parse_task("best-arm")
+    sweep, grid = parse_sweep("mean:1", model), make_grid(0.2, 0.8, count, logarithmic=False)
+    models = [sweep.at(model, value) for value in grid]
+    means, request = (
+        np.array([each.means for each in models]),
+        make_request("native", [], column_names(None, None), None),
+    )
+    listed = sources({str(number): (each, task) for number, each in enumerate(models)})
+    ways: dict[str, Callable[[], object]] = {
+        "curve": lambda: trace_curve(model, task, "mean:1", grid[0], grid[-1], points=count),
+        "table": lambda: compute(listed, request),
+        "single": lambda: [characteristic_time(each, task) for each in models],
+        "many": lambda: characteristic_times(model.family, means, model.costs, task),
+    }
+    time = {name: 1e6 * found / count for name, found in best_times(ways, repeats).items()}
+    lines = []
+    for name, solves in (("curve", 1), ("table", 2)):  # a table solves once more, for unit costs
+        saved = solves * (time["single"] - time["many"])
+        cells = (time[name], solves * time["single"], solves * time["many"])
+        lines.append([name, *(f"{cell:.1f}" for cell in cells), f"{time[name] / (time[name] - saved):.3f}"])
+    return lines
 
 
 def stress(instances: int, seed: int = 1) -> int:
@@ -125,12 +158,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The speed of many problems at once.")
     parser.add_argument("rows", nargs="?", type=int, default=4096, metavar="ROWS")
     parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--callers", action="store_true", help="curves and tables instead")
     parser.add_argument("--stress", type=int, default=0, metavar="INSTANCES")
     arguments = parser.parse_args()
     compiled_kernel()
     if arguments.stress:
         return int(stress(arguments.stress) > 0)
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; microseconds per row")
+    if arguments.callers:
+        print(table(CALLERS, measure_callers(arguments.rows, arguments.repeats)))
+        return 0
     cases = [(*case, arms) for arms in (3, 10) for case in CASES]
     print(table(HEADERS, [measure(*case, arguments.rows, arguments.repeats) for case in cases]))
     return 0

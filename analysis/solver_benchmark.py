@@ -2,9 +2,10 @@
 
 Every contestant re-solves the same instances on one thread; the times are medians over interleaved rounds, so that
 ratios of one run mean something on a busy machine. Every answer is certified afterwards, outside the clock, without
-being polished, and its T* compared with native's. Prints a table and what it shows; writes solver_benchmark.csv, .png
-and .pdf. The status is "certified" for a gap of at most 1e-9, "uncertified" for a T* that is right to 1e-6 all the
-same, "failed" for anything else, and "skipped" for what would take too long.
+being polished, and its T* compared with native's. Prints a table, what it shows, and where the microseconds of the
+public call go; writes solver_benchmark.csv, .png and .pdf. The status is "certified" for a gap of at most 1e-9,
+"uncertified" for a T* that is right to 1e-6 all the same, "failed" for anything else, and "skipped" for what would take
+too long.
 """
 
 import argparse
@@ -41,6 +42,7 @@ from benchmark_report import (
     write_csv,
 )
 from contestants import CONTESTANTS, TIME_LIMIT, Entry, Instance, make_instance, native_compiled
+from single_call import lines
 
 from caet_opt import CaetError, certify, characteristic_time
 from caet_opt.solving.backends.base import point_in_model
@@ -116,6 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     write_csv(arguments.out / "solver_benchmark.csv", rows)
     draw([row for row in rows if row.seconds is not None], arguments.out / "solver_benchmark")
     print("\nWhat it shows\n" + "\n".join(summary(rows, sizes)))
+    print("\nWhere the microseconds of the public call go\n" + "\n".join(lines()))
     return 0
 
 

@@ -119,9 +119,14 @@ class BanditModel:
         return tuple(cost > 0 for cost in self.costs)
 
     @cached_property
+    def numbers(self) -> Array:
+        """The numbers that solvers see, made once: the rows are those of `Arrays`. They are not to be written to."""
+        return np.array([self.means, self.mean_rests, self.costs, self.dispersions])
+
+    @cached_property
     def arrays(self) -> Arrays:
-        """The numbers that solvers see, made once; they are not to be written to."""
-        return Arrays(np.array(self.means), self.mean_rests, np.array(self.costs), self.dispersions)
+        """The rows of `numbers` by name."""
+        return Arrays(*self.numbers)
 
     @cached_property
     def mean_rests(self) -> Array:

@@ -31,7 +31,10 @@ LARGEST_EXPONENT = log(float_info.max)
 LEAST_SHARE = 0.9
 
 #: GAP of ``solve = "lazy"``, and RATIO of ``batch = "growing"``.
-LAZY_GAP, BATCH_RATIO = 0.5, 0.1
+LAZY_GAP, BATCH_RATIO = 1.0, 0.1
+
+#: The largest GAP: a target that may cost eleven times the best is no target.
+LARGEST_GAP = 10.0
 
 #: The largest batch, which counts exactly as a double.
 LARGEST_BATCH = 10**12
@@ -330,8 +333,8 @@ def read_level(delta: Any, log_inv_delta: Any) -> float:
 def read_gap(solve: str) -> float:
     """GAP of lazy solves, and -1 for exact ones."""
     gap = -1.0 if solve == "exact" else read_option(solve, "lazy", LAZY_GAP)
-    if not (gap == -1.0 or 0.0 < gap <= 1.0):
-        raise InputError(f"solve must be exact, lazy, or lazy:GAP with GAP above 0 and up to 1, got {solve!r}")
+    if not (gap == -1.0 or 0.0 < gap <= LARGEST_GAP):
+        raise InputError(f"solve must be exact, lazy, or lazy:GAP with GAP above 0 and up to 10, got {solve!r}")
     return gap
 
 

@@ -6,7 +6,7 @@ arithmetic and its proof are in `caet_opt.solving.native.bounds`.
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import isfinite
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -37,9 +37,9 @@ class Certificate(NamedTuple):
     @property
     def gap(self) -> float:
         """Relative width of the certified interval; one when there is no upper bound, or none that is positive."""
-        if self == NOTHING_TO_PAY:
-            return 0.0
-        return (self.upper - self.lower) / self.upper if self.upper > 0 and isfinite(self.upper) else 1.0
+        if 0.0 < self.upper < inf:
+            return (self.upper - self.lower) / self.upper
+        return 0.0 if self == NOTHING_TO_PAY else 1.0
 
 
 #: The certificate of T* = 0.

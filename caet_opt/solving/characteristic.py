@@ -82,7 +82,6 @@ def find(
     """The backend's answer, polished where that helps, and certified to the profile's tolerance or a `SolverError`."""
     model, pairs = question.model, question.pairs
     backend = BACKENDS[profile.backend]
-    backend.require()
     start = None
     if previous is not None and can_start(previous, pairs, model.costs):
         start = Point(previous.effort, previous.multipliers)
@@ -91,7 +90,7 @@ def find(
     except SolverError as error:
         raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
     if answer.certificate is not None:
-        point, own = answer.point, Certificate(*answer.certificate)
+        point, own = answer.point, answer.certificate
         best = own
     else:
         own = certify(model, pairs, *answer.point)
@@ -107,19 +106,19 @@ def find(
         present_kernel(type(model.family))["rescale"](model.arrays.costs, *point, best.value)
     count_solve(profile.backend)
     return CharacteristicTime(
-        model=model,
-        task=question.task,
-        value=best.value,
-        lower=best.lower,
-        upper=best.upper,
-        gap=gap,
-        effort=point.effort,
-        pairs=pairs,
-        multipliers=point.weights,
-        solver=profile.backend,
-        iterations=answer.iterations,
-        seconds=perf_counter() - started,
-        solver_gap=gap if own is best else own.gap,
+        model,
+        question.task,
+        best.value,
+        best.lower,
+        best.upper,
+        gap,
+        point.effort,
+        pairs,
+        point.weights,
+        profile.backend,
+        answer.iterations,
+        perf_counter() - started,
+        gap if own is best else own.gap,
     )
 
 

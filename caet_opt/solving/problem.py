@@ -22,7 +22,7 @@ from caet_opt.solving.native.bounds import means_differ
 Indices = NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Question:
     """What every solver is asked: the model, the task, and the pairs that the task needs at these means.
 
@@ -142,7 +142,13 @@ class Arrangement(NamedTuple):
 
 def read_task(task: Task | str) -> Task:
     """A task, or one in the grammar."""
+    if isinstance(task, str):
+        return parse_known(task)
     return task if isinstance(task, Task) else parse_task(task)
+
+
+#: `parse_task` with a memory.
+parse_known = lru_cache(maxsize=256)(parse_task)
 
 
 @lru_cache(maxsize=256)

@@ -77,7 +77,7 @@ def test_a_lazy_run_solves_seldom_and_an_exact_one_always():
         found[solve] = caet.solves, caet.widest_gap
     assert found["exact"] == (20_000 - 2, 1e-8)
     assert found["lazy"][0] < found["lazy:0.05"][0] < 20_000
-    assert 1e-3 < found["lazy:0.05"][1] <= 0.05 < found["lazy"][1] <= 0.5
+    assert 1e-3 < found["lazy:0.05"][1] <= 0.05 < found["lazy"][1] <= 1
 
 
 def test_lazy_costs_are_those_of_exact_targets():
@@ -192,7 +192,7 @@ def test_a_resumed_experiment_goes_on_to_the_last_bit(tmp_path, settings):
     assert caet.state == straight.state
 
 
-@pytest.mark.parametrize("solve", ["eager", "lazy:", "lazy:0", "lazy:2", "lazy:nan", "exact:1", ""])
+@pytest.mark.parametrize("solve", ["eager", "lazy:", "lazy:0", "lazy:11", "lazy:nan", "exact:1", ""])
 def test_other_words_for_solve_are_refused(solve):
     with pytest.raises(InputError, match=r"solve must be exact, lazy, or lazy:GAP"):
         Parameters(delta=0.05, solve=solve)

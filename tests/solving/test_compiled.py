@@ -1,8 +1,13 @@
 """How functions are compiled: what makes numba compile them again, and what it keeps on disk."""
 
+import numpy as np
 import pytest
+from numba.core.runtime import _nrt_python, rtsys
 
-from caet_opt.solving.native.compiled import compile_functions
+from caet_opt.bandits.families import Gaussian
+from caet_opt.solving.backends.native import pack_pattern
+from caet_opt.solving.native import instance, interior, records
+from caet_opt.solving.native.compiled import compile_functions, compiled_kernel, owns_arrays
 
 
 def inner(x: float) -> float:
@@ -59,3 +64,46 @@ def test_python_cannot_call_a_part():
     parts = compile_functions((inner,)).parts
     with pytest.raises(ValueError, match="not in list"):
         parts["inner"](1.0)
+
+
+def counted(name):
+    """Whether numba counts who holds the arrays of a function of the kernel."""
+    return compiled_kernel().parts[name].targetoptions["_nrt"]
+
+
+def test_arrays_are_counted_where_they_are_made_and_nowhere_else():
+    """A function that returns an array, or a view of one, gives its caller a share in it; so both have to count."""
+    assert all(map(counted, ("make_work", "make_workspace", "unpack_shape", "solve_instance")))
+    assert not any(map(counted, ("minimise", "solve_in_workspace", "certify_pairs", "mixture_divergence")))
+
+
+def test_what_others_wrote_is_counted():
+    """A policy of a user's own may make arrays in ways that its names do not show."""
+    assert owns_arrays(inner, {})
+    assert not owns_arrays(interior.move, {})
+    assert owns_arrays(instance.make_workspace, {})
+    assert owns_arrays(records.make_work, {})
+
+
+def test_a_caller_of_what_makes_arrays_is_counted():
+    assert owns_arrays(interior.present_gap, {}) is False
+    known = {"minimise": compile_functions((inner,)).parts["inner"]}
+    assert known["minimise"].targetoptions["_nrt"]
+    assert owns_arrays(instance.solve_in_workspace, known)
+
+
+def test_no_array_is_lost_and_none_is_freed_twice():
+    """As many arrays are freed as were made by a call that makes all its arrays itself."""
+    numbers = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
+    pattern = pack_pattern((Gaussian, ((0, 1),), (True, True)))
+    solve = compiled_kernel()["solve_instance"]
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        for _ in range(10):
+            assert solve(numbers, *pattern, np.zeros(2), np.zeros(1), False, 1e-9, 1e-13, 50)[2] > 0
+        after = rtsys.get_allocation_stats()
+    finally:
+        _nrt_python.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 0
+    assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free

@@ -95,7 +95,7 @@ class PlainTask(Task):
 
 def sort_arms(means: Sequence[float]) -> tuple[int, ...]:
     """Arms from the best to the worst; equal means in the order of their numbers."""
-    return tuple(sorted(range(len(means)), key=lambda arm: -means[arm]))
+    return tuple(sorted(range(len(means)), key=means.__getitem__, reverse=True))
 
 
 def read_arm(text: str, task: str) -> int:

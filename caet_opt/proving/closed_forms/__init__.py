@@ -12,7 +12,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.proving.closed_forms.base import ClosedForm, Match
-from caet_opt.proving.closed_forms.compared import ComparedPairs, Nearest
+from caet_opt.proving.closed_forms.compared import ComparedPairs, Nearest, compare
 from caet_opt.proving.closed_forms.decoupled import Decoupled
 from caet_opt.proving.closed_forms.free_comparisons import (
     AlternatingRanking,
@@ -21,6 +21,7 @@ from caet_opt.proving.closed_forms.free_comparisons import (
     TwoArmsOneFree,
 )
 from caet_opt.proving.closed_forms.gaussian_pairs import EnclosedPair, ThreeArmGaps, ThreeArmRanking, TwoGaussianArms
+from caet_opt.solving.problem import read_task
 
 #: Forms that are not made of others, the more special ones first.
 ELEMENTARY = (
@@ -40,7 +41,10 @@ CLOSED_FORMS: dict[str, ClosedForm] = {form.name: form for form in (*ELEMENTARY,
 
 def applicable(model: BanditModel, task: Task | str) -> tuple[ClosedForm, ...]:
     """The closed forms that hold for this model and task, the most special one first; none where T* is infinite."""
-    return tuple(form for form in CLOSED_FORMS.values() if form.applies(model, task))
+    compared = compare(model, read_task(task), exact=False)
+    if compared is None:
+        return ()
+    return tuple(form for form in CLOSED_FORMS.values() if form.match(compared) is not None)
 
 
 def closed_form(name: str) -> ClosedForm:

@@ -8,6 +8,7 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import MissingExtraError, missing_extra
+from caet_opt.solving.certificate import Certificate
 from caet_opt.solving.problem import Problem, Question
 from caet_opt.solving.profiles import Profile
 
@@ -29,7 +30,7 @@ class Answer(NamedTuple):
     point: Point
     iterations: int
     status: str
-    certificate: tuple[float, float, float] | None = None
+    certificate: Certificate | None = None
 
 
 def point_in_model(question: Question, point: Point) -> Point:
@@ -71,6 +72,7 @@ class Backend(ABC):
 
         Overflow on a solver's way raises no warning: the certificate judges what came of it.
         """
+        self.require()
         if not question.problem.pairs:
             nothing = Point(np.zeros(len(question.model.means)), np.zeros(len(question.pairs)))
             return Answer(nothing, 0, "nothing to pay")

@@ -96,7 +96,8 @@ class Ipopt(Backend):
         program = cached_program(self.name, problem.shape, self.build_program)
         return run_ipopt(program, problem, program.update(problem), profile, start)
 
-    def build_program(self, shape: Shape) -> Any:
+    @staticmethod
+    def build_program(shape: Shape) -> Any:
         """The program of a shape, with the callbacks that Ipopt wants."""
         return NonlinearProgram(shape)
 
@@ -106,7 +107,8 @@ class Pyomo(Ipopt):
 
     name = "pyomo"
 
-    def build_program(self, shape: Shape) -> Any:
+    @staticmethod
+    def build_program(shape: Shape) -> Any:
         from caet_opt.solving.programs.algebraic import AlgebraicProgram  # Pyomo takes half a second to import
 
         return AlgebraicProgram(shape)

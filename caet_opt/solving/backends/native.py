@@ -4,17 +4,19 @@ from contextlib import nullcontext
 
 import numpy as np
 
+from caet_opt.bandits.families.numerics import Integers
 from caet_opt.errors import SolverError
 from caet_opt.solving.backends.base import Answer, Backend, Point
+from caet_opt.solving.certificate import Certificate
 from caet_opt.solving.native.compiled import (
     FAMILY_CODES,
     announce_compiling,
+    family_facts,
     kernel_for,
     loaded_kernel,
-    model_numbers,
     present_kernel,
 )
-from caet_opt.solving.native.elimination import build_plan, integers, lay_out_packed
+from caet_opt.solving.native.elimination import Pattern, build_plan, integers, lay_out, pack_shape
 from caet_opt.solving.native.instance import IRREGULAR
 from caet_opt.solving.native.interior import CERTIFIED, LIMIT, STALLED
 from caet_opt.solving.native.records import Data
@@ -42,11 +44,6 @@ class Native(Backend):
     requires = "numba"
     takes_options = False
     polish = False
-
-    @classmethod
-    def require(cls) -> None:
-        if loaded_kernel() is None:  # what is loaded is installed, and looking for it takes longer than a solve
-            super().require()
 
     def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:
         """Solve by one call of compiled code where it is loaded or worth the wait, else as every backend does."""
@@ -82,10 +79,10 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
     and infinite divergences."""
     model, pairs = question.model, question.pairs
     kernel = loaded_kernel()
-    if kernel is None or type(model.family) not in FAMILY_CODES:
+    if kernel is None:
         return None
-    shape = cached_program("native call", (type(model.family), pairs, model.costly), lay_out_packed)
-    if shape is None:
+    pattern = cached_program("native call", (type(model.family), pairs, model.costly), pack_pattern)
+    if pattern is None:
         return None
     effort, weights = np.zeros(len(model.means)), np.zeros(len(pairs))
     if start is not None:
@@ -94,9 +91,20 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
                 f"a start of {start.effort.shape} efforts and {start.weights.shape} weights is for another problem"
             )
         effort, weights = start.effort.copy(), start.weights.copy()
-    asked = (start is not None, profile.tolerance, target_of(profile.tolerance), profile.max_iterations)
-    status, steps, *certificate = kernel["solve_instance"](model_numbers(model), shape, effort, weights, *asked)
-    return None if status == IRREGULAR else Answer(Point(effort, weights), steps, STATUS[status], tuple(certificate))
+    tolerance = profile.tolerance
+    target = target_of(tolerance)
+    status, steps, value, lower, upper = kernel["solve_instance"](
+        model.numbers, *pattern, effort, weights, start is not None, tolerance, target, profile.max_iterations
+    )
+    if status == IRREGULAR:
+        return None
+    return Answer(Point(effort, weights), steps, STATUS[status], Certificate(value, lower, upper))
+
+
+def pack_pattern(pattern: Pattern) -> tuple[Integers, int, float, float, float] | None:
+    """What `solve_instance` takes beside the numbers, the same for all models of a pattern; None where none will do."""
+    family, found = pattern[0], lay_out(pattern) if pattern[0] in FAMILY_CODES else None
+    return None if found is None else (pack_shape(*found), *family_facts(family))
 
 
 def instance_data(problem: Problem) -> Data:

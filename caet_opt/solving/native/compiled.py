@@ -10,7 +10,7 @@ from functools import cache
 from hashlib import sha256
 from math import inf
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -36,8 +36,9 @@ class Compiled(dict[str, Callable[..., Any]]):
     def __missing__(self, name: str) -> Any:
         from caet_opt.solving.native.units import compile_unit
 
-        function = self.parts[name].py_func
-        self[name] = compile_unit(function, cached=os.path.isfile(function.__code__.co_filename))
+        part = self.parts[name]
+        cached = os.path.isfile(part.py_func.__code__.co_filename)
+        self[name] = compile_unit(part.py_func, cached, part.targetoptions["_nrt"])
         return self[name]
 
 
@@ -167,14 +168,32 @@ def compile_functions(
     for source in sources:
         copy = rebind(source, parts)
         copy.__qualname__ += f"_{mark}"
-        parts[source.__name__] = compile_part(copy, source.__name__ in inlined)
+        counted = owns_arrays(source, parts)
+        parts[source.__name__] = compile_part(copy, source.__name__ in inlined, counted)
     return Compiled(parts)
+
+
+def owns_arrays(source: Callable[..., Any], known: dict[str, Any]) -> bool:
+    """Whether a function may make or return arrays, or calls one that may: then numba has to count who holds them.
+
+    It counts in every function unless told not to, by locked instructions, which takes longer than solving for three
+    arms. Functions of ours that return numbers and do not name numpy only read and write arrays of their callers, which
+    hold them meanwhile. One that makes an array all the same does not compile.
+    """
+    assert isinstance(source, FunctionType)
+    names, found = source.__code__.co_names, source.__annotations__.get("return", Any)
+    numbers = all(kind in (None, bool, int, float) for kind in get_args(found) or (found,))
+    ours = str(source.__module__).partition(".")[0] == __name__.partition(".")[0]
+    called = (known[name] for name in names if name in known)
+    return not (ours and numbers) or "np" in names or any(other.targetoptions["_nrt"] for other in called)
 
 
 def fingerprint(sources: Sources, inlined: frozenset[str] = frozenset()) -> str:
     """A name for this version of all the functions, of their constants and of how they are compiled: numba's cache
     would notice a change in a function, not in its callees, nor in whether indices are checked."""
-    digest = sha256(" ".join([*sorted(inlined), "units", "nogil", os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode())
+    digest = sha256(
+        " ".join([*sorted(inlined), "units", "nogil", "nrt", os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode()
+    )
     for function in sources:
         assert isinstance(function, FunctionType)
         used = [function.__globals__.get(name) for name in function.__code__.co_names]
@@ -188,8 +207,8 @@ def exercise(functions: Kernel) -> None:
     pair = integers([[0], [1]])
     layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
     given = records.ModelNumbers(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
-    shape = pack_shape(layout, plan_elimination(2, ((0, 1),)))
-    functions["solve_instance"](given, shape, np.ones(2), np.ones(1), False, 1e-9, 1e-9, 50)
+    packed = pack_shape(layout, plan_elimination(2, ((0, 1),)))
+    functions["solve_instance"](np.array(given[4:]), packed, *given[:4], np.ones(2), np.ones(1), False, 1e-9, 1e-9, 50)
 
 
 def model_numbers(model: BanditModel) -> records.ModelNumbers:
@@ -199,9 +218,13 @@ def model_numbers(model: BanditModel) -> records.ModelNumbers:
 
 def family_numbers(family: type[Family], arrays: Arrays) -> records.ModelNumbers:
     """Numbers by arm with what the kernel needs to know of their family."""
+    return records.ModelNumbers(*family_facts(family), *arrays)
+
+
+def family_facts(family: type[Family]) -> tuple[int, float, float, float]:
+    """What the kernel needs to know of a family: its code, the error of its divergences, the ends of its means."""
     low, high, *_ = family.mean_space
-    code = FAMILY_CODES.get(family, -1)
-    return records.ModelNumbers(code, float(family.divergence_error), float(low), float(high), *arrays)
+    return FAMILY_CODES.get(family, -1), float(family.divergence_error), float(low), float(high)
 
 
 @cache

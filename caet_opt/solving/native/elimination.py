@@ -29,12 +29,6 @@ def lay_out(pattern: Pattern) -> tuple[Layout, Plan] | None:
     return layout, cached_program("native", Shape(family, len(found.labels), found.edges, anchored), build_plan)
 
 
-def lay_out_packed(pattern: Pattern) -> Integers | None:
-    """What `lay_out` returns, as one vector."""
-    found = lay_out(pattern)
-    return None if found is None else pack_shape(*found)
-
-
 def pack_shape(layout: Layout, plan: Plan) -> Integers:
     """Layout and plan as one vector: where each array starts and the last one ends, the two numbers, the arrays."""
     numbers = [plan.peeled, plan.parts]

@@ -56,8 +56,12 @@ def unpack_shape(packed: Integers) -> tuple[Layout, Plan]:
 
 
 def solve_instance(
-    given: ModelNumbers,
+    numbers: Array,
     packed: Integers,
+    family: int,
+    error: float,
+    low: float,
+    high: float,
     effort: Array,
     weights: Array,
     warm: bool,
@@ -68,8 +72,10 @@ def solve_instance(
     """Solve for effort per arm and weight per pair, both in place; returns status, iterations, and T* as the
     certificate, `certify_pairs`, has it: at this effort, from below and from above.
 
-    Layout and plan come packed: handing over a dozen arrays from Python takes as long as solving for three arms.
+    ``numbers`` has the rows of `caet_opt.bandits.model.Arrays`. Layout and plan come packed, and nothing in a record:
+    handing over two dozen arrays and fields from Python takes as long as solving for three arms.
     """
+    given = ModelNumbers(family, error, low, high, numbers[0], numbers[1], numbers[2], numbers[3])
     layout, plan = unpack_shape(packed)
     workspace = make_workspace(layout, plan)
     status, steps, _, _ = solve_in_workspace(

@@ -4,7 +4,7 @@ Connected components of the graph share nothing, so each has its own barrier par
 iterated side by side, and a component that is certified rests.
 """
 
-from math import exp, inf, isfinite, log
+from math import inf, isfinite, log
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.native.factor import back_solve, factorise
@@ -15,7 +15,7 @@ from caet_opt.solving.native.terms import bound, evaluate
 from caet_opt.solving.native.records import (
     Data, Plan, Work,
     Y, EFFORT, LOAD, BASE, DY, RHS, BEST_Y, COST,  # rows of arms
-    LEVEL, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND,  # of edges and anchors
+    LEVEL, INVERSE, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND,  # of edges and anchors
     LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD,  # of components
 )
 # isort: on
@@ -227,15 +227,15 @@ def first_multipliers(data: Data, work: Work) -> None:
     given, arms, rows = data.arms, work.arms, work.rows
     edges = data.ends.shape[1]
     for a in range(arms.shape[1]):
-        arms[LOAD, a] = exp(-rows[LEVEL, edges + a])
+        arms[LOAD, a] = rows[INVERSE, edges + a]
     for e in range(edges):
-        arms[LOAD, data.ends[0, e]] += exp(-rows[LEVEL, e])
-        arms[LOAD, data.ends[1, e]] += exp(-rows[LEVEL, e])
+        arms[LOAD, data.ends[0, e]] += rows[INVERSE, e]
+        arms[LOAD, data.ends[1, e]] += rows[INVERSE, e]
     for a in range(arms.shape[1]):
         arms[LOAD, a] = given[COST, a] * arms[EFFORT, a] / arms[LOAD, a]
-        rows[Z, edges + a] = arms[LOAD, a] * exp(-rows[LEVEL, edges + a])
+        rows[Z, edges + a] = arms[LOAD, a] * rows[INVERSE, edges + a]
     for e in range(edges):
-        rows[Z, e] = (arms[LOAD, data.ends[0, e]] + arms[LOAD, data.ends[1, e]]) * exp(-rows[LEVEL, e])
+        rows[Z, e] = (arms[LOAD, data.ends[0, e]] + arms[LOAD, data.ends[1, e]]) * rows[INVERSE, e]
 
 
 def first_slacks(plan: Plan, work: Work) -> None:

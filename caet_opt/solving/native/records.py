@@ -81,9 +81,9 @@ ORDER, PARENT, PARENT_EDGE = range(3)
 #: Rows of Work.arms: log-effort y, effort w, load sum_e z_e p_ea, matrix diagonal, pivots, direction, right-hand side.
 Y, EFFORT, LOAD, BASE, PIVOT, DY, RHS, BEST_Y = range(8)
 
-#: Rows of Work.rows: F = log f, slack, multiplier, their directions, target of s z, the best z, q = z / f, and, for
-#: edges only, the shares p_a and p_b, the curvature h, and the matrix: z / s, z h, and the factor's off-diagonal.
-LEVEL, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND, LINK = range(14)
+#: Rows of Work.rows: F = log f, 1 / f, slack, multiplier, their directions, target of s z, the best z, q = z / f, and,
+#: for edges only, the shares p_a and p_b, the curvature h, and the matrix: z / s, z h, and the factor's off-diagonal.
+LEVEL, INVERSE, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND, LINK = range(15)
 
 #: Rows of Work.parts: extremes left by the bounds, the bounds, the best of them, iterations without progress, sum of
 #: s z, number of rows, step lengths, and scratch.
@@ -94,7 +94,7 @@ def make_work(arms: int, edges: int, cores: int, parts: int) -> Work:
     """The arrays for a problem of this size."""
     return Work(
         np.zeros((8, arms)),
-        np.ones((14, edges + arms)),
+        np.ones((15, edges + arms)),
         np.zeros((12, parts)),
         np.zeros((cores, cores)),
         np.zeros(cores),

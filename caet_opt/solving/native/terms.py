@@ -15,7 +15,7 @@ from caet_opt.solving.native.divergences import mixture_divergence, variance
 from caet_opt.solving.native.records import (
     Data, Plan, Work,
     Y, EFFORT, LOAD, MEAN, COST, RATE, REST,  # rows of arms
-    LEVEL, Z, WEIGHT, SHARE, OTHER, CURVE,  # of edges and anchors
+    LEVEL, INVERSE, Z, WEIGHT, SHARE, OTHER, CURVE,  # of edges and anchors
     LEAST, DEAREST, LOWER, UPPER,  # of components
 )
 # isort: on
@@ -31,7 +31,10 @@ def evaluate(data: Data, work: Work) -> bool:
     edges = data.ends.shape[1]
     for a in range(given.shape[1]):
         arms[EFFORT, a] = exp(arms[Y, a])
-        rows[LEVEL, edges + a] = arms[Y, a] + log(given[RATE, a]) if given[RATE, a] > 0.0 else inf
+        rows[LEVEL, edges + a], rows[INVERSE, edges + a] = inf, 0.0
+        if given[RATE, a] > 0.0:
+            rows[LEVEL, edges + a] = arms[Y, a] + log(given[RATE, a])
+            rows[INVERSE, edges + a] = exp(-rows[LEVEL, edges + a])
     for e in range(edges):
         a, b = data.ends[0, e], data.ends[1, e]
         total = arms[EFFORT, a] + arms[EFFORT, b]
@@ -44,7 +47,7 @@ def evaluate(data: Data, work: Work) -> bool:
         f = ia + ib
         if not (f > 0.0 and isfinite(f)):
             return False
-        rows[LEVEL, e] = log(f)
+        rows[LEVEL, e], rows[INVERSE, e] = log(f), 1.0 / f
         rows[SHARE, e] = ia / f
         rows[OTHER, e] = ib / f
         middle = gap * ua * ub
@@ -70,7 +73,7 @@ def bound(data: Data, plan: Plan, work: Work) -> None:
         if rows[LEVEL, r] < inf:
             k = plan.part[r]
             parts[LEAST, k] = min(parts[LEAST, k], rows[LEVEL, r])
-            rows[WEIGHT, r] = rows[Z, r] * exp(-rows[LEVEL, r])
+            rows[WEIGHT, r] = rows[Z, r] * rows[INVERSE, r]
             parts[LOWER, k] += rows[WEIGHT, r]
             if r < edges:
                 arms[LOAD, data.ends[0, r]] += rows[Z, r] * rows[SHARE, r]

@@ -24,15 +24,19 @@ from numba.core.types.misc import unliteral
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 
 
-def compile_part(function: Callable[..., Any], inlined: bool) -> Any:
-    """A function for compiled code to call, inlined by numba, or by LLVM where it pays; Python cannot call it."""
-    options = {"nopython": True, "no_cpython_wrapper": True, "inline": "always" if inlined else "never", **OPTIONS}
+def compile_part(function: Callable[..., Any], inlined: bool, counted: bool) -> Any:
+    """A function for compiled code to call, inlined by numba, or by LLVM where it pays; Python cannot call it.
+
+    ``counted`` says whether numba counts who holds its arrays.
+    """
+    inline = "always" if inlined else "never"
+    options = {"nopython": True, "no_cpython_wrapper": True, "inline": inline, "_nrt": counted, **OPTIONS}
     return Part(function, targetoptions=options, pipeline_class=PartCompiler)
 
 
-def compile_unit(function: Callable[..., Any], cached: bool) -> Any:
+def compile_unit(function: Callable[..., Any], cached: bool, counted: bool) -> Any:
     """A function for Python to call, compiled when it is first called, and kept on disk with all its parts."""
-    return numba.njit(pipeline_class=UnitCompiler, cache=cached, **OPTIONS)(function)
+    return numba.njit(pipeline_class=UnitCompiler, cache=cached, _nrt=counted, **OPTIONS)(function)
 
 
 class Part(CPUDispatcher):

@@ -1,0 +1,156 @@
+"""Where the microseconds of one call go: python analysis/single_call.py [--repeats N]
+
+The public call on three and on ten arms, and each of its steps by itself; they take turns and the best of the repeats
+counts. The solver benchmark prints the same lines.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from math import inf
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from caet_opt import BanditModel, characteristic_time
+from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.solving.backends.native import TARGET, pack_pattern, solve_compiled
+from caet_opt.solving.characteristic import find
+from caet_opt.solving.native.compiled import compile_functions, compiled_kernel
+from caet_opt.solving.native.instance import solve_instance
+from caet_opt.solving.numbers import table
+from caet_opt.solving.problem import Question, read_task
+from caet_opt.solving.profiles import Profile, find_profile
+from caet_opt.solving.programs.cache import cached_program
+from caet_opt.solving.result import CharacteristicTime
+
+TOLERANCE, LIMIT = 1e-9, 500
+
+#: Calls between two looks at the clock.
+CALLS = 200
+
+CASES = [("gaussian", "ranking", 3), ("bernoulli", "best-arm", 3), ("gaussian", "ranking", 10)]
+
+
+def repeat_inside(
+    numbers: Array,
+    packed: Integers,
+    family: int,
+    error: float,
+    low: float,
+    high: float,
+    effort: Array,
+    weights: Array,
+    calls: int,
+) -> float:
+    """The compiled call without Python around it, so many times."""
+    total = 0.0
+    for _ in range(calls):
+        _, _, value, _, _ = solve_instance(
+            numbers, packed, family, error, low, high, effort, weights, False, TOLERANCE, TARGET, LIMIT
+        )
+        total += value
+    return total
+
+
+def read(task_name: str, arms: int) -> Profile:
+    """What is asked, by whom, and whether it makes sense for so many arms."""
+    task, profile = read_task(task_name), find_profile("native")
+    task.check(arms)
+    return profile
+
+
+def call_often(step: Callable[[], Any]) -> None:
+    """So many calls from Python."""
+    for _ in range(CALLS):
+        step()
+
+
+def best_times(steps: dict[str, Callable[[], Any]], inside: Callable[[], Any], repeats: int) -> dict[str, float]:
+    """Microseconds of each step, the least of the repeats, less those of a call that does nothing; ``inside`` makes
+    its calls itself."""
+    turns: dict[str, Callable[[], Any]] = {name: partial(call_often, step) for name, step in steps.items()}
+    turns["inside"] = inside
+    best = dict.fromkeys(turns, inf)
+    for _ in range(repeats):
+        for name, turn in turns.items():
+            started = perf_counter()
+            turn()
+            best[name] = min(best[name], 1e6 * (perf_counter() - started) / CALLS)
+    return {name: taken - best["nothing"] * (name != "inside") for name, taken in best.items()}
+
+
+def measure(family: str, task_name: str, arms: int, repeats: int) -> dict[str, float]:
+    """Microseconds of the call and of its steps on one model."""
+    model = BanditModel(family, np.linspace(0.1, 0.9, arms).tolist(), [1.0] * arms)
+    task, profile = read_task(task_name), find_profile("native")
+    question = Question(model, task, task.pairs(model.means))
+    found = characteristic_time(model, task)
+    pattern = (type(model.family), question.pairs, model.costly)
+    packed = cached_program("native call", pattern, pack_pattern)
+    effort, weights = np.zeros(arms), np.zeros(len(question.pairs))
+    kernel = compiled_kernel()
+    solve, inside = kernel["solve_instance"], compile_functions((repeat_inside,), kernel)["repeat_inside"]
+    assert packed is not None
+    assert inside(model.numbers, *packed, effort, weights, 1) > 0
+    fields = [getattr(found, name) for name in CharacteristicTime.__annotations__]
+    asked = (False, TOLERANCE, TARGET, LIMIT)
+    return best_times(
+        {
+            "nothing": lambda: None,
+            "call": lambda: characteristic_time(model, task_name),
+            "task": lambda: read(task_name, arms),
+            "pairs": lambda: task.pairs(model.means),
+            "find": lambda: find(question, profile, None, 0.0),
+            "solve": lambda: solve_compiled(question, profile, None),
+            "pattern": lambda: cached_program("native call", pattern, pack_pattern),
+            "room": lambda: (np.zeros(arms), np.zeros(len(question.pairs))),
+            "compiled": lambda: solve(model.numbers, *packed, effort, weights, *asked),
+            "record": lambda: CharacteristicTime(*fields),
+        },
+        lambda: inside(model.numbers, *packed, effort, weights, CALLS),
+        repeats,
+    )
+
+
+def breakdown(family: str, task: str, arms: int, repeats: int) -> list[tuple[str, float]]:
+    """What each part of the call takes; the parts sum to the whole."""
+    t = measure(family, task, arms, repeats)
+    parts = [
+        ("solving and certifying, in compiled code", t["inside"]),
+        ("handing numbers over and back", t["compiled"] - t["inside"]),
+        ("finding the pattern", t["pattern"]),
+        ("room for the answer", t["room"]),
+        ("naming the answer", t["solve"] - t["compiled"] - t["pattern"] - t["room"]),
+        ("the needed pairs", t["pairs"]),
+        ("task, profile, size", t["task"]),
+        ("the record", t["record"]),
+        ("tolerance, clock, counts", t["find"] - t["solve"] - t["record"]),
+    ]
+    parts.append(("calling", t["call"] - sum(taken for _, taken in parts)))
+    return [*parts, ("the public call", t["call"])]
+
+
+def lines(repeats: int = 50) -> Iterator[str]:
+    """The table, a column per case."""
+    columns = [breakdown(*case, repeats) for case in CASES]
+    headers = ["microseconds", *(f"{family} {task} K = {arms}" for family, task, arms in CASES)]
+    rows = [[part[0][0], *(f"{taken:.2f}" for _, taken in part)] for part in zip(*columns, strict=True)]
+    yield from table(headers, rows).splitlines()
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description="Where the microseconds of one call go.")
+    parser.add_argument("--repeats", type=int, default=50)
+    compiled_kernel()
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print("\n".join(lines(parser.parse_args().repeats)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
