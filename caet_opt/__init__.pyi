@@ -30,6 +30,7 @@ from .errors import SolverError as SolverError
 from .errors import TieError as TieError
 from .exploring.explorer import Caet as Caet
 from .exploring.explorer import Explorer as Explorer
+from .exploring.kept_targets import Kept as Kept
 from .exploring.policies import POLICIES as POLICIES
 from .exploring.policies import Policy as Policy
 from .exploring.policies import list_policies as list_policies
