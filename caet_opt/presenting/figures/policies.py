@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from caet_opt.bandits.modelfile import find_catalogue
 from caet_opt.presenting.figures import study
-from caet_opt.presenting.figures.style import Effort, StudyFigure
+from caet_opt.presenting.figures.kinds import Effort, StudyFigure
 from caet_opt.simulating.studies.study import ALL, Study, from_table
 from caet_opt.solving.numbers import table as aligned
 
@@ -66,4 +66,4 @@ def write_ratio(row: "pd.Series[Any]") -> str:
     return f"{row['ratio']:.2f}" if isnan(half) else f"{row['ratio']:.2f} ± {half:.2f}"
 
 
-FIGURE = StudyFigure(TITLE, make_study, table, partial(study.draw, over="lower_bound"))
+FIGURE = StudyFigure(TITLE, make_study, table, partial(study.study_figure, over="lower_bound"))
