@@ -54,7 +54,10 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument(
-        "models", nargs="+", metavar="MODELS", help="model files, folders of them, or one folder of results"
+        "models",
+        nargs="+",
+        metavar="MODELS",
+        help="model files, folders of them, names that caet-opt models lists, or one folder of results",
     )
     rows = parser.add_argument_group("rows")
     rows.add_argument("--delta", nargs="+", metavar="D", help="a row with the lower bound for each, as 0.1,0.01")

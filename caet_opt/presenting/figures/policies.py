@@ -8,7 +8,7 @@ from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.bandits.modelfile import find_catalogue
+from caet_opt.bandits.shipped import shipped_folder
 from caet_opt.presenting.figures import study
 from caet_opt.presenting.figures.kinds import Effort, StudyFigure
 from caet_opt.simulating.studies.study import ALL, Study, from_table
@@ -35,7 +35,7 @@ def make_study(effort: Effort) -> Study:
     """The study; its cells are the same whether quick or full, so that one goes on where the other ended."""
     given: dict[str, Any] = {} if effort.runs is None else {"runs": effort.runs}
     found = GRID | {"seed": effort.seed} | (FULL if effort.full else QUICK) | given
-    return from_table(found, find_catalogue() / "policies.toml")
+    return from_table(found, shipped_folder("models") / "policies.toml")
 
 
 def table(summary: "pd.DataFrame") -> str:
