@@ -75,6 +75,8 @@ def panel(axis: Any, rows: Sequence[Timed]) -> None:
             axis.plot(*times(hollow), **look, linestyle="none", markerfacecolor="white")
     axis.set_xscale("log")
     axis.set_yscale("log")
+    axis.set_xticks(sorted({row.arms for row in rows}))
+    axis.xaxis.set_major_formatter("{x:g}")
     axis.xaxis.set_minor_formatter("")
 
 
