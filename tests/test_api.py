@@ -18,7 +18,7 @@ from caet_opt import CaetError
 
 #: Modules that only extras bring.
 EXTRAS = [
-    *("cyipopt", "casadi", "flint", "matplotlib", "pyarrow", "filelock", "plotly", "jinja2", "dask", "distributed"),
+    *("cyipopt", "casadi", "flint", "matplotlib", "pyarrow", "filelock", "jinja2", "dask", "distributed"),
 ]
 
 HEAVY = ["numpy", "scipy", "pandas", "numba", "cvxpy", "pyomo", "sympy", "mpmath", *EXTRAS]
