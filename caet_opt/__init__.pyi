@@ -52,6 +52,8 @@ from .presenting.curves import CurvePoint as CurvePoint
 from .presenting.curves import Sweep as Sweep
 from .presenting.curves import Switch as Switch
 from .presenting.curves import trace_curve as trace_curve
+from .presenting.figures.curve import curve_figure as curve_figure
+from .presenting.figures.study import study_figure as study_figure
 from .presenting.report.page import write_report as write_report
 from .presenting.tables.api import characteristic_table as characteristic_table
 from .proving import check_certificate as check_certificate

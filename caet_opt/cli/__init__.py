@@ -32,6 +32,7 @@ COMMANDS = {
     "sweep": "a grid of models, deltas and parameters, thousands of runs, here or on a cluster",
     "report": "a folder of results as one HTML page, with charts that answer and numbers to download",
     "compare": "several models by several solvers: certified answers and times",
+    "models": "the catalogue of models, which every command takes by name",
     "reproduce": "the paper's Figure 1, the convergence of the proportions, the regret curve, every policy",
 }
 

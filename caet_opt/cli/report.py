@@ -10,7 +10,7 @@ DESCRIPTION = f"""\
 Make one HTML page of a folder that caet-opt sweep filled, or is still filling: what was
 run, T* and its certificate by model, cost with both bounds, error rates, proportions,
 stopping times and failures. The page holds everything it needs and asks nothing of any
-network. It needs Jinja2 and plotly;
+network. It needs Jinja2;
 {install_hint("report")}."""
 
 EXAMPLES = """\
