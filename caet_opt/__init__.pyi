@@ -30,6 +30,9 @@ from .errors import SolverError as SolverError
 from .errors import TieError as TieError
 from .exploring.explorer import Caet as Caet
 from .exploring.explorer import Explorer as Explorer
+from .exploring.live.experiment import LiveExperiment as LiveExperiment
+from .exploring.live.experiment import Pull as Pull
+from .exploring.live.folder import list_experiments as list_experiments
 from .exploring.policies import POLICIES as POLICIES
 from .exploring.policies import Policy as Policy
 from .exploring.policies import list_policies as list_policies
