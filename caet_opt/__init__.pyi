@@ -55,6 +55,7 @@ from .presenting.curves import CurvePoint as CurvePoint
 from .presenting.curves import Sweep as Sweep
 from .presenting.curves import Switch as Switch
 from .presenting.curves import trace_curve as trace_curve
+from .presenting.report.experiment import write_experiment_page as write_experiment_page
 from .presenting.report.page import write_report as write_report
 from .presenting.tables.api import characteristic_table as characteristic_table
 from .proving import check_certificate as check_certificate

@@ -16,7 +16,7 @@ from report_pages import EVIL, make_results
 
 from caet_opt import summarise_results
 from caet_opt.cli import main
-from caet_opt.presenting.report import page
+from caet_opt.presenting.report import page, render
 from caet_opt.presenting.report import results as results_module
 from caet_opt.presenting.report.results import collect_data, label_models, number_repeats, read_results
 from caet_opt.simulating.studies import store as store_module
@@ -255,7 +255,7 @@ def test_other_bad_usage(folder, capsys):
 
 @pytest.mark.parametrize(
     ("module", "package", "extra"),
-    [(page, "plotly", "report"), (page, "jinja2", "report"), (store_module, "pyarrow", "studies")],
+    [(render, "plotly", "report"), (render, "jinja2", "report"), (store_module, "pyarrow", "studies")],
 )
 def test_a_missing_extra_is_named(folder, tmp_path, capsys, monkeypatch, module, package, extra):
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == package else find_spec(name))

@@ -9,7 +9,7 @@ from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.intervals import Intervals
 from caet_opt.exploring.live.rows import Outcome
-from caet_opt.exploring.live.status import Record, ends, find_answer, weigh_pairs
+from caet_opt.exploring.live.status import Record, ends, find_answer, finite, weigh_pairs
 from caet_opt.exploring.state import State
 
 #: Moments of a history, and pairs in it, unless others are asked for.
@@ -31,14 +31,15 @@ def trace(db: sqlite3.Connection, explorer: Explorer, level: float, points: int)
     for state in replay_sums(outcomes, explorer.arms, choose_moments(len(outcomes), points)):
         complete = min(state.counts) > 0
         intervals = Intervals(setup, state, level) if explorer.family.has_martingale() else None
+        found = weigh_pairs(setup, state, pairs) if complete else []
         moments.append(
             {
                 "outcome": state.round,
                 "cost": state.total_cost,
-                "evidence": [one.evidence for one in weigh_pairs(setup, state, pairs)] if complete else None,
-                "needed": [one.needed for one in weigh_pairs(setup, state, pairs)] if complete else None,
+                "evidence": [finite(one.evidence) for one in found] if complete else None,
+                "needed": [finite(one.needed) for one in found] if complete else None,
                 "spent": list(state.cost_sums),
-                "means": [None if np.isnan(mean) else mean for mean in state.means().tolist()],
+                "means": [finite(mean) for mean in state.means().tolist()],
                 "intervals": [ends(intervals.mean(arm) if intervals else None) for arm in range(explorer.arms)],
             }
         )

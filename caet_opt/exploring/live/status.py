@@ -140,8 +140,8 @@ def describe_pairs(
         {
             "pair": [a, b],
             "name": pair_names([(a, b)], names)[0],
-            "evidence": evidence if isfinite(evidence) else None,
-            "threshold": needed if isfinite(needed) else None,
+            "evidence": finite(evidence),
+            "threshold": finite(needed),
             "settled": evidence > needed,
             "difference": means[a] - means[b],
             **ends(intervals.difference(a, b) if intervals else None),
@@ -153,7 +153,12 @@ def describe_pairs(
 def ends(interval: tuple[float, float] | None) -> Record:
     """An interval as JSON has it: None where it has no end."""
     low, high = interval or (-np.inf, np.inf)
-    return {"low": low if isfinite(low) else None, "high": high if isfinite(high) else None}
+    return {"low": finite(low), "high": finite(high)}
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON has it: None where it is infinite, or none."""
+    return value if isfinite(value) else None
 
 
 def look_ahead(explorer: Explorer, weighed: Sequence[Weighed]) -> Record | None:

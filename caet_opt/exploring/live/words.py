@@ -9,6 +9,10 @@ from caet_opt.solving.numbers import table, to_digits
 #: Digits of estimates and of money, and what stands for nothing.
 DIGITS, NONE = 4, "-"
 
+#: Columns of the table of arms, and of that of pairs.
+ARM_HEADERS = ["arm", "outcomes", "out", "mean", "interval", "spent"]
+PAIR_HEADERS = ["pair", "evidence", "needed", "settled", "difference", "interval"]
+
 
 def to_words(status: Record) -> str:
     """The whole: what is asked and by which guarantee, where it stands, the arms, the pairs, and what is out."""
@@ -48,16 +52,19 @@ def say_standing(status: Record) -> str:
     """What was spent, the leading or the declared answer, and what is ahead."""
     counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
     lines = [f"{counts}; spent {write(status['spent'])}"]
-    stop = status["stopped"]
-    if stop is not None:
-        late = f"; {stop['late']} outcomes came later and change nothing" if stop["late"] else ""
-        when = f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write(stop['cost'])} spent"
-        lines.append(f"STOPPED: {stop['answer']}, {when}{late}")
+    if status["stopped"] is not None:
+        lines.append(f"STOPPED: {status['stopped']['answer']}, {say_stop(status['stopped'])}")
     elif status["answer"] is None:
         lines.append("no answer yet: every arm needs an outcome first")
     else:
         lines += [f"leading: {status['answer']}", say_ahead(status)]
     return "\n".join(lines)
+
+
+def say_stop(stop: Record) -> str:
+    """When it stopped, and what that cost."""
+    late = f"; {stop['late']} outcomes came later and change no answer" if stop["late"] else ""
+    return f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write(stop['cost'])} spent{late}"
 
 
 def say_ahead(status: Record) -> str:
@@ -73,37 +80,27 @@ def say_ahead(status: Record) -> str:
 
 def tabulate_arms(status: Record) -> str:
     """A line per arm."""
-    headers = ("arm", "outcomes", "out", "mean", "interval", "spent")
-    rows = [
-        [
-            arm["name"],
-            str(arm["pulls"]),
-            str(arm["out"]),
-            write(arm["mean"]),
-            say_interval(arm),
-            write(arm["spent"]),
-        ]
-        for arm in status["arms"]
-    ]
-    return table(headers, rows)
+    return table(ARM_HEADERS, [arm_texts(arm) for arm in status["arms"]])
+
+
+def arm_texts(arm: Record) -> list[str]:
+    """An arm, by the headers above."""
+    numbers = [str(arm["pulls"]), str(arm["out"]), write(arm["mean"])]
+    return [arm["name"], *numbers, say_interval(arm), write(arm["spent"])]
 
 
 def tabulate_pairs(status: Record) -> str:
     """A line per pair of the answer."""
-    headers = ("pair", "evidence", "needed", "settled", "difference", "interval")
-    rows = [
-        [
-            pair["name"],
-            write(pair["evidence"]),
-            write(pair["threshold"]),
-            "yes" if pair["settled"] else "no",
-            write(pair["difference"]),
-            say_interval(pair),
-        ]
-        for pair in status["pairs"]
-    ]
     more = status["pairs_left_out"]
-    return table(headers, rows) + (f"\nand {more} pairs with a larger margin" if more else "")
+    rest = f"\nand {more} pairs with a larger margin" if more else ""
+    return table(PAIR_HEADERS, [pair_texts(pair) for pair in status["pairs"]]) + rest
+
+
+def pair_texts(pair: Record) -> list[str]:
+    """A pair, by the headers above."""
+    settled = "yes" if pair["settled"] else "no"
+    weights = [write(pair["evidence"]), write(pair["threshold"]), settled]
+    return [pair["name"], *weights, write(pair["difference"]), say_interval(pair)]
 
 
 def say_intervals(status: Record) -> str:

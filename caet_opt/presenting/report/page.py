@@ -4,14 +4,11 @@ The words of the page stand in the template, which escapes every value that it i
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import version
-from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.files import write_whole
-from caet_opt.errors import missing_extra
+from caet_opt.presenting.report.render import Table, render_page, require_extra
 from caet_opt.presenting.report.results import (
     MISSING,
     SETTINGS,
@@ -29,16 +26,6 @@ from caet_opt.version import __version__
 
 #: Most digits of T* on a card.
 MOST_DIGITS = 10
-
-#: A table's headers, and its rows: the cell that a row is about, if any, and its texts.
-Table = tuple[list[str], list[tuple[str | None, list[str]]]]
-
-
-def require_extra() -> None:
-    """Raise `MissingExtraError` where a package that only the page needs is missing."""
-    for name in ("jinja2", "plotly"):
-        if find_spec(name) is None:
-            raise missing_extra(f"reports need {name}", "report")
 
 
 def write_report(folder: str | Path, path: str | Path, title: str | None = None) -> None:
@@ -60,22 +47,7 @@ def report_page(folder: str | Path, title: str | None = None) -> str:
     title
         Of the page; the study's unless given.
     """
-    require_extra()
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-    from plotly.offline import get_plotlyjs
-
-    environment = Environment(
-        loader=FunctionLoader(read_asset), autoescape=True, trim_blocks=True, undefined=StrictUndefined
-    )
-    # For the filter tojson, which also escapes what would end a script element.
-    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "ensure_ascii": False, "separators": (",", ":")}
-    context = describe_results(read_results(folder), title)
-    return environment.get_template("page.html").render(context, asset=read_asset, library=get_plotlyjs())
-
-
-def read_asset(name: str) -> str:
-    """A file of this package."""
-    return files("caet_opt.presenting.report").joinpath(name).read_text(encoding="utf-8")
+    return render_page("page.html", describe_results(read_results(folder), title))
 
 
 def describe_results(results: Results, title: str | None) -> dict[str, object]:
@@ -86,8 +58,6 @@ def describe_results(results: Results, title: str | None) -> dict[str, object]:
     return {
         "title": title or study_title,
         "study_title": study_title,
-        "version": __version__,
-        "charts": f"plotly {version('plotly')}",
         "results": results,
         "manifest": results.manifest,
         "settings": SETTINGS,
@@ -102,14 +72,8 @@ def describe_results(results: Results, title: str | None) -> dict[str, object]:
         "other_versions": sorted({row["version"] for row in rows} - {None, __version__}),
         "costs": tabulate_cells(results, COSTS, rows),
         "errors": tabulate_cells(results, ERRORS, rows),
-        "count": count,
         "data": collect_data(results),
     }
-
-
-def count(number: int, noun: str) -> str:
-    """``1 run``, ``2 runs``; thousands are set apart."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}".replace(",", "\u202f")
 
 
 def list_settings(results: Results) -> dict[str, list[str]]:
