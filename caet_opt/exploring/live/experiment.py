@@ -177,7 +177,7 @@ class LiveExperiment:
             chosen = [wanted] * int(pulls)
             if wanted is None:
                 with interpreted():
-                    chosen = arms_with_pending(self._load(db), rows.count_waiting(db, len(self.names)), int(pulls))
+                    chosen = arms_with_pending(self._load(db), rows.waiting_arms(db), int(pulls))
             return tuple(Pull(rows.hand_out(db, one), one, self.names[one]) for one in chosen)
 
     def record(

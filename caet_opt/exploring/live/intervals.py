@@ -79,6 +79,18 @@ class Intervals:
             for below in (True, False)
         )
 
+    def excludes_mean(self, arm: int, mean: float) -> bool:
+        """Whether a mean inside the mean space is outside the interval of an arm."""
+        side, level = self.sides[arm], log(2 * self.arms / self.alpha)
+        return bool(self.counts[arm]) and any(self._log_martingale(side, mean, up) >= level for up in (True, False))
+
+    def excludes_difference(self, a: int, b: int, difference: float) -> bool:
+        """Whether a difference is outside the interval of the mean of a less that of b."""
+        if not (self.counts[a] and self.counts[b]):
+            return False
+        one, other, level = self.sides[a], self.sides[b], log(self.arms * (self.arms - 1) / self.alpha)
+        return self._covers(one, other, difference, level) or self._covers(other, one, -difference, level)
+
     def difference(self, a: int, b: int) -> Interval:
         """Of the mean of a less that of b."""
         return self._least_difference(a, b), -self._least_difference(b, a)

@@ -12,26 +12,26 @@ from caet_opt.exploring.state import State
 
 
 def arms_with_pending(explorer: Explorer, pending: Sequence[int], pulls: int = 1) -> list[int]:
-    """The arms of so many pulls, given how many pulls of each arm are out.
+    """The arms of so many pulls, given those of the pulls that are out, in the order in which they were handed out.
 
     The policy decides from a state in which everything that is out has come back as expected: each such pull with the
-    arm's present mean reward and mean cost, the arms in their order, and then each pull that is handed out here. So the
-    means stay as they are and the counts grow, and whatever a rule compares (lags behind a target, evidence, bounds,
-    laps, draws by the round) takes the pulls that are out into account. Where nothing is out, the first arm is
-    `Explorer.next_arm`.
+    arm's present mean reward and mean cost, the oldest first, and then each pull that is handed out here. So the means
+    stay as they are and the counts grow, and whatever a rule compares (lags behind a target, evidence, bounds, laps,
+    draws by the round, whose turn it is) takes the pulls that are out into account. Where nothing is out, the first arm
+    is `Explorer.next_arm`.
 
     While some arm has no outcome there are no means to pretend with: the arm with the fewest pulls, those that are out
     among them, is next, the lowest number first.
     """
-    now, counts = explorer.now, [*map(sum, zip(explorer.state.counts, pending, strict=True))]
-    chosen: list[int] = []
+    now, chosen = explorer.now, list[int]()
     if min(now.state.counts) == 0:
+        counts = [count + pending.count(arm) for arm, count in enumerate(now.state.counts)]
         for _ in range(pulls):
             chosen.append(counts.index(min(counts)))
             counts[chosen[-1]] += 1
         return chosen
     now = explorer.policy.prepare(now)
-    for arm in (arm for arm, out in enumerate(pending) for _ in range(out)):
+    for arm in pending:
         now = pretend(explorer.policy, now, arm)
     for _ in range(pulls):
         now = explorer.policy.prepare(now)

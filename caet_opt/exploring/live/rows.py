@@ -94,6 +94,11 @@ def count_waiting(db: sqlite3.Connection, arms: int) -> list[int]:
     return [found.get(arm, 0) for arm in range(arms)]
 
 
+def waiting_arms(db: sqlite3.Connection) -> list[int]:
+    """The arms of the pulls that are out, in the order in which they were handed out."""
+    return [int(arm) for (arm,) in db.execute("SELECT arm FROM pulls WHERE waiting = 1 ORDER BY number")]
+
+
 def oldest_waiting(db: sqlite3.Connection, arm: int) -> int | None:
     """The number of the pull of an arm that has been out for longest."""
     found = db.execute("SELECT min(number) FROM pulls WHERE waiting = 1 AND arm = ?", (arm,)).fetchone()[0]

@@ -102,7 +102,7 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A change of the file: all of it is on disk when this ends, or, after an error, nothing."""
-        if not os.access(self.path, os.W_OK):
+        if not can_write(self.path):
             check_file(self.path)
             number, words = REFUSALS[sqlite3.SQLITE_READONLY]
             raise OSError(number, words, str(self.path))
@@ -133,9 +133,11 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         """The connection of this process: what a fork has copied is another's."""
+        if self._copy is not None:
+            self.close()  # what was copied may have changed
         if self._connection is None or self._process != os.getpid():
             check_file(self.path)
-            self._connection = self._connect("rw") if os.access(self.path, os.W_OK) else self._connect_to_look()
+            self._connection = self._connect("rw") if can_write(self.path) else self._connect_to_look()
             self._process = os.getpid()
         return self._connection
 
@@ -183,6 +185,11 @@ class Store:
                 raise
             number, words = REFUSALS[code]
             raise OSError(number, words.format(wait=self.wait, error=error), str(self.path)) from error
+
+
+def can_write(path: Path) -> bool:
+    """Whether a file can be changed, which takes a log beside it."""
+    return os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
 
 
 def is_filled(path: Path) -> bool:
