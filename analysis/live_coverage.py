@@ -31,7 +31,7 @@ MODELS: dict[str, tuple[float, ...]] = {
 }
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
-LEVEL, RUNS, LOOKS = 0.95, 2000, 150
+LEVEL, RUNS, LOOKS = 0.95, 2000, 100
 
 
 def is_covered(family: str, looks: int, run: int) -> tuple[bool, bool]:

@@ -8,12 +8,15 @@ each is a non-negative martingale that starts at 1, whatever the sampling rule; 
 every x with ``M-(x) >= 1 / a`` is above mu. K means have 2 K such bounds, and with ``a = alpha / (2 K)`` all of them
 hold at once, at every look, with probability 1 - alpha.
 
-**A difference.** Let D be such that ``M+_a(x + D) M-_b(x) >= 1 / a`` for every x. If ``mu_a - mu_b <= D``, then at
-x = mu_b the first factor is at most ``M+_a(mu_a)``, and the product at most ``M+_a(mu_a) M-_b(mu_b)``, a martingale
-that starts at 1 (`caet_opt.exploring.stopping.e_process`), which ever reaches 1 / a with probability at most a. So with
-probability 1 - a every such D is below mu_a - mu_b, at every look. With D = 0 this is the stopping rule. There are
-K (K - 1) ordered pairs, and with ``a = alpha / (K (K - 1))`` the bounds of all differences hold at once, an upper bound
-of ``mu_a - mu_b`` being a lower one of ``mu_b - mu_a``.
+**A difference.** Let ``N(x) = (1 - e) M-(x) + e M+(x)`` with e = `OTHER_SIDE`, a martingale under the mean x that
+starts at 1, too. Let D be such that ``M+_a(x + D) N_b(x) >= 1 / a`` for every x. If ``mu_a - mu_b <= D``, then at
+x = mu_b the first factor is at most ``M+_a(mu_a)``, and the product at most ``M+_a(mu_a) N_b(mu_b)``, a product of martingales in
+which each reward multiplies one factor by something of expectation one given the past, hence a martingale that starts
+at 1, which ever reaches 1 / a with probability at most a. That one does not depend on D: so with probability 1 - a
+every such D is below mu_a - mu_b, at every look. There are K (K - 1) ordered pairs, and with
+``a = alpha / (K (K - 1))`` the bounds of all differences hold at once, an upper bound of ``mu_a - mu_b`` being a lower
+one of ``mu_b - mu_a``. With D = 0 and e = 0 this is the stopping rule. For D > 0 the other side is needed: as x tends
+to 0, M-(x) of exponential rewards tends to 0, and ``M+_a(x + D)`` only to ``M+_a(D)``.
 
 Stopping, pulls that are out and outcomes in any order change nothing: see ``docs/live_experiments.md``. The functions
 bound log M from below, and a bound is a point at which that is above the level, never one beside it: rounding and an
@@ -22,7 +25,8 @@ early end of a search make an interval wider.
 
 from collections.abc import Callable
 from functools import partial
-from math import inf, log, sqrt
+from math import exp, inf, log, log1p, sqrt
+from typing import NamedTuple
 
 from caet_opt.bandits.families.base import MeanSpace
 from caet_opt.exploring.bounds import coordinate_of, mean_at
@@ -41,6 +45,9 @@ Interval = tuple[float, float]
 #: How often a search steps outward, each step twice the last, and inward, each halving what is left; fewer of these for
 #: a difference, of which each takes a search of its own.
 MOST_STEPS, HALVINGS, FEW_HALVINGS = 100, 40, 12
+
+#: The weight of M+ in the martingale of the arm that is to be the worse of two.
+OTHER_SIDE = 0.05
 
 #: Where a search over x is given up, as a part of its first step.
 FINEST = 0.02
@@ -96,7 +103,7 @@ class Intervals:
         return self._least_difference(a, b), -self._least_difference(b, a)
 
     def _least_difference(self, a: int, b: int) -> float:
-        """The largest D found with ``M+_a(x + D) M-_b(x)`` above the level at every x."""
+        """The largest D found with ``M+_a(x + D) N_b(x)`` above the level at every x."""
         widest = self.space.high - self.space.low
         if not (self.counts[a] and self.counts[b]):
             return -widest
@@ -119,7 +126,7 @@ class Intervals:
         return max(variance, 1.0 / side.weight if self.space.low > -inf else 0.0) / side.weight
 
     def _covers(self, one: Side, other: Side, difference: float, level: float) -> bool:
-        """Whether ``log M+_a(x + D) + log M-_b(x) >= level`` for every x at which both are means."""
+        """Whether ``log M+_a(x + D) + log N_b(x) >= level`` for every x at which both are means."""
         low, high = self.space.low, self.space.high
         left, right = max(low, low - difference), min(high, high - difference)
         weight = one.weight + other.weight
@@ -131,37 +138,63 @@ class Intervals:
             start = right - min(step, 0.5 * (right - left))
         if not left < start < right:  # closer than doubles tell apart
             return False
-        falling: Curve = lambda x: self._log_martingale(one, x + difference, True)  # noqa: E731
-        rising: Curve = lambda x: self._log_martingale(other, x, False)  # noqa: E731
-        least_falling = falling(right) if low < right + difference < high else self._floor(one, True)
-        least_rising = rising(left) if low < left < high else self._floor(other, False)
-        return covers_to_the_right(falling, rising, least_falling, start, right, step, level) and covers_to_the_right(
-            lambda x: rising(-x), lambda x: falling(-x), least_rising, -start, -left, step, level
+        product = Product(
+            falling=lambda x: self._log_martingale(one, x + difference, True) if low < x + difference < high else -inf,
+            rising=lambda x: self._log_martingale(other, x, False) + log(1.0 - OTHER_SIDE),
+            other_side=lambda x: self._log_martingale(other, x, True) + log(OTHER_SIDE),
+        )
+        if not product.falling(start) + product.rising(start) >= level:
+            return False
+        least_falling = product.falling(right) if low < right + difference < high else self._floor(one, True)
+        least_rising = product.rising(left) if low < left < high else self._floor(other, False) + log(1.0 - OTHER_SIDE)
+        return product.covers_right(start, right, step, level, least_falling) and product.covers_left(
+            start, left, step, level, least_rising
         )
 
 
-def covers_to_the_right(
-    falling: Curve, rising: Curve, least: float, start: float, end: float, step: float, level: float
-) -> bool:
-    """Whether the sum of a falling and a rising function is at least the level from a start to an end of the axis.
+class Product(NamedTuple):
+    """log of a falling function, times the sum of a rising and a falling one, all given by their logarithms."""
 
-    On an interval from x to y it is at least ``falling(y) + rising(x)``. Intervals on which that suffices are laid side
-    by side, until the rising function and the least value of the falling one suffice for all that is left; see
-    `caet_opt.exploring.stopping.e_values.is_covered`.
-    """
-    x, finest, risen = start, FINEST * step, rising(start)
-    if not falling(start) + risen >= level:
-        return False
-    while not risen + least >= level:
-        step = step if x + step < end else 0.5 * (end - x)
-        if not (step > min(finest, FINEST * (end - x)) and x < x + step):
-            return False
-        if falling(x + step) + risen >= level:
-            x, step = x + step, GROWTH * step
-            risen = rising(x)
-        else:
-            step = SHRINKAGE * step
-    return True
+    falling: Curve
+    rising: Curve
+    other_side: Curve
+
+    def covers_right(self, start: float, end: float, step: float, level: float, least_falling: float) -> bool:
+        """Whether it is at least the level from the start to the end, given what the falling function is at least.
+
+        Intervals on which it is are laid side by side, until what has risen suffices for all that is left; see
+        `caet_opt.exploring.stopping.e_values.is_covered`.
+        """
+        x, finest, risen = start, FINEST * step, self.rising(start)
+        while not risen + least_falling >= level:
+            step = step if x + step < end else 0.5 * (end - x)
+            if not (step > min(finest, FINEST * (end - x)) and x < x + step):
+                return False
+            if self.falling(x + step) + risen >= level:
+                x, step = x + step, GROWTH * step
+                risen = self.rising(x)
+            else:
+                step = SHRINKAGE * step
+        return True
+
+    def covers_left(self, start: float, end: float, step: float, level: float, least_rising: float) -> bool:
+        """The same to the left, where both falling functions are larger, given what the rising one is at least."""
+        x, finest, fallen, other = start, FINEST * step, self.falling(start), self.other_side(start)
+        while not fallen + max(other, least_rising) >= level:
+            step = step if x - step > end else 0.5 * (x - end)
+            if not (step > min(finest, FINEST * (x - end)) and x - step < x):
+                return False
+            if fallen + add_logarithms(self.rising(x - step), other) >= level:
+                x, step = x - step, GROWTH * step
+                fallen, other = self.falling(x), self.other_side(x)
+            else:
+                step = SHRINKAGE * step
+        return True
+
+
+def add_logarithms(one: float, other: float) -> float:
+    """``log(e^one + e^other)``."""
+    return max(one, other) + log1p(exp(-abs(one - other)))
 
 
 def bound_of_mean(
