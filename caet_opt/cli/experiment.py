@@ -331,6 +331,8 @@ def report(arguments: argparse.Namespace) -> int:
     """One page for the browser."""
     from caet_opt.presenting.report import experiment_page, require_extra
 
+    if arguments.title is not None and not arguments.title.strip():
+        raise InputError("--title is empty; give a title, or leave it out")
     require_extra()
     out = output_file(arguments.output, "--output")
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:

@@ -10,10 +10,10 @@ hold at once, at every look, with probability 1 - alpha.
 
 **A difference.** Let ``N(x) = (1 - e) M-(x) + e M+(x)`` with e = `OTHER_SIDE`, a martingale under the mean x that
 starts at 1, too. Let D be such that ``M+_a(x + D) N_b(x) >= 1 / a`` for every x. If ``mu_a - mu_b <= D``, then at
-x = mu_b the first factor is at most ``M+_a(mu_a)``, and the product at most ``M+_a(mu_a) N_b(mu_b)``, a product of martingales in
-which each reward multiplies one factor by something of expectation one given the past, hence a martingale that starts
-at 1, which ever reaches 1 / a with probability at most a. That one does not depend on D: so with probability 1 - a
-every such D is below mu_a - mu_b, at every look. There are K (K - 1) ordered pairs, and with
+x = mu_b the first factor is at most ``M+_a(mu_a)``, and the product at most ``M+_a(mu_a) N_b(mu_b)``, a product of
+martingales in which each reward multiplies one factor by something of expectation one given the past, hence a
+martingale that starts at 1, which ever reaches 1 / a with probability at most a. That one does not depend on D: so with
+probability 1 - a every such D is below mu_a - mu_b, at every look. There are K (K - 1) ordered pairs, and with
 ``a = alpha / (K (K - 1))`` the bounds of all differences hold at once, an upper bound of ``mu_a - mu_b`` being a lower
 one of ``mu_b - mu_a``. With D = 0 and e = 0 this is the stopping rule. For D > 0 the other side is needed: as x tends
 to 0, M-(x) of exponential rewards tends to 0, and ``M+_a(x + D)`` only to ``M+_a(D)``.
