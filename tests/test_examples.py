@@ -18,6 +18,7 @@ STUDY = ("pyarrow", "filelock")
 NEEDS = {
     **dict.fromkeys(["ProvenTime", "check_certificate", "proven_time"], ("flint",)),
     **dict.fromkeys(["load_results", "run_study", "summarise_results"], STUDY),
+    "write_experiment_page": ("plotly", "jinja2"),
     "write_report": (*STUDY, "plotly", "jinja2"),
 }
 AFTER = dict.fromkeys(["load_results", "summarise_results", "write_report"], "run_study")

@@ -57,7 +57,7 @@ class LiveExperiment:
     ...     for pull in experiment.next(2):
     ...         experiment.record(pull.arm, 1 if pull.name == "large" else 0, pull=pull.number)
     >>> experiment.answer, experiment.status()["spent"], experiment.verify()
-    ('large', 48.0, [])
+    ('large', 46.0, [])
     >>> experiment.close()
     """
 

@@ -11,9 +11,11 @@ from caet_opt.exploring.live.store import is_experiment, read_header
 def list_experiments(folder: str | Path = ".") -> list[dict[str, Any]]:
     """The live experiments in a folder, by name: a record with `LiveExperiment.summary`, or why there is none.
 
+    >>> import os
+    >>> os.mkdir("trials")
     >>> for name in ("one", "two"):
-    ...     LiveExperiment.start(f"{name}.caet", "best-arm", "poisson", arms=2, costs=[1, 2], delta=0.1).close()
-    >>> [(record["file"], record["recorded"]) for record in list_experiments()]
+    ...     LiveExperiment.start(f"trials/{name}.caet", "best-arm", "poisson", arms=2, costs=[1, 2], delta=0.1).close()
+    >>> [(record["file"], record["recorded"]) for record in list_experiments("trials")]
     [('one.caet', 0), ('two.caet', 0)]
     """
     place = Path(folder)
