@@ -329,16 +329,11 @@ def declare_report(parser: argparse.ArgumentParser) -> None:
 
 def report(arguments: argparse.Namespace) -> int:
     """One page for the browser."""
-    from caet_opt.presenting.report import experiment_page, require_extra
+    from caet_opt.cli.report import write_page
+    from caet_opt.presenting.report import experiment_page
 
-    if arguments.title is not None and not arguments.title.strip():
-        raise InputError("--title is empty; give a title, or leave it out")
-    require_extra()
-    out = output_file(arguments.output, "--output")
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
-        page = experiment_page(experiment, arguments.title)
-    out(page)
-    print(f"{arguments.output}: {len(page.encode()) / 1e6:.1f} MB; open it in a browser")
+        write_page(arguments, lambda: experiment_page(experiment, arguments.title))
     return 0
 
 

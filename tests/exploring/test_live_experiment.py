@@ -81,6 +81,9 @@ def test_outcomes_in_any_order_late_and_never(tmp_path, policy):
     assert experiment.stopped
     assert experiment.answer == "large"
     assert experiment.next() == ()
+    for pull in out:  # late ones change no answer
+        experiment.record(None, 1 - draw(rng, pull.arm), pull=pull.number)
+    assert experiment.answer == "large"
     assert experiment.verify() == []
 
 

@@ -110,11 +110,11 @@ def test_a_full_disk_leaves_the_last_whole_transaction(tmp_path):
     experiment._store._connection.execute(f"PRAGMA max_page_count = {pages}")
     before = contents(tmp_path / "trial.caet")
     with pytest.raises(OSError, match="no space left"):
-        experiment.next(20_000, arm="a")
+        experiment.next(10_000, arm="a")
     assert contents(tmp_path / "trial.caet") == before
     experiment.close()
     experiment.record("b", 1)
-    assert len(experiment.next(20_000, arm="a")) == 20_000
+    assert len(experiment.next(10_000, arm="a")) == 10_000
     assert experiment.status()["recorded"] == 2
 
 
@@ -129,7 +129,7 @@ def test_a_file_that_the_system_does_not_let_grow(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, limits[1]))
     try:
         with pytest.raises(OSError, match=r"nothing of this command is in it"):
-            experiment.next(20_000, arm="a")
+            experiment.next(10_000, arm="a")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert contents(tmp_path / "trial.caet") == before

@@ -23,8 +23,8 @@ from caet_opt.exploring.live.store import WAIT, Store
 from caet_opt.exploring.saving import from_text
 from caet_opt.solving.native.compiled import interpreted
 
-#: More pulls at once are a slip of the keyboard.
-MOST_PULLS = 100_000
+#: More pulls at once are a slip of the keyboard, and would take so long to choose that others give up waiting.
+MOST_PULLS = 10_000
 
 #: What an outcome is told by, in Python and in the header of a CSV file.
 COLUMNS = ("pull", "arm", "reward", "cost")
