@@ -241,6 +241,26 @@ def test_files_that_are_not_ours_are_refused_and_left_as_they_are(tmp_path, what
     assert before is None or path.read_bytes() == before
 
 
+def count_steps(experiment):
+    """What SQLite does for one pull, its outcome, and a summary, in steps of its machine."""
+    steps = []
+    experiment._store._open().set_progress_handler(lambda: steps.append(1), 1)
+    (pull,) = experiment.next()
+    experiment.record(pull.arm, 1)
+    experiment.summary()
+    experiment._store._open().set_progress_handler(None, 1)
+    return len(steps)
+
+
+def test_a_long_file_takes_no_more_steps_than_a_short_one(tmp_path):
+    experiment = start(tmp_path, policy="uniform")
+    for pull in experiment.next(4):
+        experiment.record(pull.arm, 1, pull=pull.number)
+    first = count_steps(experiment)
+    experiment.record_many({"pull": pull.number, "reward": 1} for pull in experiment.next(3000))
+    assert count_steps(experiment) < 1.2 * first
+
+
 def test_every_connection_waits_for_the_disk(tmp_path):
     experiment = start(tmp_path)
     with experiment._store.reading() as db:

@@ -90,18 +90,21 @@ def insert(db: sqlite3.Connection, where: str, row: Sequence[Any]) -> int:
 
 def count_waiting(db: sqlite3.Connection, arms: int) -> list[int]:
     """How many pulls of each arm are out."""
-    found = dict(db.execute("SELECT arm, count(*) FROM pulls WHERE waiting = 1 GROUP BY arm"))
+    found = dict(db.execute("SELECT arm, count(*) FROM pulls INDEXED BY waiting WHERE waiting = 1 GROUP BY arm"))
     return [found.get(arm, 0) for arm in range(arms)]
 
 
 def waiting_arms(db: sqlite3.Connection) -> list[int]:
     """The arms of the pulls that are out, in the order in which they were handed out."""
-    return [int(arm) for (arm,) in db.execute("SELECT arm FROM pulls WHERE waiting = 1 ORDER BY number")]
+    return [
+        int(arm) for (arm,) in db.execute("SELECT arm FROM pulls INDEXED BY waiting WHERE waiting = 1 ORDER BY number")
+    ]
 
 
 def oldest_waiting(db: sqlite3.Connection, arm: int) -> int | None:
     """The number of the pull of an arm that has been out for longest."""
-    found = db.execute("SELECT min(number) FROM pulls WHERE waiting = 1 AND arm = ?", (arm,)).fetchone()[0]
+    query = "SELECT min(number) FROM pulls INDEXED BY waiting WHERE waiting = 1 AND arm = ?"
+    found = db.execute(query, (arm,)).fetchone()[0]
     return None if found is None else int(found)
 
 
@@ -134,9 +137,10 @@ def read_outcomes(db: sqlite3.Connection) -> Iterator[Outcome]:
 def list_pulls(db: sqlite3.Connection, *, only_waiting: bool = False) -> list[dict[str, Any]]:
     """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""
     names = ("pull", "arm", "handed_out", "withdrawn", "position", "reward", "cost", "recorded")
+    index, condition = ("INDEXED BY waiting", "WHERE waiting = 1") if only_waiting else ("", "")
     query = (
-        "SELECT number, arm, handed_out, withdrawn, position, reward, cost, recorded FROM pulls "
-        f"LEFT JOIN outcomes ON pull = number {'WHERE waiting = 1' if only_waiting else ''} ORDER BY number"
+        "SELECT number, arm, handed_out, withdrawn, position, reward, cost, recorded "
+        f"FROM pulls {index} LEFT JOIN outcomes ON pull = number {condition} ORDER BY number"
     )
     return [dict(zip(names, row, strict=True)) for row in db.execute(query)]
 
@@ -144,7 +148,7 @@ def list_pulls(db: sqlite3.Connection, *, only_waiting: bool = False) -> list[di
 def count_pulls(db: sqlite3.Connection) -> tuple[int, int]:
     """How many pulls were handed out, and how many of them withdrawn and without an outcome."""
     handed = db.execute("SELECT max(number) FROM pulls").fetchone()[0] or 0
-    waiting = db.execute("SELECT count(*) FROM pulls WHERE waiting = 1").fetchone()[0]
+    waiting = db.execute("SELECT count(*) FROM pulls INDEXED BY waiting WHERE waiting = 1").fetchone()[0]
     return int(handed), int(handed - waiting - checkpoint_position(db))
 
 

@@ -34,7 +34,7 @@ CREATE TABLE experiment (  -- what was started: one row, never changed; saved is
 CREATE TABLE pulls (  -- handed out, in this order; waiting for its outcome or not
     number INTEGER PRIMARY KEY, arm INTEGER NOT NULL, handed_out REAL NOT NULL, withdrawn REAL,
     waiting INTEGER NOT NULL DEFAULT 1);
-CREATE INDEX waiting ON pulls (arm, number) WHERE waiting = 1;
+CREATE INDEX waiting ON pulls (number, arm) WHERE waiting = 1;
 CREATE TABLE outcomes (  -- in the order in which they were recorded
     position INTEGER PRIMARY KEY, pull INTEGER NOT NULL UNIQUE REFERENCES pulls (number), reward REAL NOT NULL,
     cost REAL NOT NULL, recorded REAL NOT NULL);
