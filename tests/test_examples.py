@@ -20,6 +20,7 @@ NEEDS = {
     **dict.fromkeys(["load_results", "run_study", "summarise_results"], STUDY),
     "curve_figure": ("matplotlib",),
     "study_figure": (*STUDY, "matplotlib"),
+    "write_experiment_page": ("jinja2",),
     "write_report": (*STUDY, "jinja2"),
 }
 AFTER = dict.fromkeys(["load_results", "study_figure", "summarise_results", "write_report"], "run_study")
