@@ -1,12 +1,11 @@
 """The figure of the solver benchmark: time against the number of arms, log-log, one panel per family and task."""
 
-import argparse
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-from caet_opt.errors import missing_extra
+from caet_opt.presenting.figures.sheet import draw_legend, make_panels, save
+from caet_opt.presenting.figures.style import styled
 
 
 class Timed(Protocol):
@@ -33,7 +32,7 @@ STYLES = {
     "native, warm": ("0.45", "v", "-"),
     "native, Python call": ("0.45", "^", "--"),
     "Clarabel API": ("#0b4f9e", "D", "-"),
-    "CVXPY DPP": ("#3f8fd2", "s", "--"),
+    "CVXPY DPP": ("#3f8fd2", "h", "--"),
     "CVXPY rebuilt": ("#8cc3ea", "P", ":"),
     "cyipopt warm": ("#e8846b", "<", "--"),
     "cyipopt cold": ("#c0392b", ">", "-"),
@@ -42,59 +41,45 @@ STYLES = {
 }
 
 
-def require_matplotlib(parser: argparse.ArgumentParser) -> None:
-    """Leave with a clear message, before any work is done, where matplotlib is missing."""
-    if find_spec("matplotlib") is None:
-        parser.error(str(missing_extra("the figure needs matplotlib", "plot")))
-
-
-def draw(rows: Sequence[Timed], stem: Path) -> None:
+def write_figure(rows: Sequence[Timed], stem: Path) -> list[Path]:
     """Draw the rows and write the figure as PNG and PDF."""
-    import matplotlib
+    return save(draw(rows), stem)
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
 
+@styled
+def draw(rows: Sequence[Timed]) -> Any:
+    """A row of panels per family and a column per task, all over the same ranges."""
     families, tasks = (list(dict.fromkeys(names)) for names in zip(*((r.family, r.task) for r in rows), strict=True))
-    figure, axes = pyplot.subplots(
-        len(families), len(tasks), figsize=(10.5, 7.4), sharex=True, sharey=True, squeeze=False, layout="constrained"
-    )
-    for i, family in enumerate(families):
-        for j, task in enumerate(tasks):
-            panel(axes[i, j], [row for row in rows if (row.family, row.task) == (family, task)])
-            axes[i, j].set_title(f"{family}, {task}", fontsize=11)
-    for axis in axes[-1]:
-        axis.set_xlabel("arms K")
-    for axis in axes[:, 0]:
-        axis.set_ylabel("median time of a re-solve (s)")
-    lines = {line.get_label(): line for axis in axes.flat for line in axis.get_lines() if line.get_label()[0] != "_"}
-    handles = [lines[name] for name in STYLES if name in lines]
-    title = "hollow: no certified gap of 1e-9"
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, title=title)
-    for suffix in (".png", ".pdf"):
-        figure.savefig(stem.with_suffix(suffix), dpi=160)
-    pyplot.close(figure)
+    canvas, panels = make_panels([len(tasks)] * len(families))
+    for line, family in zip(panels, families, strict=True):
+        for axis, task in zip(line, tasks, strict=True):
+            axis.sharex(panels[0][0])
+            axis.sharey(panels[0][0])
+            panel(axis, [row for row in rows if (row.family, row.task) == (family, task)])
+            axis.set_title(f"{family}, {task}")
+        line[0].set_ylabel("re-solve, median (s)")
+    for axis in panels[-1]:
+        axis.set_xlabel("arms $K$")
+    draw_legend(canvas, [r"hollow: no certified gap of $10^{-9}$"])
+    return canvas
 
 
 def panel(axis: Any, rows: Sequence[Timed]) -> None:
     """One panel: a line per contestant, hollow where the answer is not certified."""
-    for solver, (colour, marker, line) in STYLES.items():
+    for which, (solver, (colour, marker, line)) in enumerate(STYLES.items()):
         points = [row for row in rows if row.solver == solver]
-        if not points:
-            continue
-        arms, seconds = [row.arms for row in points], [row.seconds for row in points]
-        axis.plot(arms, seconds, color=colour, marker=marker, linestyle=line, linewidth=1.4, markersize=5, label=solver)
         hollow = [row for row in points if row.status != "certified"]
-        axis.plot(
-            [row.arms for row in hollow],
-            [row.seconds for row in hollow],
-            color=colour,
-            marker=marker,
-            linestyle="none",
-            markersize=5,
-            markerfacecolor="white",
-        )
+        if points:
+            look = {"color": colour, "marker": marker}
+            axis.plot(*times(points), **look, linestyle=line, label=solver, gid=f"curve {which}")
+            axis.plot(*times(hollow), **look, linestyle="none", markerfacecolor="white")
     axis.set_xscale("log")
     axis.set_yscale("log")
+    axis.set_xticks(sorted({row.arms for row in rows}))
+    axis.xaxis.set_major_formatter("{x:g}")
     axis.xaxis.set_minor_formatter("")
-    axis.grid(True, which="major", color="0.9", linewidth=0.6)
+
+
+def times(rows: Sequence[Timed]) -> tuple[list[int], list[float | None]]:
+    """Arms and seconds."""
+    return [row.arms for row in rows], [row.seconds for row in rows]

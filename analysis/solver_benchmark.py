@@ -25,7 +25,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["MKL_NUM_THREADS"] = "1"
 os.environ["RAYON_NUM_THREADS"] = "1"
 
-from benchmark_figure import draw, require_matplotlib
+from benchmark_figure import write_figure
 from benchmark_report import (
     DPP,
     FAMILIES,
@@ -45,6 +45,7 @@ from contestants import CONTESTANTS, TIME_LIMIT, Entry, Instance, make_instance,
 from single_call import lines
 
 from caet_opt import CaetError, certify, characteristic_time
+from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.solving.backends.base import point_in_model
 from caet_opt.solving.numbers import duration, relative_deviation
 from caet_opt.solving.problem import Question
@@ -104,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="up to 50 arms, fewer repeats, about a minute")
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="FOLDER", help="for CSV and figure")
     arguments = parser.parse_args(argv)
-    require_matplotlib(parser)
+    require_matplotlib()
     warnings.filterwarnings("ignore", message="Solution may be inaccurate")  # the certificate tells
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)
@@ -116,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         rows += list(growth())
     print(describe(rows))
     write_csv(arguments.out / "solver_benchmark.csv", rows)
-    draw([row for row in rows if row.seconds is not None], arguments.out / "solver_benchmark")
+    write_figure([row for row in rows if row.seconds is not None], arguments.out / "solver_benchmark")
     print("\nWhat it shows\n" + "\n".join(summary(rows, sizes)))
     print("\nWhere the microseconds of the public call go\n" + "\n".join(lines()))
     return 0

@@ -25,7 +25,8 @@ from threshold_study import MODELS, models_with_free_arm, models_without_free_ar
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.modelfile import ModelFile, read_model
 from caet_opt.exploring.settings import Parameters
-from caet_opt.presenting.figures.style import draw_curve, draw_legend, make_panels, require_matplotlib, save
+from caet_opt.presenting.figures.sheet import draw_legend, make_panels, save, spread
+from caet_opt.presenting.figures.style import LEVEL, draw_mean, require_matplotlib, styled, write_decades
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import Summary, summarise
 from caet_opt.solving.numbers import table
@@ -169,26 +170,21 @@ def prediction_table(found: Found, names: Iterable[str]) -> str:
     return table(["model", *(f"{delta:g}" for delta in DELTAS)], rows)
 
 
+@styled
 def draw(found: Found, names: Sequence[str]) -> Any:
     """A panel per model: cost over lower bound against log(1/delta), a curve per rule."""
-    from matplotlib.ticker import LogLocator
-
-    columns = 2 if len(names) <= 4 else 3
-    lines = -(-len(names) // columns)
-    canvas, axes = make_panels(lines, columns, (3.4 * columns, 2.6 * lines + 0.6))
-    for axis, name in zip(axes.flat, names, strict=False):
+    canvas, panels = make_panels(spread(len(names), 4))
+    for axis, name in zip((axis for row in panels for axis in row), names, strict=True):
         for which, rule in enumerate(RULES):
             draw_rule(axis, found, name, rule, which)
         axis.set_yscale("log")
-        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.yaxis.set_major_formatter("{x:g}")
-        axis.yaxis.set_minor_formatter("")
-        axis.set_title(name, fontsize=10)
-    for axis in axes[-1]:
-        axis.set_xlabel("log(1/delta)")
-    for axis in axes[:, 0]:
-        axis.set_ylabel("cost over lower bound")
-    draw_legend(canvas, list(axes.flat), len(RULES), f"mean of {found[names[0], DELTAS[0], 'customary'].runs} runs")
+        write_decades(axis, "y")
+        axis.set_title(name)
+    for axis in panels[-1]:
+        axis.set_xlabel(LEVEL)
+    for row in panels:
+        row[0].set_ylabel("cost over lower bound")
+    draw_legend(canvas, [rf"mean of {found[names[0], DELTAS[0], 'customary'].runs} runs and $95\%$ band"])
     return canvas
 
 
@@ -199,7 +195,7 @@ def draw_rule(axis: Any, found: Found, name: str, rule: str, which: int) -> None
         summary, bound = found[name, delta, rule], lower_bound(found, name, delta)
         points.append((-log(delta), *(cost / bound for cost in (summary.mean_cost, *span(summary)))))
     level, mean, low, high = zip(*points, strict=True)
-    draw_curve(axis, level, mean, low, high, which, label=rule)
+    draw_mean(axis, level, mean, low, high, which, label=rule)
 
 
 def catalogue_with_free_arm() -> dict[str, ModelFile]:

@@ -31,6 +31,9 @@ from .errors import TieError as TieError
 from .exploring.explorer import Caet as Caet
 from .exploring.explorer import Explorer as Explorer
 from .exploring.kept_targets import Kept as Kept
+from .exploring.live.experiment import LiveExperiment as LiveExperiment
+from .exploring.live.experiment import Pull as Pull
+from .exploring.live.folder import list_experiments as list_experiments
 from .exploring.policies import POLICIES as POLICIES
 from .exploring.policies import Policy as Policy
 from .exploring.policies import list_policies as list_policies
@@ -53,6 +56,9 @@ from .presenting.curves import CurvePoint as CurvePoint
 from .presenting.curves import Sweep as Sweep
 from .presenting.curves import Switch as Switch
 from .presenting.curves import trace_curve as trace_curve
+from .presenting.figures.curve import curve_figure as curve_figure
+from .presenting.figures.study import study_figure as study_figure
+from .presenting.report.experiment import write_experiment_page as write_experiment_page
 from .presenting.report.page import write_report as write_report
 from .presenting.tables.api import characteristic_table as characteristic_table
 from .proving import check_certificate as check_certificate

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from caet_opt.cli import main
 from caet_opt.simulating.studies.cells import SETTING
+from caet_opt.solving.result import bound_per_time
 
 EASY = 'title = "Easy"\nfamily = "gaussian"\nmeans = [2, 0]\ncosts = [1, 1]\ntask = "best-arm"\n'
 FREE = 'family = "poisson"\nmeans = [9, 1, 4]\ncosts = [0, 1, 2]\narms = ["a", "b", "c"]\ntask = "ranking"\n'
@@ -38,7 +39,8 @@ def make_summary(policies, **settings):
             cost = (at + 2) * 10.0 * level
             row = dict.fromkeys(SETTING) | {"model": "m", "task": "ranking", "policy": policy, "threshold": "mixture"}
             row |= {"log_inv_delta": level, "runs": 5, "mean_cost": cost, "cost_low": cost - 1, "cost_high": cost + 1}
-            row |= {"lower_bound": 8.0 * level, "upper_bound": 12.0 * level, "theta": 1.2}
+            row |= {"characteristic_time": 10.0, "lower_bound": 10.0 * bound_per_time(level)}
+            row |= {"upper_bound": 12.0 * level, "theta": 1.2}
             rows.append(row | dict(zip(settings, values, strict=True)))
     return pd.DataFrame(rows)
 

@@ -11,13 +11,14 @@ from typing import get_args, get_type_hints
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 import caet_opt
 from caet_opt import CaetError
 
 #: Modules that only extras bring.
 EXTRAS = [
-    *("cyipopt", "casadi", "flint", "matplotlib", "pyarrow", "filelock", "plotly", "jinja2", "dask", "distributed"),
+    *("cyipopt", "casadi", "flint", "matplotlib", "pyarrow", "filelock", "jinja2", "dask", "distributed"),
 ]
 
 HEAVY = ["numpy", "scipy", "pandas", "numba", "cvxpy", "pyomo", "sympy", "mpmath", *EXTRAS]
@@ -68,7 +69,7 @@ def public_objects():
 
 def resolved(thing):
     """The annotations of a function or a class, those that only type checkers import among them."""
-    return get_type_hints(thing, vars(sys.modules[thing.__module__]) | {"pd": pd})
+    return get_type_hints(thing, vars(sys.modules[thing.__module__]) | {"pd": pd, "Figure": Figure})
 
 
 def own_classes(hint):

@@ -18,9 +18,12 @@ STUDY = ("pyarrow", "filelock")
 NEEDS = {
     **dict.fromkeys(["ProvenTime", "check_certificate", "proven_time"], ("flint",)),
     **dict.fromkeys(["load_results", "run_study", "summarise_results"], STUDY),
-    "write_report": (*STUDY, "plotly", "jinja2"),
+    "curve_figure": ("matplotlib",),
+    "study_figure": (*STUDY, "matplotlib"),
+    "write_experiment_page": ("jinja2",),
+    "write_report": (*STUDY, "jinja2"),
 }
-AFTER = dict.fromkeys(["load_results", "summarise_results", "write_report"], "run_study")
+AFTER = dict.fromkeys(["load_results", "study_figure", "summarise_results", "write_report"], "run_study")
 
 
 @pytest.fixture(scope="module")

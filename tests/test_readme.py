@@ -13,8 +13,7 @@ import tomli_w
 from caet_opt import read_model, simulate
 from caet_opt.cli import COMMANDS, build_parser, load_command, main, shield_negative_numbers
 from caet_opt.exploring.policies import POLICIES
-from caet_opt.presenting.figures import figure_1, policies
-from caet_opt.presenting.figures.style import Effort
+from caet_opt.presenting.figures import Effort, figure_1, policies
 from caet_opt.solving.backends import BACKENDS
 
 for package in ("flint", "matplotlib", "pyarrow"):

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from caet_opt.bandits.exact import Number, decimal_text, exact, read_decimal
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.files import read_toml, write_whole
 from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.shipped import find_shipped, shipped_names
 from caet_opt.bandits.tasks import Custom, Pair, Task, parse_task
 from caet_opt.errors import InputError, unknown_name
 
@@ -75,13 +77,16 @@ class ModelFile:
 
 
 def read_model(path: str | Path) -> ModelFile:
-    """Read a model file, its decimals as they are typed; every error is an `InputError` that begins with the path.
+    """Read a model file, or a model of the catalogue by its name, its decimals as they are typed; every error is an
+    `InputError` that begins with the path.
 
     >>> entry = read_model("models/paper-instance-1.toml")
     >>> entry.model.means, entry.task, entry.characteristic_time
     ((3.0, 4.0, 2.0), <task ranking>, 11.656854249492381)
+    >>> read_model("paper-instance-1") == entry
+    True
     """
-    table = read_toml(path, read_decimal)
+    table = read_toml(find_model_file(path), read_decimal)
     try:
         return from_table(table)
     except InputError as error:
@@ -106,20 +111,26 @@ def write_model(path: str | Path, modelfile: ModelFile) -> None:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def model_paths(path: Path) -> list[Path]:
-    """A file itself, or the model files of a folder."""
+def find_model_file(word: str | Path, folder: Path = Path()) -> Path:
+    """The path that a word means, seen from a folder, or the file of a model of the catalogue; `InputError` where it is
+    neither, and does not end as files do."""
+    path = find_shipped(word, "models", folder)
+    if path.suffix == ".toml" or path.exists() or len(Path(word).parts) > 1:
+        return path
+    near = get_close_matches(str(word), shipped_names("models"), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "caet-opt models lists the catalogue"
+    raise InputError(f"{word}: no such file, and no model of the catalogue; {hint}")
+
+
+def model_paths(word: str | Path, folder: Path = Path()) -> list[Path]:
+    """A file itself, or that of a model of the catalogue, or the model files of a folder."""
+    path = find_model_file(word, folder)
     if not path.is_dir():
         return [path]
     found = sorted(path.glob("*.toml"))
     if not found:
         raise InputError(f"{path}: no model file (*.toml) in this folder")
     return found
-
-
-def find_catalogue() -> Path:
-    """The folder of the models that come with the library: in the package when installed, beside it in a clone."""
-    package = Path(__file__).parents[1]
-    return next(folder for folder in (package / "models", package.parent / "models") if folder.is_dir())
 
 
 def from_table(table: Mapping[str, Any]) -> ModelFile:

@@ -30,8 +30,10 @@ COMMANDS = {
     "thresholds": "which stopping thresholds are proven for a model, and what each would cost",
     "simulate": "runs of the CAET algorithm on a model: cost, samples and errors against the bounds",
     "sweep": "a grid of models, deltas and parameters, thousands of runs, here or on a cluster",
+    "experiment": "a live experiment in a file: which arm next, what came of it, where it stands, when it stops",
     "report": "a folder of results as one HTML page, with charts that answer and numbers to download",
     "compare": "several models by several solvers: certified answers and times",
+    "models": "the catalogue of models, which every command takes by name",
     "reproduce": "the paper's Figure 1, the convergence of the proportions, the regret curve, every policy",
 }
 

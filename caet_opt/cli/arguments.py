@@ -1,7 +1,9 @@
 """Numbers on the command line: what argparse is told to make of a word."""
 
 import argparse
+from collections.abc import Callable
 from math import inf
+from typing import Any
 
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import Setting
@@ -79,6 +81,33 @@ def read_confidence(arguments: argparse.Namespace) -> dict[str, float | None]:
 def explain(setting: Setting) -> str:
     """What the help says of a setting of an experiment, with its default where it has one."""
     return setting.help + ("" if setting.default in (None, False) else f" ({setting.default})")
+
+
+def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
+    """Declare the flag of a setting; what is not given stays at its default, wherever that is declared."""
+    if setting.kind == "flag":
+        group.add_argument(setting.flag, action="store_true", default=None, help=explain(setting))
+    else:
+        choices = (*setting.choices, *("X" for _ in setting.choices[:1] if "number" in setting.kind))
+        metavar = "|".join(choices) or {"number": "X", "count": "N"}.get(setting.kind, setting.name[0].upper())
+        group.add_argument(setting.flag, type=READERS[setting.kind], metavar=metavar, help=explain(setting))
+
+
+def number_or_word(text: str) -> float | str:
+    """A number, or any other word."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+#: What becomes of a word on the command line, by the kind of its setting.
+READERS: dict[str, Callable[[str], Any]] = {
+    "number": number,
+    "count": whole,
+    "word": str,
+    "number or word": number_or_word,
+}
 
 
 def shorten(text: str, most: int = 40) -> str:

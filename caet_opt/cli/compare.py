@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.modelfile import ModelFile, model_paths, read_model
@@ -60,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_models(words: Sequence[str]) -> dict[str, ModelFile]:
     """The models of the files and folders, by their shortest distinct names."""
-    paths = list(dict.fromkeys(path for word in words for path in model_paths(Path(word))))
+    paths = list(dict.fromkeys(path for word in words for path in model_paths(word)))
     names = shortest_names([str(path) for path in paths], [path.stem for path in paths])
     return {name: read_model(path) for name, path in zip(names, paths, strict=True)}
 

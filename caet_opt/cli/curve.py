@@ -10,12 +10,14 @@ from typing import Any
 from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.bandits.tasks import Pair
 from caet_opt.cli.arguments import count, number
+from caet_opt.cli.drawing import add_width
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, make_folder, output_file
 from caet_opt.errors import InputError, SolverError
 from caet_opt.presenting.curves import Curve, CurvePoint, largest_deviation, trace_curve
-from caet_opt.presenting.figures.curve import draw
-from caet_opt.presenting.figures.style import require_matplotlib, save
+from caet_opt.presenting.figures.curve import curve_figure
+from caet_opt.presenting.figures.sheet import save
+from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.presenting.progress import Bar
 from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.numbers import digits_rooted, format_certified, pair_names, proportion, table
@@ -52,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     path.add_argument("--solver", metavar="NAME|PROFILE.toml", help="a backend or a profile; native unless given")
     what = parser.add_argument_group("what to write")
     what.add_argument("--output", metavar="STEM", help="files STEM.png, STEM.pdf and STEM.csv (results/curve)")
+    add_width(what)
     what.add_argument("--no-figure", action="store_true", help="the CSV file alone")
     what.add_argument("--json", action="store_true", help="one JSON object instead of files and text")
 
@@ -85,7 +88,7 @@ def write_curve(arguments: argparse.Namespace) -> Curve:
     write(csv_text(curve.rows()))
     files = [data]
     if not arguments.no_figure:
-        files += save(draw(curve, heading(entry)[0], arguments.log), stem)
+        files += save(curve_figure(curve, heading(entry)[0], arguments.width), stem)
     print(f"{describe(curve, entry)}\nwritten: {', '.join(map(str, files))}")
     return curve
 

@@ -1,18 +1,33 @@
-"""The model that a command is about: a file, or the four flags; what the commands about one model share."""
+"""``caet-opt models``: the catalogue by name. And the model that a command is about: a name, a file, or flags."""
 
 import argparse
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from textwrap import fill
+from typing import Any
 
 from caet_opt.bandits.exact import read_decimal
 from caet_opt.bandits.families import FAMILIES, parse_family
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
+from caet_opt.bandits.shipped import shipped_folder, shipped_names
 from caet_opt.bandits.tasks import TASKS, Custom, parse_task
+from caet_opt.cli.output import show
 from caet_opt.errors import InputError
+from caet_opt.solving.numbers import table
 from caet_opt.solving.result import headline
+
+DESCRIPTION = """\
+List the models that come with caet-opt. Every command takes them by name, wherever it
+runs; a file of yours is given by its path."""
+
+EXAMPLES = """\
+examples:
+  caet-opt models
+  caet-opt solve paper-instance-1
+  caet-opt table paper-instance-1 paper-instance-2 mine.toml
+"""
 
 #: How names are written that have parameters; any other stands alone.
 FORMS = {
@@ -38,13 +53,51 @@ grammar:
 {write_choices("task", [name for name in TASKS if name != Custom.name], "  (arms are counted from 0)")}
 """
 
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument("--json", action="store_true", help="a list of JSON objects instead of text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the catalogue and print it."""
+    entries = {name: read_model(shipped_folder("models") / f"{name}.toml") for name in shipped_names("models")}
+    show(arguments.json, lambda: [describe(*entry) for entry in entries.items()], lambda: list_models(entries))
+    return 0
+
+
+def describe(name: str, entry: ModelFile) -> dict[str, Any]:
+    """A model of the catalogue as a JSON object; its costs are null where they are gaps."""
+    costs = None if entry.model.cost_rule == GAPS else list(entry.model.costs)
+    words = {"name": name, "title": entry.title, "source": entry.source}
+    return (
+        words
+        | {"family": str(entry.model.family), "task": str(entry.task)}
+        | {
+            "means": list(entry.model.means),
+            "costs": costs,
+            "characteristic_time": entry.characteristic_time,
+            "file": str(shipped_folder("models") / f"{name}.toml"),
+        }
+    )
+
+
+def list_models(entries: Mapping[str, ModelFile]) -> str:
+    """A line per model: name, arms, family, task, title."""
+    rows = [
+        [name, str(len(entry.model.means)), str(entry.model.family), str(entry.task), entry.title or ""]
+        for name, entry in entries.items()
+    ]
+    return f"{table(['name', 'K', 'family', 'task', 'title'], rows, left=(0, 2, 3, 4))}\n\n{shipped_folder('models')}"
+
+
 #: Flags that make up a model; --task may also replace the task of a file.
 MODEL_FLAGS = ("family", "means", "costs", "task")
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments that describe the model."""
-    parser.add_argument("model", nargs="?", metavar="MODEL.toml", help="a model file")
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="a model file, or a name that caet-opt models lists")
     model = parser.add_argument_group("the model, without a file")
     model.add_argument("--family", metavar="F", help="reward family, for example gaussian or gamma:2")
     model.add_argument("--means", nargs="+", metavar="M", help="means, as 3,4,2 or 3 4 2")
@@ -70,7 +123,9 @@ def read_flags(arguments: argparse.Namespace) -> ModelFile:
     """The model that the four flags describe."""
     missing = [f"--{name}" for name in MODEL_FLAGS if getattr(arguments, name) is None]
     if len(missing) == len(MODEL_FLAGS):
-        raise InputError("no model given; name a MODEL.toml, or give --family, --means, --costs and --task")
+        raise InputError(
+            "no model given; name a MODEL.toml or one of caet-opt models, or give --family, --means, --costs and --task"
+        )
     if missing:
         raise InputError(f"missing {', '.join(missing)}; a model without a file needs all four model flags")
 

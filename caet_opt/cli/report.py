@@ -1,6 +1,7 @@
 """``caet-opt report``: a folder of results as one page for the browser."""
 
 import argparse
+from collections.abc import Callable
 
 from caet_opt.cli.output import output_file
 from caet_opt.errors import InputError, install_hint
@@ -10,7 +11,7 @@ DESCRIPTION = f"""\
 Make one HTML page of a folder that caet-opt sweep filled, or is still filling: what was
 run, T* and its certificate by model, cost with both bounds, error rates, proportions,
 stopping times and failures. The page holds everything it needs and asks nothing of any
-network. It needs Jinja2 and plotly;
+network. It needs Jinja2;
 {install_hint("report")}."""
 
 EXAMPLES = """\
@@ -29,12 +30,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, read, write the page, and say what it holds."""
+    write_page(arguments, lambda: report_page(arguments.folder, arguments.title))
+    return 0
+
+
+def write_page(arguments: argparse.Namespace, make: Callable[[], str]) -> None:
+    """Check title, extra and place, then make the page, write it, and say so."""
     if arguments.title is not None and not arguments.title.strip():
         raise InputError("--title is empty; give a title, or leave it out")
 
     require_extra()
     write = output_file(arguments.output, "--output")
-    page = report_page(arguments.folder, arguments.title)
+    page = make()
     write(page)
     print(f"{arguments.output}: {len(page.encode()) / 1e6:.1f} MB; open it in a browser")
-    return 0

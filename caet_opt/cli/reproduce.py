@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.cli.arguments import count, seed, worker_count
+from caet_opt.cli.drawing import add_width
 from caet_opt.cli.output import csv_text, list_entries, make_folder, output_file
 from caet_opt.cli.sweep import run_missing
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.presenting.figures import FIGURES
-from caet_opt.presenting.figures.style import Effort, Figure, StudyFigure, require_matplotlib, save
+from caet_opt.presenting.figures import FIGURES, Effort, Figure, StudyFigure, require_matplotlib
+from caet_opt.presenting.figures.sheet import save
+from caet_opt.presenting.figures.style import Width
 from caet_opt.presenting.progress import Bar
 from caet_opt.presenting.tables import results
 from caet_opt.simulating.pool import cores
@@ -31,7 +33,7 @@ figures:
 {list_entries({name: figure.title for name, figure in FIGURES.items()})}
 
 examples:
-  caet-opt reproduce figure-1
+  caet-opt reproduce figure-1 --width column
   caet-opt reproduce figure-1 --full --out results/full
   caet-opt reproduce regret --runs 200 --seed 7 --workers 2
   caet-opt reproduce policies
@@ -46,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=count, metavar="N", help="runs per point, instead of the setting's own")
     parser.add_argument("--seed", type=seed, default=1, metavar="S", help="seed of the simulation (1)")
     parser.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
+    add_width(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,10 +61,12 @@ def run(arguments: argparse.Namespace) -> int:
         require_pyarrow()
     stem = make_folder(arguments.out, "--out") / arguments.figure
     effort = Effort(arguments.full, arguments.runs, arguments.seed, arguments.workers or cores())
-    return run_study(figure, effort, stem) if isinstance(figure, StudyFigure) else run_figure(figure, effort, stem)
+    if isinstance(figure, StudyFigure):
+        return run_study(figure, effort, stem, arguments.width)
+    return run_figure(figure, effort, stem, arguments.width)
 
 
-def run_figure(figure: Figure, effort: Effort, stem: Path) -> int:
+def run_figure(figure: Figure, effort: Effort, stem: Path, width: Width | None) -> int:
     """Simulate one point after the other."""
     plan = figure.plan(effort)
     data = stem.with_suffix(".csv")
@@ -75,12 +80,12 @@ def run_figure(figure: Figure, effort: Effort, stem: Path) -> int:
     finally:
         if rows:
             print(f"{figure.title}, seed {effort.seed}\n\n{figure.table(rows)}\n")
-    files = [data, *save(figure.draw(rows), stem)]
+    files = [data, *save(figure.draw(rows, width=width), stem)]
     print(f"written: {', '.join(map(str, files))}")
     return 0
 
 
-def run_study(figure: StudyFigure, effort: Effort, stem: Path) -> int:
+def run_study(figure: StudyFigure, effort: Effort, stem: Path, width: Width | None) -> int:
     """Sweep what is missing into a folder, and show the cells that were asked for, whatever else is there."""
     data, study = stem.with_suffix(".csv"), figure.make_study(effort)
     write = output_file(data, "--out")
@@ -94,6 +99,6 @@ def run_study(figure: StudyFigure, effort: Effort, stem: Path) -> int:
         return 1
     write(csv_text(results.rows(summary), [column.name for column in results.columns()]))
     print(f"{figure.title}, seed {effort.seed}\n\n{figure.table(summary)}\n")
-    files = [data, *save(figure.draw(summary), stem)]
+    files = [data, *save(figure.draw(summary, width=width), stem)]
     print(f"written: {', '.join(map(str, files))}\nevery delta: caet-opt table {store.folder}")
     return 1 if progress.failures else 0

@@ -2,26 +2,23 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.cli.arguments import (
     INTERRUPTED,
     add_confidence,
+    add_setting,
     count,
-    explain,
-    number,
     read_confidence,
     seed,
-    whole,
     worker_count,
 )
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, list_entries, output_file, show
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies import POLICIES, Policy
-from caet_opt.exploring.settings import RUNS, SEED, SETTINGS, Setting
+from caet_opt.exploring.settings import RUNS, SEED, SETTINGS
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.presenting.progress import Bar
 from caet_opt.simulating.comparison import (
@@ -90,33 +87,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 OTHER_SETTINGS = tuple(setting for setting in SETTINGS if setting.name != "policy")
 
 POLICY_HELP = "sampling rule (caet), several with commas between them, or all, for those that cover the task"
-
-
-def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
-    """Declare the flag of a setting; what is not given stays at its default, wherever that is declared."""
-    if setting.kind == "flag":
-        group.add_argument(setting.flag, action="store_true", default=None, help=explain(setting))
-    else:
-        choices = (*setting.choices, *("X" for _ in setting.choices[:1] if "number" in setting.kind))
-        metavar = "|".join(choices) or {"number": "X", "count": "N"}.get(setting.kind, setting.name[0].upper())
-        group.add_argument(setting.flag, type=READERS[setting.kind], metavar=metavar, help=explain(setting))
-
-
-def number_or_word(text: str) -> float | str:
-    """A number, or any other word."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-#: What becomes of a word on the command line, by the kind of its setting.
-READERS: dict[str, Callable[[str], Any]] = {
-    "number": number,
-    "count": whole,
-    "word": str,
-    "number or word": number_or_word,
-}
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,17 +10,18 @@ from time import perf_counter
 from typing import Any
 
 from caet_opt.cli.arguments import INTERRUPTED, explain, worker_count
+from caet_opt.cli.drawing import add_width
 from caet_opt.cli.output import list_entries, make_folder, show
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RUNS, SEED
-from caet_opt.presenting.figures.study import draw
-from caet_opt.presenting.figures.style import require_matplotlib, save
+from caet_opt.presenting.figures.sheet import save
+from caet_opt.presenting.figures.study import study_figure
+from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.presenting.progress import Bar, clock
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.studies.blocks import Block, run_locally
 from caet_opt.simulating.studies.cells import Cell, find_varying, make_cells
 from caet_opt.simulating.studies.cluster import ClusterError, connect, run_on_cluster
-from caet_opt.simulating.studies.results import summarise_results
 from caet_opt.simulating.studies.store import Store, StoreError, require_pyarrow
 from caet_opt.simulating.studies.study import FIXED, GRID, Study, read_study
 from caet_opt.simulating.studies.sweep import Engine, Progress, expected_rounds, plan, seconds_per_run, sweep
@@ -75,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler instead, as tcp://HOST:PORT")
     parser.add_argument("--dry-run", action="store_true", help="print the cells and an estimated time, run nothing")
     parser.add_argument("--figures", action="store_true", help="also draw cost and bounds, as PNG and PDF")
+    add_width(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
 
@@ -101,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         return ended
     record: dict[str, Any] = {"study": study.name, "folder": str(store.folder), "cells": len(cells)}
     record |= {name: getattr(progress, name) for name in REPORTED} | {"seconds": perf_counter() - start}
-    canvas = draw(summarise_results(store.folder)) if arguments.figures else None
+    canvas = study_figure(store.folder, width=arguments.width) if arguments.figures else None
     record["figures"] = [] if canvas is None else [str(file) for file in save(canvas, store.folder / "cost")]
     show(arguments.json, lambda: record, lambda: describe(record))
     return 1 if progress.failures else 0

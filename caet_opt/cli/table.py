@@ -1,8 +1,10 @@
 """``caet-opt table``: the characteristic times of many models, as a table for people, papers or machines."""
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,7 @@ examples:
   caet-opt table models/ --delta 0.1,0.01 --format markdown
   caet-opt table models/paper-*.toml --columns 'model,T*,lower,upper,u*' --significant 8
   caet-opt table models/ --format latex --output table.tex
+  caet-opt table models/paper-*.toml --format latex-fragment --caption "Times of the paper" --label tab:times
   caet-opt table models/top-arms.toml --solvers native clarabel --format json
   caet-opt table results/study --format latex
 """
@@ -54,7 +57,10 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument(
-        "models", nargs="+", metavar="MODELS", help="model files, folders of them, or one folder of results"
+        "models",
+        nargs="+",
+        metavar="MODELS",
+        help="model files, folders of them, names that caet-opt models lists, or one folder of results",
     )
     rows = parser.add_argument_group("rows")
     rows.add_argument("--delta", nargs="+", metavar="D", help="a row with the lower bound for each, as 0.1,0.01")
@@ -63,7 +69,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rows.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     what = parser.add_argument_group("what to print")
     what.add_argument("--columns", nargs="+", metavar="C", help="columns, as 'model,T*,u*' (see below)")
-    what.add_argument("--significant", type=count, metavar="N", help=f"at most so many digits of T* ({MOST_DIGITS})")
+    digits = f"digits of every number, at most (T* {MOST_DIGITS}, others fewer)"
+    what.add_argument("--significant", type=count, metavar="N", help=digits)
+    what.add_argument("--caption", metavar="TEXT", help="above the table; in LaTeX it is LaTeX")
+    what.add_argument("--label", metavar="KEY", help="by which LaTeX refers to the table, as tab:times")
     what.add_argument("--format", default="terminal", metavar="F", help="see below (terminal)")
     what.add_argument("--output", metavar="FILE", help="write the table to this file")
 
@@ -72,14 +81,29 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything, solve, print, and return the exit status."""
     if arguments.format not in FORMATS:
         raise InputError(unknown_name("format", arguments.format, FORMATS))
+    check_caption(arguments)
     write = output_file(arguments.output, "--output")
     of_results = any((Path(word) / "manifest.json").exists() for word in arguments.models)
     table, status = (tabulate_results if of_results else tabulate_models)(arguments)
     if table.rows or status != INTERRUPTED:
-        text = FORMATS[arguments.format](table)
+        if arguments.caption is not None:
+            table = replace(table, caption=arguments.caption, captioned=True)
+        text = FORMATS[arguments.format](replace(table, label=arguments.label or ""))
         write(text)
         print(text if arguments.output is None else f"written: {arguments.output}\n", end="")
     return status
+
+
+def check_caption(arguments: argparse.Namespace) -> None:
+    """Raise `InputError` for a caption or a label that the format has no place for, or LaTeX no use of."""
+    if arguments.caption is not None and arguments.format not in FOR_PEOPLE:
+        raise InputError(f"--caption is for tables that people read: {', '.join(sorted(FOR_PEOPLE))}")
+    if arguments.label is None:
+        return
+    if not arguments.format.startswith("latex"):
+        raise InputError("--label is for --format latex and latex-fragment")
+    if not re.fullmatch(r"[A-Za-z0-9:._/+-]+", arguments.label):
+        raise InputError(f"--label must be letters, digits and any of : . _ / + -, got {arguments.label!r}")
 
 
 def tabulate_models(arguments: argparse.Namespace) -> tuple[Table, int]:
@@ -92,7 +116,7 @@ def tabulate_models(arguments: argparse.Namespace) -> tuple[Table, int]:
     notes = () if finished == len(models) else (f"Interrupted: {finished} of {len(models)} models are finished.",)
     count = len({row["model"] for row in rows})
     caption = f"Characteristic times of {count} bandit model{'s'[: count != 1]}."
-    table = Table(chosen, rows, conventions(names, arguments.digits is not None), caption, notes)
+    table = Table(chosen, rows, conventions(names, rows, arguments.digits is not None), caption, notes)
     return table, INTERRUPTED if notes else find_status(rows)
 
 
@@ -103,7 +127,7 @@ def tabulate_results(arguments: argparse.Namespace) -> tuple[Table, int]:
     for name in ("delta", "solvers", "digits", "workers"):
         if getattr(arguments, name) is not None:
             raise InputError(f"--{name} is for models; results have been computed")
-    known = results.columns(arguments.significant or MOST_DIGITS)
+    known = results.columns(arguments.significant)
     summary = summarise_results(arguments.models[0])
     rows = results.rows(summary)
     names = read_names(arguments.columns)
@@ -112,7 +136,7 @@ def tabulate_results(arguments: argparse.Namespace) -> tuple[Table, int]:
         names = results.usual_names(summary) if people else [column.name for column in known]
     chosen = choose_columns(names, known)
     shown = [column.name for column in chosen]
-    return Table(chosen, rows, results.conventions(shown), results.caption(rows), results.notes(summary)), 0
+    return Table(chosen, rows, results.conventions(shown, rows), results.caption(rows), results.notes(summary)), 0
 
 
 def read_names(words: list[str] | None) -> list[str] | None:
@@ -125,7 +149,7 @@ def read_names(words: list[str] | None) -> list[str] | None:
 
 def choose_for_models(arguments: argparse.Namespace) -> tuple[Column, ...]:
     """The columns that are asked for, or the usual ones for people, or all for machines."""
-    known = columns(arguments.significant or MOST_DIGITS)
+    known = columns(arguments.significant)
     names = read_names(arguments.columns)
     if names is not None:
         return choose_columns(names, known)

@@ -116,14 +116,17 @@ class Explorer:
 
     def save(self, path: str | Path) -> None:
         """Write the whole experiment to one JSON file, in one step; `OSError` leaves an old file as it was."""
+        write_whole(path, self.to_text(compiled=loaded_kernel() is not None))
+
+    def to_text(self, *, compiled: bool = False) -> str:
+        """The whole experiment as JSON; ``compiled`` says whether targets were solved in compiled code."""
         now = self._now
         costs = None if self.known_costs is None else tuple(self.known_costs.tolist())
-        compiled = loaded_kernel() is not None
         saved = Saved(
             *(self.task, self.family, self.arms, self.parameters, costs, self.setup.seed),
             *(self.threshold.describe(), compiled, now.state, now.target, now.last, now.kept),
         )
-        write_whole(path, to_text(saved))
+        return to_text(saved)
 
     @classmethod
     def resume(cls, path: str | Path, **expected: Any) -> Self:
@@ -134,16 +137,22 @@ class Explorer:
         """
         saved = read_saved(path)
         try:
-            explorer = cls(saved.task, saved.family, saved.arms, saved.parameters, saved.costs, seed=saved.seed)
-            if explorer.threshold.describe() != saved.formula:
-                raise InputError(f"its threshold is {saved.formula}, not {explorer.threshold.describe()}")
-            explorer.continue_from(saved.state)
+            explorer = cls.from_saved(saved)
             explorer._check_expected(expected)
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         solves = isinstance(explorer.policy, TrackingPolicy) and explorer.profile.backend == "native"
         if saved.compiled and solves and explorer.is_shipped:
             compiled_kernel()  # interpreted, the solver would end some ulps away
+        return explorer
+
+    @classmethod
+    def from_saved(cls, saved: Saved) -> Self:
+        """The experiment that was saved; `InputError` where its parts do not fit together."""
+        explorer = cls(saved.task, saved.family, saved.arms, saved.parameters, saved.costs, seed=saved.seed)
+        if explorer.threshold.describe() != saved.formula:
+            raise InputError(f"its threshold is {saved.formula}, not {explorer.threshold.describe()}")
+        explorer.continue_from(saved.state)
         explorer._now = Now(saved.state, saved.last, saved.target, kept=saved.kept)
         return explorer
 
@@ -274,10 +283,14 @@ class Explorer:
 
         All or nothing: after an error the object is as it was before.
         """
+        self._now = self.policy.advance(self._now, self.absorb(arm, reward, cost), arm)
+
+    def absorb(self, arm: int, reward: float, cost: float | None = None) -> State:
+        """The sums as an observation would leave them, before the policy has seen it; nothing changes here."""
         arm = read_arm(arm, self.arms)
         reward = read_finite(reward, f"reward of arm {arm}")
         self.family.check_reward(reward)
-        self._now = self.policy.advance(self._now, self._absorb(arm, reward, self._cost_of_pull(arm, cost)), arm)
+        return self._absorb(arm, reward, self._cost_of_pull(arm, cost))
 
     def _absorb(self, arm: int, reward: float, paid: float) -> State:
         """The state with an observation that leaves every sum finite and the arm's mean in the family."""

@@ -106,6 +106,7 @@ class Curve:
     points : in the order of their values, those at switches included
     switches : where pairs start or cease to bind
     ties : where the answer of the task changes, so that T* is infinite
+    logarithmic : whether the values are even in the logarithm
 
     Examples
     --------
@@ -123,6 +124,7 @@ class Curve:
     points: tuple[CurvePoint, ...]
     switches: tuple[Switch, ...]
     ties: tuple[float, ...]
+    logarithmic: bool = False
 
     def stretches(self) -> list[list[CurvePoint]]:
         """Points that a line may connect: no tie and no model without an answer lies between them."""
@@ -218,7 +220,7 @@ def trace_curve(
     switches = sorted(tracer.switches(found))
     found += [tracer.point(value, kind="switch") for value in sorted({switch.value for switch in switches} - {*grid})]
     found.sort(key=lambda point: point.value)
-    return Curve(model, task, tracer.sweep, tuple(found), tuple(switches), tuple(ties))
+    return Curve(model, task, tracer.sweep, tuple(found), tuple(switches), tuple(ties), logarithmic)
 
 
 def parse_sweep(text: str, model: BanditModel) -> Sweep:

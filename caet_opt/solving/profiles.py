@@ -7,6 +7,7 @@ from sys import float_info
 from typing import Any
 
 from caet_opt.bandits.files import read_toml
+from caet_opt.bandits.shipped import find_shipped
 from caet_opt.errors import InputError, unknown_name
 
 #: Certified relative gap that every answer meets unless another tolerance is asked for.
@@ -78,12 +79,12 @@ def check_iterations(value: Any) -> None:
 
 
 def read_profile(path: str | Path) -> Profile:
-    """Read a profile from TOML; unknown keys are errors.
+    """Read a profile from TOML, a file or one that is shipped; unknown keys are errors.
 
     >>> read_profile("solvers/clarabel.toml").options["tol_gap_rel"]
     1e-12
     """
-    table = read_toml(path)
+    table = read_toml(find_shipped(path, "solvers"))
     known = [entry.name for entry in fields(Profile)]
     for key in table:
         if key not in known:
@@ -97,7 +98,8 @@ def read_profile(path: str | Path) -> Profile:
 
 
 def find_profile(solver: "str | Path | Profile") -> Profile:
-    """A profile from a backend's name, a path to a TOML profile, or a profile itself."""
+    """A profile from a backend's name, a path to a TOML profile, the name of one that is shipped, as ``ipopt.toml``, or
+    a profile itself."""
     if isinstance(solver, Profile):
         return solver
     if str(solver).endswith(".toml"):

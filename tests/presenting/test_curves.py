@@ -165,6 +165,7 @@ def test_the_command_writes_figure_and_csv(capsys, tmp_path):
     files = {suffix: tmp_path / "new" / f"path.{suffix}" for suffix in ("csv", "png", "pdf")}
     assert files["png"].read_bytes().startswith(b"\x89PNG")
     assert files["pdf"].read_bytes().startswith(b"%PDF")
+    assert b"/Type3" not in files["pdf"].read_bytes()
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["path.csv", "path.pdf", "path.png"]
     with files["csv"].open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -182,11 +183,16 @@ def test_the_command_writes_figure_and_csv(capsys, tmp_path):
 
 def test_the_figure_shows_curve_closed_form_and_switch():
     curve = trace_curve(RANKING, "ranking", "mean:0", 1, 5, 41)
-    canvas = figure.draw(curve, "a title")
+    canvas = figure.curve_figure(curve, "a title")
     times, costs, pulls = canvas.axes
     labels = {line.get_label() for line in times.get_lines()}
-    assert {"T*, solved", "T*, closed form three-arm-ranking-gaps"} <= labels
-    assert {"binding pairs change", "tie, T* infinite"} <= labels
+    assert {f"${style.TIME}$, solved", f"${style.TIME}$, closed form three-arm-ranking-gaps"} <= labels
+    assert {"binding pairs change", f"tie, ${style.TIME}$ infinite"} <= labels
+    shares = [(line.get_color(), line.get_marker()) for line in costs.get_lines() if line.get_gid()]
+    assert len(set(shares)) == 3
+    others = {(line.get_color(), line.get_marker()) for line in times.get_lines()}
+    assert {colour for colour, _ in shares}.isdisjoint(colour for colour, _ in others)
+    assert {marker for _, marker in shares}.isdisjoint(marker for _, marker in others)
     assert {"arm 0", "arm 1", "arm 2"} <= {line.get_label() for line in costs.get_lines()}
     assert [text.get_text() for text in times.texts] == ["binding: 2 > 0", "0 > 2", "1 > 0, 0 > 2", "0 > 1, 1 > 2"]
     assert times.get_yscale() == "log"
@@ -195,7 +201,7 @@ def test_the_figure_shows_curve_closed_form_and_switch():
 
 def test_regions_are_labelled_only_where_there_is_room():
     entry = read_model(ROOT / "models" / "top-arms.toml")
-    canvas = figure.draw(trace_curve(entry.model, entry.task, "mean:2", -1, 2, 31), "a title")
+    canvas = figure.curve_figure(trace_curve(entry.model, entry.task, "mean:2", -1, 2, 31), "a title")
     assert len(canvas.axes[0].texts) == 0
 
 

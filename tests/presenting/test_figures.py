@@ -12,8 +12,8 @@ from study_files import make_summary
 
 from caet_opt import MissingExtraError
 from caet_opt.cli import main
-from caet_opt.presenting.figures import FIGURES, figure_1, proportions, study, style
-from caet_opt.presenting.figures.style import Effort
+from caet_opt.presenting.figures import FIGURES, Effort, figure_1, proportions, study, style
+from caet_opt.solving.result import bound_per_time
 
 PNG, PDF = b"\x89PNG", b"%PDF"
 
@@ -42,6 +42,7 @@ def test_a_figure_is_written_as_png_pdf_csv_and_table(capsys, tmp_path, name, li
     files = {suffix: tmp_path / "new" / f"{name}.{suffix}" for suffix in ("png", "pdf", "csv")}
     assert files["png"].read_bytes().startswith(PNG)
     assert files["pdf"].read_bytes().startswith(PDF)
+    assert b"/Type3" not in files["pdf"].read_bytes()
     rows = read(files["csv"])
     assert tuple(rows[0]) == FIGURES[name].columns
     assert all(row["runs"] == "2" for row in rows)
@@ -63,8 +64,8 @@ def test_rows_of_figure_1_carry_the_bounds_of_the_theory():
     assert rows[0].characteristic_time == pytest.approx(11.656854249492381)
     assert rows[-1].characteristic_time == pytest.approx(47.962233876129694)
     canvas = FIGURES["figure-1"].draw(rows)
-    titles = [axis.get_title().split(",  ")[1] for axis in canvas.axes[:3]]
-    assert titles == ["T* = 11.657", "T* = 26.598", "T* = 47.962"]
+    titles = [axis.get_title() for axis in canvas.axes[3:]]
+    assert titles == [f"$T^{{\\star}} = {time}$" for time in ("11.657", "26.598", "47.962")]
 
 
 def test_the_instance_of_the_authors_readme_is_drawn_over_its_own_range():
@@ -144,9 +145,9 @@ def test_missing_matplotlib_is_named_before_anything_runs(capsys, tmp_path, monk
 
 
 def test_many_curves_are_told_apart_without_colour():
-    marks = [(marker, line) for _, marker, line in style.CURVES]
-    assert len(set(marks)) == len(marks) >= 15
-    assert len({(colour, marker) for colour, marker, _ in style.CURVES[:15]}) == 15
+    looks = [style.find_look(which) for which in range(style.LOOKS)]
+    assert len({(look["marker"], look["linestyle"]) for look in looks}) == style.LOOKS >= 15
+    assert len({(look["color"], look["marker"]) for look in looks[:15]}) == 15
 
 
 @pytest.mark.parametrize(
@@ -160,44 +161,107 @@ def test_many_curves_are_told_apart_without_colour():
     ],
 )
 def test_curves_of_a_study_are_named_by_policy(policies, settings, names):
-    canvas = study.draw(make_summary(policies, **settings))
+    canvas = study.study_figure(make_summary(policies, **settings))
     found = [text.get_text() for text in canvas.legends[0].get_texts()]
     assert found == ["lower bound", "upper bound, asymptotic", *names]
 
 
 def test_a_legend_has_the_order_of_the_curves_whichever_panel_has_them():
     some, others = make_summary(["caet", "ctas", "uniform"]), make_summary(["caet", "uniform"]).assign(model="first")
-    canvas = study.draw(pd.concat([others[:2], some, others[2:]]))
+    canvas = study.study_figure(pd.concat([others[:2], some, others[2:]]))
     assert [text.get_text() for text in canvas.legends[0].get_texts()][2:] == ["caet", "ctas", "uniform"]
     rows = proportions.measure_point(next(iter(proportions.INSTANCES)), 5.0, 1, Effort())
     texts = FIGURES["proportions"].draw(rows).legends[0].get_texts()
-    assert [text.get_text() for text in texts] == ["arm 0", "arm 1", "arm 2"]
+    assert [text.get_text() for text in texts][1:] == ["arm 0", "arm 1", "arm 2"]
 
 
 def test_policies_that_differ_between_models_only_are_named():
     first, second = make_summary(["caet"]), make_summary(["uniform"]).assign(model="n")
-    canvas = study.draw(pd.concat([first, second]))
+    canvas = study.study_figure(pd.concat([first, second]))
     assert [axis.get_lines()[-1].get_label() for axis in canvas.axes] == ["caet", "uniform"]
 
 
-@pytest.mark.parametrize(
-    ("over", "lower", "upper", "cost"), [("log_inv_delta", 8, 12, 20), ("lower_bound", 1, 1.5, 2.5)]
-)
-def test_a_study_is_drawn_over_the_level_or_the_lower_bound(over, lower, upper, cost):
-    (axis,) = study.draw(make_summary(["caet"]), over).axes
-    assert [list(line.get_ydata()) for line in axis.get_lines()] == [[value] * 2 for value in (lower, upper, cost)]
-    assert axis.get_ylabel() == f"cost / {study.DIVISORS[over]}"
+def test_a_study_is_drawn_over_the_level_with_bounds_on_a_grid_of_their_own():
+    (axis,) = study.study_figure(make_summary(["caet"])).axes
+    lower, upper, cost = axis.get_lines()
+    levels = lower.get_xdata()
+    assert (levels[0], levels[-1]) == pytest.approx((2.0, 8.0))
+    assert len(levels) >= 100
+    assert lower.get_ydata() == pytest.approx([10 * bound_per_time(level) / level for level in levels])
+    assert upper.get_ydata() == pytest.approx([12.0] * len(levels))
+    assert (list(cost.get_xdata()), list(cost.get_ydata())) == ([2.0, 8.0], [20.0, 20.0])
+    assert axis.get_ylabel() == r"cost / $\log(1/\delta)$"
+
+
+def test_a_study_is_drawn_over_the_lower_bound():
+    (axis,) = study.study_figure(make_summary(["caet"]), "lower_bound").axes
+    lower, upper, cost = axis.get_lines()
+    assert lower.get_ydata() == pytest.approx([1.0] * len(lower.get_xdata()))
+    assert upper.get_ydata() == pytest.approx([1.2 * level / bound_per_time(level) for level in upper.get_xdata()])
+    assert cost.get_ydata() == pytest.approx([2.0 * level / bound_per_time(level) for level in (2.0, 8.0)])
+    assert axis.get_ylabel() == "cost / lower bound"
 
 
 def test_a_lower_bound_of_zero_leaves_a_gap():
     summary = make_summary(["caet"])
-    summary.loc[0, "lower_bound"] = 0.0
-    (axis,) = study.draw(summary, "lower_bound").axes
-    assert [list(np.isnan(line.get_ydata())) for line in axis.get_lines()] == [[True, False]] * 3
+    summary.loc[0, ["log_inv_delta", "lower_bound"]] = 0.1, 0.0  # delta = 0.9
+    (axis,) = study.study_figure(summary, "lower_bound").axes
+    lower, upper, cost = axis.get_lines()
+    assert min(lower.get_xdata()) > np.log(2)
+    assert np.isfinite([*lower.get_ydata(), *upper.get_ydata()]).all()
+    assert list(np.isnan(cost.get_ydata())) == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("models", "width", "rows"), [(8, "page", [4, 4]), (5, "page", [3, 2]), (5, "column", [2, 2, 1])]
+)
+def test_panels_leave_no_hole(models, width, rows):
+    summary = pd.concat([make_summary(["caet"]).assign(model=f"m{at}") for at in range(models)])
+    canvas = study.study_figure(summary, width=width)
+    tops = [round(axis.get_position().y1, 3) for axis in canvas.axes]
+    assert [tops.count(top) for top in dict.fromkeys(tops)] == rows
+    canvas.draw_without_rendering()
+    for top in set(tops):
+        row = [axis.get_position() for axis, found in zip(canvas.axes, tops, strict=True) if found == top]
+        assert max(place.x1 for place in row) > 0.95
+    assert canvas.get_figwidth() == style.WIDTHS[width]
+
+
+def test_no_note_and_no_legend_is_wider_than_the_figure():
+    canvas = study.study_figure(make_summary([f"policy-{at}" for at in range(16)]), width="column")
+    canvas.draw_without_rendering()
+    assert canvas.legends[0].get_window_extent().width <= canvas.bbox.width
+
+
+def test_the_users_own_style_wins():
+    import matplotlib as mpl
+    from cycler import cycler
+
+    own = {"font.family": ["monospace"], "lines.linewidth": 3.0, "figure.figsize": (4.0, 3.0)}
+    with mpl.rc_context(own | {"axes.prop_cycle": cycler(color=["red"])}):
+        canvas = study.study_figure(make_summary(["caet"]))
+    line = canvas.axes[0].get_lines()[-1]
+    assert (line.get_color(), line.get_linewidth()) == ("red", 3.0)
+    assert canvas.axes[0].title.get_fontfamily() == ["monospace"]
+    assert canvas.get_figwidth() == 4.0
+
+
+def test_a_figure_that_the_user_saves_has_its_fonts_embedded(tmp_path):
+    study.study_figure(make_summary(["caet"])).savefig(tmp_path / "cost.pdf")
+    assert b"/Type3" not in (tmp_path / "cost.pdf").read_bytes()
+    assert b"/CIDFontType2" in (tmp_path / "cost.pdf").read_bytes()
+
+
+def test_names_are_text_and_not_mathematics():
+    import matplotlib as mpl
+
+    assert style.literal("a $1 arm") == r"a \$1 arm"
+    with mpl.rc_context({"text.usetex": True}):
+        assert style.literal("50% of a_1") == r"50\% of a\_1"
 
 
 def test_sixteen_policies_are_told_apart_and_costs_far_apart_are_on_a_logarithmic_axis():
-    canvas = study.draw(make_summary([f"policy-{at}" for at in range(16)]))
+    canvas = study.study_figure(make_summary([f"policy-{at}" for at in range(16)]))
     (axis,) = canvas.axes
     drawn = [line for line in axis.get_lines() if line.get_label().startswith("policy-")]
     assert len({(line.get_marker(), line.get_linestyle()) for line in drawn}) == 16
@@ -224,6 +288,7 @@ def test_importing_the_figures_does_not_import_matplotlib():
         (["regret", "--out", "/dev/null/x"], "--out /dev/null/x: cannot be written"),
         (["regret", "--out", "/proc"], "--out /proc: cannot be written"),
         (["regret", "--ful"], "did you mean '--full'?"),
+        (["regret", "--width", "wide"], "--width: must be column or page, got 'wide'"),
     ],
 )
 def test_bad_input_is_one_line(capsys, argv, message):

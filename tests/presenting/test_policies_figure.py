@@ -7,7 +7,6 @@ from commands import run_command, said, shorten_policies
 from study_files import contents
 
 from caet_opt import POLICIES, characteristic_time, read_model, summarise_results
-from caet_opt.bandits.modelfile import find_catalogue
 from caet_opt.cli import main, reproduce
 from caet_opt.presenting.figures import FIGURES, Effort, policies
 from caet_opt.simulating.studies import store
@@ -142,7 +141,7 @@ def test_the_six_models_are_what_they_are_said_to_be(monkeypatch):
 
 def test_the_catalogue_is_found_wherever_the_command_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    entry = read_model(find_catalogue() / "paper-instance-1.toml")
+    entry = read_model("paper-instance-1")
     assert characteristic_time(entry.model, entry.task).value == pytest.approx(entry.characteristic_time)
 
 

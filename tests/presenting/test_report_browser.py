@@ -1,8 +1,6 @@
 """The report in a real browser: it loads in silence, filters change it, and what it saves is what is stored."""
 
-import csv
 import json
-import shutil
 from math import isnan
 
 import pytest
@@ -12,101 +10,14 @@ from caet_opt import summarise_results
 from caet_opt.cli import main
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
-pytest.importorskip("plotly", reason="plotly is not installed (extra: report)")
 pytest.importorskip("jinja2", reason="Jinja2 is not installed (extra: report)")
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-from selenium.webdriver.chrome.service import Service  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
-
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-if not (CHROMIUM and DRIVER):
-    pytest.skip(
-        "Chromium and its driver are not installed (Debian: chromium, chromium-driver)", allow_module_level=True
-    )
-
-OPTIONS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --disable-dev-shm-usage"
-)
-
-#: Seconds that a chart or a file may take on a busy machine.
-PATIENCE = 30
+Browser = pytest.importorskip("browsers", reason="selenium is not installed").Browser
 
 
-class Browser:
-    """Chromium with the page open."""
-
-    def __init__(self, folder, place, profile):
-        options = webdriver.ChromeOptions()
-        options.binary_location = CHROMIUM
-        for option in [*OPTIONS.split(), f"--user-data-dir={profile}"]:
-            options.add_argument(option)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-        self.folder, self.address, self.saved = folder, place.as_uri(), profile / "saved"
-        self.driver.get("about:blank")
-        self.command("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(self.saved))
-        self.driver.get_log("performance")
-
-    def command(self, name, **parameters):
-        """A command of the browser's own protocol."""
-        return self.driver.execute_cdp_cmd(name, parameters)
-
-    def script(self, text, *arguments):
-        """What a piece of JavaScript returns."""
-        return self.driver.execute_script(f"return {text}", *arguments)
-
-    def open(self, width=1400, scheme="light"):
-        """The page afresh, at a width and in a colour scheme, its first chart drawn."""
-        self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        self.command("Emulation.setDeviceMetricsOverride", **size)
-        self.driver.get(self.address)
-        self.show("ratio-chart")
-
-    def show(self, chart):
-        """Scroll to a chart and wait until it is drawn."""
-        self.script("document.getElementById(arguments[0]).scrollIntoView()", chart)
-        self.wait(lambda: self.script("Boolean(document.getElementById(arguments[0]).data)", chart))
-
-    def wait(self, condition):
-        """Wait until something holds, and have it."""
-        return WebDriverWait(self.driver, PATIENCE).until(lambda _: condition())
-
-    def find(self, selector):
-        """The first element of a CSS selector."""
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
-
-    def click(self, selector):
-        """Scroll to an element and click on it."""
-        found = self.find(selector)
-        self.script("arguments[0].scrollIntoView({block: 'center'})", found)
-        found.click()
-
-    def traces(self, chart="ratio-chart"):
-        """How many series with markers a chart draws."""
-        return self.script(
-            "document.getElementById(arguments[0]).data"
-            ".filter((trace) => (trace.mode ?? '').includes('markers')).length",
-            chart,
-        )
-
-    def rows(self):
-        """The cells whose row is to be seen in the table of costs."""
-        return self.script(
-            "[...document.querySelector('#numbers table').querySelectorAll('[data-cell]:not([hidden])')]"
-            ".map((row) => row.dataset.cell)"
-        )
-
-    def download(self, button, name):
-        """The rows of the file that a button saves."""
-        shutil.rmtree(self.saved, ignore_errors=True)
-        self.click(button)
-        file = self.saved / name
-        self.wait(file.exists)
-        with file.open(encoding="utf-8", newline="") as source:
-            return list(csv.DictReader(source))
+def show_panel(browser, selector):
+    """Scroll to a chart that has no name, and wait until it is drawn."""
+    browser.script("document.querySelector(arguments[0]).scrollIntoView()", selector)
+    browser.wait(lambda: browser.script("Boolean(document.querySelector(arguments[0]).data)", selector))
 
 
 @pytest.fixture(scope="module")
@@ -114,16 +25,19 @@ def browser(tmp_path_factory):
     base = tmp_path_factory.mktemp("report")
     folder, place = make_results(base), base / "report.html"
     assert main(["report", str(folder), "-o", str(place)]) == 0
-    found = Browser(folder, place, tmp_path_factory.mktemp("profile"))
+    found = Browser(folder, place, tmp_path_factory.mktemp("profile"), ["ratio-chart"])
     yield found
     found.driver.quit()
 
 
 def test_it_loads_in_silence_and_asks_nobody(browser):
     browser.open()
-    for chart in ("error-chart", "ratio-chart"):
-        browser.show(chart)
+    for panel in ("cost", "errors", "proportions", "stopping"):
+        show_panel(browser, f".panels[data-panel={panel}] figure:last-child .chart")
     assert browser.script("document.querySelector('.panels[data-panel=stopping] .chart').getAttribute('role')") == "img"
+    places = browser.script("[...document.querySelectorAll('.chart path')].map((path) => path.getAttribute('d'))")
+    assert len(places) > 100
+    assert not [place for place in places if "NaN" in place or "undefined" in place or "Infinity" in place]
     assert browser.driver.get_log("browser") == []
     events = [json.loads(entry["message"])["message"] for entry in browser.driver.get_log("performance")]
     asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
@@ -153,24 +67,30 @@ def test_a_box_changes_charts_and_tables(browser):
     assert not browser.find("#ratio-chart").is_displayed()
 
 
-def test_a_setting_has_one_colour_and_no_two_series_look_alike(browser):
+def test_a_model_has_one_colour_and_a_threshold_one_line_on_every_chart(browser):
     browser.open()
-    marks = browser.script(
-        "document.getElementById('ratio-chart').data.filter((trace) => (trace.mode ?? '').includes('markers'))"
-        ".map((trace) => [trace.marker.color, trace.marker.symbol])"
+    curves = (
+        "document.querySelector(arguments[0]).data.filter((trace) => trace.mode === 'lines+markers')"
+        ".map((trace) => [trace.line.color, trace.line.dash])"
     )
-    assert len({tuple(mark) for mark in marks}) == 4
-    assert [colour for colour, _ in marks[:2]] == [colour for colour, _ in marks[2:]]
-    assert marks[0][0] != marks[1][0]
+    first, second, third, fourth = browser.script(curves, "#ratio-chart")
+    assert first[0] == second[0] != third[0] == fourth[0]
+    assert first[1] == third[1] == "solid" != second[1] == fourth[1]
+    for at, own in enumerate([[first, second], [third, fourth]], start=1):
+        chart = f".panels[data-panel=cost] figure:nth-child({at}) .chart"
+        show_panel(browser, chart)
+        assert browser.script(curves, chart) == own
+    keys = browser.script(
+        "[...document.querySelectorAll('#filter .keys path')].map((path) => path.getAttribute('fill'))"
+    )
+    assert keys[:2] == [first[0], third[0]]
 
 
 def test_a_search_changes_charts_and_tables(browser):
     browser.open()
     browser.find("#search").send_keys("RANKING bern")
     assert (browser.traces(), len(browser.rows())) == (2, 4)
-    assert [
-        label.text for label in browser.driver.find_elements(By.CSS_SELECTOR, "#filter li label") if label.text
-    ] == [
+    assert [label.text for label in browser.find_all("#filter li label") if label.text] == [
         "free-model",
         "customary",
         "deviational",
@@ -198,7 +118,7 @@ def test_a_chart_answers_the_pointer(browser):
         "(document.querySelector('#ratio-chart .points path').getBoundingClientRect())"
     )
     browser.command("Input.dispatchMouseEvent", type="mouseMoved", x=at[0], y=at[1])
-    texts = "[...document.querySelectorAll('#ratio-chart .hoverlayer text')].map((text) => text.textContent).join()"
+    texts = "document.querySelector('#ratio-chart .tip:not([hidden])')?.textContent ?? ''"
     browser.wait(lambda: "times the lower bound" in browser.script(texts))
     assert EVIL[:50] in browser.script(texts)
 
@@ -228,12 +148,31 @@ def test_only_what_is_shown_is_saved(browser):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_sticks_out_at_any_width(browser, width, scheme):
     browser.open(width, scheme)
-    browser.show("error-chart")
+    show_panel(browser, ".panels[data-panel=errors] .chart")
     assert browser.script("document.documentElement.scrollWidth <= window.innerWidth")
     ground = browser.script("getComputedStyle(document.body).backgroundColor")
     assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 20, 25)"}[scheme]
-    drawn = browser.script("getComputedStyle(document.querySelector('#error-chart .main-svg')).backgroundColor")
+    drawn = browser.script("getComputedStyle(document.querySelector('#ratio-chart .main-svg')).backgroundColor")
     assert drawn == ground
+
+
+def test_a_wide_table_scrolls_in_itself_with_its_first_column_fixed(browser):
+    browser.open(390)
+    table = browser.find("#numbers .scroll")
+    assert browser.script("arguments[0].scrollWidth > arguments[0].clientWidth + 100", table)
+    browser.script("arguments[0].scrollTo(200, 0)", table)
+    left = "arguments[0].getBoundingClientRect().left"
+    for cell in ("#numbers thead th", "#numbers tbody th"):
+        assert browser.script(left, browser.find(cell)) == pytest.approx(browser.script(left, table), abs=1)
+
+
+def test_charts_follow_the_width_of_the_window(browser):
+    browser.open(1400)
+    width = "document.querySelector('#ratio-chart svg').clientWidth"
+    before = browser.script(width)
+    browser.command("Emulation.setDeviceMetricsOverride", width=820, height=900, deviceScaleFactor=1, mobile=False)
+    browser.wait(lambda: browser.script(width) != before)
+    assert browser.script(width) <= 820
 
 
 def test_paper_is_light_and_has_every_chart(browser):
@@ -244,5 +183,5 @@ def test_paper_is_light_and_has_every_chart(browser):
         ".map((chart) => [chart.layout.paper_bgcolor, chart.layout.width <= 680]); })"
     )
     assert browser.command("Page.printToPDF", printBackground=True)["data"]
-    assert browser.script("window.printed") == [["#ffffff", True]] * 8
+    assert browser.script("window.printed") == [["#ffffff", True]] * 9
     assert browser.script("document.getElementById('ratio-chart').layout.paper_bgcolor") == "#0f1419"

@@ -205,7 +205,7 @@ def test_columns_are_chosen_by_name_or_heading(capsys):
     out = tabled(capsys, PAPER, "--columns", "model,T*", "sampling_proportions", "--significant", "6")
     assert out.splitlines()[:2] == [
         "model                  T*  u*",
-        "paper-instance-1  11.6569  (0.5858, 0, 0.4142)",
+        "paper-instance-1  11.6569  (0.585786, 0, 0.414214)",
     ]
     assert "u*: share of the pulls of costly arms" in out
     assert "Blind" not in out
@@ -330,12 +330,61 @@ def test_csv_reads_back_as_the_json_does(capsys, folder):
 
 
 def test_json_states_the_conventions(capsys):
-    record = json.loads(tabled(capsys, PAPER, "--format", "json"))
+    record = json.loads(tabled(capsys, PAPER, "--format", "json", "--delta", "0.1"))
     assert list(record) == ["conventions", "rows", "notes"]
     assert "(x - y)^2 / (2 s^2)" in record["conventions"]["divergence"]
     assert "not 1/T*" in record["conventions"]["characteristic_time"]
     assert "log(1/delta)" in record["conventions"]["confidence"]
     assert record["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("model", "names", "about"),
+    [
+        ("gaussian-two-arms", "model,T*", ["characteristic_time", "divergence", "digits"]),
+        ("bernoulli-two-arms", "model,T*,u*", ["characteristic_time", "digits", "sampling_proportions"]),
+        ("bernoulli-two-arms", "model,lower_bound", []),
+        ("bernoulli-two-arms", "model,K,means", []),
+    ],
+)
+def test_only_what_applies_is_noted(capsys, model, names, about):
+    record = json.loads(tabled(capsys, model, "--format", "json", "--columns", names))
+    assert list(record["conventions"]) == about
+
+
+@pytest.mark.parametrize(("model", "free"), [("bernoulli-two-arms", False), ("clinical-trial", True)])
+def test_free_arms_are_spoken_of_where_there_are_any(capsys, model, free):
+    assert ("free arm" in tabled(capsys, model, "--columns", "model,u*,blind/T*")) == free
+
+
+def test_significant_digits_are_those_of_every_number(capsys):
+    shown = ("--columns", "means,T*,omega*,u*,blind T,blind/T*,expected", "--significant", "3")
+    line = tabled(capsys, "paper-readme-instance", *shown).splitlines()[1]
+    numbers = ["(0.5, 0.9, 0.2)", "48.0", "(0.431, 0, 0.569)", "(0.569, 0, 0.431)", "48.5", "1.01", "48"]
+    assert re.split(r"  +", line) == numbers
+
+
+def test_families_and_tasks_are_words_for_people_and_grammar_for_machines(capsys):
+    shown = ("gaussian-variances", "groups-of-two", "--columns", "family,task")
+    _, first, second = tabled(capsys, *shown).splitlines()[:3]
+    assert first.split("  ") == ["Gaussian, variances 0.5, 2, 1, 4", "ranking"]
+    assert second.split() == ["Gaussian", "best", "of", "3", "groups"]
+    rows = tabled(capsys, *shown, "--format", "csv").splitlines()[1:]
+    assert rows == [
+        '"gaussian:0.5,2,1,4",ranking,',
+        '"gaussian","groups:0,1/2,3/4,5",'.replace('"gaussian"', "gaussian"),
+    ]
+
+
+@pytest.mark.parametrize("form", ["latex", "latex-fragment"])
+def test_a_caption_and_a_label_are_those_of_latex(capsys, form):
+    asked = ("--caption", r"$T^\star$ at $\delta = 0.1$", "--label", "tab:times")
+    assert r"\caption{$T^\star$ at $\delta = 0.1$}\label{tab:times}" in tabled(capsys, PAPER, "--format", form, *asked)
+
+
+def test_a_caption_stands_above_text(capsys):
+    assert tabled(capsys, PAPER, "--caption", "Times").startswith("Times\n\nmodel ")
+    assert tabled(capsys, PAPER, "--caption", "T*", "--format", "markdown").startswith("T\\*\n\n| model ")
 
 
 def test_machines_get_every_column(capsys):
@@ -390,7 +439,7 @@ def golden_table(folder):
     paths += [ROOT / "models" / f"{name}.toml" for name in ("clinical-trial", "free-of-charge", "regret-poisson")]
     found = rows.compute([rows.Source(path.stem, path) for path in paths], request)
     return Table(
-        chosen, found, conventions([column.name for column in chosen], False), "Characteristic times.", ("A note.",)
+        chosen, found, conventions([column.name for column in chosen], found), "Characteristic times.", ("A note.",)
     )
 
 
@@ -541,7 +590,7 @@ def test_the_examples_of_the_help_work(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     lines = [line for line in command.EXAMPLES.splitlines() if line.startswith("  caet-opt ")]
     examples = [shlex.split(line)[2:] for line in lines if "results/" not in line]
-    assert len(examples) == 5
+    assert len(examples) == 6
     for argv in examples:
         expanded = [path for word in argv for path in sorted(glob(word)) or [word]]
         assert tabled(capsys, *expanded)
@@ -570,6 +619,9 @@ def test_the_table_goes_to_a_file(capsys, tmp_path):
         ([PAPER, "--workers", "0"], "--workers: must be a positive whole number, got '0'"),
         ([PAPER, "--digits", "1001"], "digits must be a whole number from 1 to 1000, got 1001"),
         ([PAPER, "--digits", "-3"], "--digits: must be a positive whole number, got '-3'"),
+        ([PAPER, "--caption", "x", "--format", "csv"], "--caption is for tables that people read: latex, "),
+        ([PAPER, "--label", "x"], "--label is for --format latex and latex-fragment"),
+        ([PAPER, "--label", "a b", "--format", "latex"], "--label must be letters, digits and any of"),
         ([PAPER, "--significant", "x"], "--significant: must be a positive whole number, got 'x'"),
         ([PAPER, "--output", "/dev/null/x"], "--output /dev/null/x: cannot be written"),
         ([PAPER, "--output", str(ROOT)], "is a folder; name a file"),

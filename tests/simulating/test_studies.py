@@ -500,10 +500,10 @@ def test_a_folder_without_results(tmp_path):
 
 def test_a_figure_has_a_panel_per_model_and_the_bounds(folder):
     pytest.importorskip("matplotlib")
-    from caet_opt.presenting.figures.study import draw
+    from caet_opt.presenting.figures.study import study_figure
 
     summary = summarise_results(folder)
-    canvas = draw(summary)
+    canvas = study_figure(summary)
     assert [axis.get_title() for axis in canvas.axes] == ["easy-model", "free-model"]
     for axis, model in zip(canvas.axes, ("easy-model", "free-model"), strict=True):
         rows = summary[summary["model"] == model]
@@ -512,4 +512,4 @@ def test_a_figure_has_a_panel_per_model_and_the_bounds(folder):
         assert list(lines["CAET"]) == (rows["mean_cost"] / rows["log_inv_delta"]).tolist()
     summary["runs"], summary["mean_cost"] = 0, nan
     with pytest.raises(InputError, match="there is no run to draw"):
-        draw(summary)
+        study_figure(summary)

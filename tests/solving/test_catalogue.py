@@ -1,13 +1,17 @@
 """The catalogue in models/ and the profiles in solvers/."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run_command
 
-from caet_opt import FAMILIES, Profile, characteristic_time, read_model, read_profile, write_model
+from caet_opt import FAMILIES, InputError, Profile, characteristic_time, read_model, read_profile, write_model
 from caet_opt.bandits.tasks import TASKS
+from caet_opt.simulating.studies.study import read_study
 from caet_opt.solving.backends import BACKENDS, installed_backends
+from caet_opt.solving.profiles import find_profile
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = sorted((ROOT / "models").glob("*.toml"))
@@ -66,3 +70,59 @@ def test_a_profile_works(path):
     result = characteristic_time(entry.model, entry.task, solver=path)
     assert result.solver == profile.backend
     assert result.value == pytest.approx(entry.characteristic_time, rel=1e-9)
+
+
+@pytest.mark.parametrize("word", ["paper-instance-1", "paper-instance-1.toml"])
+def test_a_model_is_found_by_its_name_wherever_one_is(word, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert read_model(word) == read_model(ROOT / "models" / "paper-instance-1.toml")
+
+
+def test_what_is_here_goes_before_what_is_shipped(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mine = (ROOT / "models" / "top-arms.toml").read_text()
+    (tmp_path / "paper-instance-1.toml").write_text(mine)
+    assert read_model("paper-instance-1.toml") == read_model("top-arms")
+    assert read_model("paper-instance-1") != read_model("top-arms")
+    (tmp_path / "paper-instance-1").write_text(mine)
+    assert read_model("paper-instance-1") == read_model("top-arms")
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("paper-instance-11", "no such file, and no model of the catalogue; did you mean 'paper-instance-1'?"),
+        ("qqq", "no such file, and no model of the catalogue; caet-opt models lists the catalogue"),
+        ("mine/paper-instance-1", "mine/paper-instance-1: no such file"),
+        ("qqq.toml", "qqq.toml: no such file"),
+    ],
+)
+def test_what_is_neither_here_nor_shipped_is_refused(word, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as refusal:
+        read_model(word)
+    assert message in str(refusal.value)
+
+
+def test_a_shipped_profile_is_found_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert find_profile("clarabel.toml") == read_profile(ROOT / "solvers" / "clarabel.toml") != find_profile("clarabel")
+
+
+def test_a_study_takes_models_by_name(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    (tmp_path / "study.toml").write_text('models = ["paper-instance-1", "top-arms"]\ndeltas = [0.1]\n')
+    assert [path.name for path in read_study(tmp_path / "study.toml").models] == [
+        "paper-instance-1.toml",
+        "top-arms.toml",
+    ]
+
+
+def test_the_command_lists_every_model(capsys):
+    lines = run_command(capsys, "models").splitlines()
+    assert [line.split()[0] for line in lines[1 : len(MODELS) + 1]] == [path.stem for path in MODELS]
+    listed = json.loads(run_command(capsys, "models", "--json"))
+    assert [one["name"] for one in listed] == [path.stem for path in MODELS]
+    assert all(read_model(one["file"]).title == one["title"] for one in listed)
+    assert run_command(capsys, "table", "top-arms", "--columns", "model,T*").splitlines()[1].startswith("top-arms ")

@@ -1,7 +1,8 @@
 """The paper's figure and three more: what each measures, its table and its drawing, one module per figure."""
 
 from caet_opt.presenting.figures import figure_1, policies, proportions, regret
-from caet_opt.presenting.figures.style import Effort, Figure, StudyFigure, require_matplotlib
+from caet_opt.presenting.figures.kinds import Effort, Figure, StudyFigure
+from caet_opt.presenting.figures.style import require_matplotlib
 
 #: Figures by name, in the order of the help.
 FIGURES: dict[str, Figure | StudyFigure] = {

@@ -3,13 +3,28 @@
 from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 from math import exp, log
-from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from caet_opt.presenting.curves import Curve, CurvePoint
-from caet_opt.presenting.figures.style import CURVES, LOWER, UPPER, draw_legend, make_panels
+from caet_opt.presenting.figures.sheet import draw_legend, make_panels
+from caet_opt.presenting.figures.style import (
+    FORM,
+    LOOKS,
+    LOWER,
+    TIME,
+    UPPER,
+    Width,
+    find_look,
+    is_narrow,
+    literal,
+    styled,
+    write_decades,
+)
 from caet_opt.solving.numbers import pair_names
-from caet_opt.solving.result import CharacteristicTime
+from caet_opt.solving.result import CharacteristicTime, headline
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Markers along a line, and points at which the closed form is marked.
 MARKS, FORMS = 12, 25
@@ -17,29 +32,46 @@ MARKS, FORMS = 12, 25
 #: T* is drawn in the logarithm when its largest value is so many times its smallest one.
 LOGARITHMIC = 30.0
 
-#: Width of a character of a label as a share of the axis, and characters in a line of the title.
-WIDTH, TITLE = 0.0115, 70
 
+@styled
+def curve_figure(curve: Curve, title: str | None = None, width: Width | None = None) -> "Figure":
+    """T* above, the cost proportions and the sampling proportions below it, over the swept value.
 
-def draw(curve: Curve, title: str, logarithmic: bool = False) -> Any:
-    """Three panels over the swept value: T*, the cost proportions, and the sampling proportions."""
-    canvas, axes = make_panels(3, 1, (6.6, 8.2))
-    times, costs, pulls = axes[:, 0]
+    Parameters
+    ----------
+    curve
+        What `trace_curve` found.
+    title
+        Of the figure; the task, the family and the number of arms unless given.
+    width
+        ``"column"`` or ``"page"`` of a paper in two columns; the page, or what the user's style says, unless given.
+
+    Examples
+    --------
+    >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
+    >>> figure = curve_figure(trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11), width="column")
+    >>> float(figure.get_figwidth()), len(figure.axes)
+    (3.25, 3)
+    """
+    canvas: Figure
+    canvas, panels = make_panels([1, 1, 1] if is_narrow(width) else [1, 2], width, height=1.6)
+    axes = times, costs, pulls = [axis for row in panels for axis in row]
     draw_times(times, curve)
     draw_shares(costs, curve, lambda result: result.cost_proportions.tolist())
     draw_shares(pulls, curve, lambda result: result.sampling_proportions.tolist())
-    for axis in (times, costs, pulls):
+    for axis in axes:
         mark_places(axis, curve)
-    if logarithmic:
-        pulls.set_xscale("log")
-    labelled = label_regions(times, curve)
-    times.set_title(fill(title, TITLE), fontsize=11, pad=22 if labelled else 8)
-    times.set_ylabel("T*")
-    costs.set_ylabel("cost proportions omega*")
-    pulls.set_ylabel("sampling proportions u*")
-    pulls.set_xlabel(f"{curve.sweep.kind} of arm {curve.model.arms[curve.sweep.arm]}")
-    canvas.align_ylabels()
-    draw_legend(canvas, [times, costs, pulls], 3, "")
+        if curve.logarithmic:
+            axis.set_xscale("log")
+            write_decades(axis, "x")
+    times.set_ylabel(f"${TIME}$")
+    costs.set_ylabel(r"cost proportions $\omega^{\star}$")
+    pulls.set_ylabel(r"sampling proportions $u^{\star}$")
+    for axis in panels[-1]:
+        axis.set_xlabel(f"{curve.sweep.kind} of arm {literal(curve.model.arms[curve.sweep.arm])}")
+    canvas.suptitle(literal(title or headline(curve.model, curve.task)), wrap=True)
+    draw_legend(canvas)
+    label_regions(times, curve)
     return canvas
 
 
@@ -47,19 +79,11 @@ def draw_times(axis: Any, curve: Curve) -> None:
     """T* as a line, and marks where a closed form gives it."""
     values = [point.result.value for point in curve.points if point.result is not None]
     for stretch in curve.stretches():
-        axis.plot(*line(stretch, lambda result: result.value), color="black", linewidth=1.4, label="T*, solved")
+        axis.plot(*line(stretch, lambda result: result.value), color="black", label=f"${TIME}$, solved")
     for name, points in by_form(curve).items():
         shown = points[:: max(1, len(points) // FORMS)]
-        axis.plot(
-            [point.value for point in shown],
-            [point.closed_form_time for point in shown],
-            linestyle="none",
-            marker="o",
-            markersize=6,
-            markerfacecolor="none",
-            color=CURVES[2][0],
-            label=f"T*, closed form {name}",
-        )
+        places, times = [point.value for point in shown], [point.closed_form_time for point in shown]
+        axis.plot(places, times, **FORM, label=f"${TIME}$, closed form {literal(name)}")
     if min(values) > 0 and max(values) > LOGARITHMIC * min(values):
         axis.set_yscale("log")
 
@@ -77,13 +101,11 @@ def draw_shares(axis: Any, curve: Curve, shares: Callable[[CharacteristicTime], 
     """The share of each arm as a line, told apart by its dashes and markers too."""
     spacing = max(1, len(curve.points) // MARKS)
     for arm, name in enumerate(curve.model.arms):
-        colour, marker, dashes = CURVES[arm % len(CURVES)]
-        face = colour if arm < len(CURVES) else "white"
+        look = find_look(arm) | ({} if arm < LOOKS else {"markerfacecolor": "white"})
+        every = (2 * arm % spacing, spacing)
         for stretch in curve.stretches():
-            style = {"color": colour, "linestyle": dashes, "linewidth": 1.4, "marker": marker, "markersize": 4.5}
-            every = (2 * arm % spacing, spacing)
             points = line(stretch, lambda result, arm=arm: shares(result)[arm])  # type: ignore[misc]
-            axis.plot(*points, **style, markevery=every, markerfacecolor=face, label=f"arm {name}")
+            axis.plot(*points, **look, markevery=every, label=f"arm {literal(name)}", gid=f"curve {arm}")
     axis.set_ylim(-0.03, 1.03)
 
 
@@ -100,32 +122,32 @@ def mark_places(axis: Any, curve: Curve) -> None:
     for switch in curve.switches:
         axis.axvline(switch.value, **LOWER, label="binding pairs change")
     for tie in curve.ties:
-        axis.axvline(tie, **UPPER, label="tie, T* infinite")
+        axis.axvline(tie, **UPPER, label=f"tie, ${TIME}$ infinite")
 
 
-def label_regions(axis: Any, curve: Curve) -> bool:
-    """The binding pairs above each region between two switches; false where there is no room for them."""
+def label_regions(axis: Any, curve: Curve) -> None:
+    """The binding pairs above each region between two switches, where there is room for all of them."""
     labels = region_labels(curve, axis.get_xscale() == "log")
-    reach = [(centre - WIDTH * len(text) / 2, centre + WIDTH * len(text) / 2) for centre, _, text in labels]
-    edges = [(-1.0, 0.0), *reach, (1.0, 2.0)]
-    if any(one[1] > other[0] for one, other in pairwise(edges)):
-        return False
-    for _, value, text in labels:
-        axis.text(value, 1.02, text, transform=axis.get_xaxis_transform(), ha="center", va="bottom", fontsize=8)
-    return True
+    above = {"transform": axis.get_xaxis_transform(), "ha": "center", "va": "bottom", "fontsize": "small"}
+    texts = [axis.text(value, 1.02, literal(text), **above) for value, text in labels]
+    axis.figure.draw_without_rendering()  # only then is it known how wide the panel is
+    frame = axis.get_window_extent()
+    places = [text.get_window_extent() for text in texts]
+    ends = [frame.x0, *(end for place in places for end in (place.x0, place.x1)), frame.x1]
+    if any(one > other for one, other in pairwise(ends)):
+        for text in texts:
+            text.remove()
 
 
-def region_labels(curve: Curve, logarithmic: bool) -> list[tuple[float, float, str]]:
-    """Centre of each region as a share of the axis and as a value, and the binding pairs there."""
+def region_labels(curve: Curve, logarithmic: bool) -> list[tuple[float, str]]:
+    """The centre of each region, and the binding pairs there."""
     names, scale, unscale = curve.model.arms, log if logarithmic else float, exp if logarithmic else float
     solved = [(scale(point.value), point.result) for point in curve.points if point.result is not None]
-    first, last = scale(curve.points[0].value), scale(curve.points[-1].value)
-    labels: list[tuple[float, float, str]] = []
+    labels: list[tuple[float, str]] = []
     for pairs, run in groupby(solved, lambda entry: entry[1].binding_pairs):
         places = [place for place, _ in run]
-        centre = (places[0] + places[-1]) / 2
         text = ", ".join(pair_names(pairs, names))
         if len(places) > 2:
             text = text if labels else f"binding: {text or 'none'}"
-            labels.append(((centre - first) / (last - first), unscale(centre), text))
+            labels.append((unscale((places[0] + places[-1]) / 2), text))
     return labels

@@ -14,19 +14,24 @@ from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
 from caet_opt.exploring.settings import Parameters
+from caet_opt.presenting.figures.kinds import Effort, Figure
+from caet_opt.presenting.figures.sheet import draw_legend, make_panels
 from caet_opt.presenting.figures.style import (
+    LEVEL,
     LOWER,
+    TIME,
     UPPER,
-    Effort,
-    Figure,
-    draw_curve,
-    draw_legend,
-    make_panels,
+    Width,
+    draw_mean,
+    fine_levels,
+    is_narrow,
     scale_levels,
+    styled,
 )
 from caet_opt.simulating.runs import Experiment, RunRecord, run_many
 from caet_opt.simulating.summary import summarise
 from caet_opt.solving.numbers import table as aligned
+from caet_opt.solving.result import bound_per_time
 
 #: The paper's settings.
 SETTINGS: dict[str, Any] = {"threshold": "deviational", "theta": 1.2, "constant": 1.0}
@@ -42,7 +47,12 @@ README = (30.0, 50.0, 70.0, 100.0), (30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 1
 #: The means of the instances, and their levels; the costs are the gaps to the best arm.
 INSTANCES = {(3.0, 4.0, 2.0): (QUICK, FULL), (1.4, 0.8, 0.3): (QUICK, FULL), (0.5, 0.9, 0.2): README}
 
-LEGEND = "Gaussian rewards of variance 1, ranking, gaps as costs; deviational threshold, theta = 1.2, C = 1"
+NOTES = (
+    "Gaussian rewards of variance 1",
+    "ranking",
+    "gaps as costs",
+    rf"deviational threshold, $\theta = {SETTINGS['theta']:g}$, $C = {SETTINGS['constant']:g}$",
+)
 
 
 @dataclass(frozen=True)
@@ -98,37 +108,46 @@ def cells(row: Row) -> list[str]:
     return [row.instance, *counts, f"{row.mean_cost:.1f}", interval, *ratios, f"{row.error_rate:.3g}"]
 
 
-def draw(rows: Sequence[Row]) -> Any:
-    """Above the cost, below the cost over log(1/delta), with both bounds; one column per instance."""
+@styled
+def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
+    """The cost, and the cost over log(1/delta), with both bounds: a column of panels per instance, or a row of them
+    where the figure is narrow."""
     names = list(dict.fromkeys(row.instance for row in rows))
-    canvas, axes = make_panels(2, len(names), (4.6 * len(names), 6.6))
-    for column, name in enumerate(names):
+    narrow = is_narrow(width)
+    canvas, panels = make_panels([2] * len(names) if narrow else [len(names)] * 2, width)
+    for which, name in enumerate(names):
         points = [row for row in rows if row.instance == name]
-        for axis, per_log in zip(axes[:, column], (False, True), strict=True):
+        pair = panels[which] if narrow else [panels[0][which], panels[1][which]]
+        for axis, per_log in zip(pair, (False, True), strict=True):
             draw_costs(axis, points, per_log)
-        axes[0, column].set_title(f"means {name},  T* = {points[0].characteristic_time:.3f}", fontsize=11)
-        axes[1, column].set_xlabel("log(1/delta)")
-    axes[0, 0].set_ylabel("cost at stopping")
-    axes[1, 0].set_ylabel("cost / log(1/delta)")
-    draw_legend(canvas, list(axes.flat), 3, LEGEND)
+            if narrow or which == 0:
+                axis.set_ylabel(f"cost / {LEVEL}" if per_log else "cost at stopping")
+        pair[0].set_title(f"means {name}")
+        pair[1].set_title(f"${TIME} = {points[0].characteristic_time:.3f}$")
+    for axis in panels[-1]:
+        axis.set_xlabel(LEVEL)
+    draw_legend(canvas, NOTES)
     return canvas
 
 
 def draw_costs(axis: Any, rows: Sequence[Row], per_log: bool) -> None:
-    """Cost and both bounds against log(1/delta), or all of them over log(1/delta), where the bounds are level."""
-    x = [row.log_inv_delta for row in rows]
-    lower, upper, mean, low, high = (
+    """Cost and both bounds against log(1/delta), or all of them over log(1/delta), where the upper one is level."""
+    x, time = [row.log_inv_delta for row in rows], rows[0].characteristic_time
+    mean, low, high = (
         [row.per_log(name) if per_log else getattr(row, name) for row in rows]
-        for name in ("lower_bound", "upper_bound", "mean_cost", "cost_low", "cost_high")
+        for name in ("mean_cost", "cost_low", "cost_high")
     )
-    axis.plot(x, lower, label="lower bound T* kl(delta, 1 - delta)", **LOWER)
-    axis.plot(x, upper, label="asymptotic upper bound theta T* log(1/delta)", **UPPER)
-    draw_curve(axis, x, mean, low, high, 0, label="CAET, mean and 95 % band")
+    levels = fine_levels(x)
+    lower = [time * bound_per_time(level) / (level if per_log else 1.0) for level in levels]
+    upper = [SETTINGS["theta"] * time * (1.0 if per_log else level) for level in levels]
+    axis.plot(levels, lower, label=r"lower bound $T^{\star}\,\mathrm{kl}(\delta, 1 - \delta)$", **LOWER)
+    axis.plot(levels, upper, label=r"asymptotic upper bound $\theta T^{\star}\,\log(1/\delta)$", **UPPER)
+    draw_mean(axis, x, mean, low, high, 0, label=r"CAET, mean and $95\%$ band")
     scale_levels(axis, x)
     if per_log:
-        axis.set_ylim(0, min(3.2 * rows[0].characteristic_time, 1.2 * max(mean + upper)))
-    else:
-        axis.set_yscale(axis.get_xscale())
+        axis.set_ylim(0, min(3.2 * time, 1.2 * max(mean + upper)))
+    elif axis.get_xscale() == "log":
+        axis.set_yscale("log")
 
 
 FIGURE = Figure(

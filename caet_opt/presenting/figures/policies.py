@@ -8,9 +8,9 @@ from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.bandits.modelfile import find_catalogue
+from caet_opt.bandits.shipped import shipped_folder
 from caet_opt.presenting.figures import study
-from caet_opt.presenting.figures.style import Effort, StudyFigure
+from caet_opt.presenting.figures.kinds import Effort, StudyFigure
 from caet_opt.simulating.studies.study import ALL, Study, from_table
 from caet_opt.solving.numbers import table as aligned
 
@@ -35,7 +35,7 @@ def make_study(effort: Effort) -> Study:
     """The study; its cells are the same whether quick or full, so that one goes on where the other ended."""
     given: dict[str, Any] = {} if effort.runs is None else {"runs": effort.runs}
     found = GRID | {"seed": effort.seed} | (FULL if effort.full else QUICK) | given
-    return from_table(found, find_catalogue() / "policies.toml")
+    return from_table(found, shipped_folder("models") / "policies.toml")
 
 
 def table(summary: "pd.DataFrame") -> str:
@@ -66,4 +66,4 @@ def write_ratio(row: "pd.Series[Any]") -> str:
     return f"{row['ratio']:.2f}" if isnan(half) else f"{row['ratio']:.2f} ± {half:.2f}"
 
 
-FIGURE = StudyFigure(TITLE, make_study, table, partial(study.draw, over="lower_bound"))
+FIGURE = StudyFigure(TITLE, make_study, table, partial(study.study_figure, over="lower_bound"))

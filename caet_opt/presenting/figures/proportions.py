@@ -14,15 +14,21 @@ from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
-from caet_opt.presenting.figures.figure_1 import run_ranking
+from caet_opt.exploring.settings import Parameters
+from caet_opt.presenting.figures.figure_1 import NOTES as SETTING
+from caet_opt.presenting.figures.figure_1 import SETTINGS, run_ranking
+from caet_opt.presenting.figures.kinds import Effort, Figure
+from caet_opt.presenting.figures.sheet import draw_legend, make_panels
 from caet_opt.presenting.figures.style import (
-    CURVES,
-    Effort,
-    Figure,
-    draw_curve,
-    draw_legend,
-    make_panels,
+    LEVEL,
+    UPPER,
+    Width,
+    draw_mean,
+    find_look,
+    fine_levels,
+    is_narrow,
     scale_levels,
+    styled,
 )
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.summary import half_width
@@ -39,8 +45,11 @@ INSTANCES = {
 QUICK = (5.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 FULL = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0)
 
-LEGEND = """ranking, Gaussian rewards of variance 1; deviational threshold, theta = 1.2, C = 1; r = 0.4
-thin lines: the limits u*_a and 1/|N|; grey dots: the target alpha/|N| of the free arms"""
+NOTES = (
+    *(note for note in SETTING if note != "gaps as costs"),
+    rf"$r = {SETTINGS['r']:g}$",
+    r"thin lines: the limits $u^{\star}_a$ and $1/|N|$",
+)
 
 
 @dataclass(frozen=True)
@@ -110,31 +119,34 @@ def cells(row: Row) -> list[str]:
     return [row.instance, *counts, f"{row.share:.4f}", interval, f"{row.target:.4f}", f"{row.limit:.4f}"]
 
 
-def draw(rows: Sequence[Row]) -> Any:
+@styled
+def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
     """Costly arms above, free arms below; one column per instance."""
     names = list(dict.fromkeys(row.instance for row in rows))
-    canvas, axes = make_panels(2, len(names), (4.6 * len(names), 6.6))
+    canvas, panels = make_panels([len(names)] * 2, width)
     for column, name in enumerate(names):
         for line, kind in enumerate(("costly", "free")):
-            draw_shares(axes[line, column], [row for row in rows if (row.instance, row.kind) == (name, kind)])
-        axes[0, column].set_title(name, fontsize=11)
-        axes[1, column].set_xlabel("log(1/delta)")
-    axes[0, 0].set_ylabel("costly arms:  N_a / ((1 - alpha) tau)")
-    axes[1, 0].set_ylabel("free arms:  N_a / tau")
-    draw_legend(canvas, list(axes.flat), 4, LEGEND)
+            draw_shares(panels[line][column], [row for row in rows if (row.instance, row.kind) == (name, kind)])
+        panels[0][column].set_title(name.replace("), ", "),\n") if is_narrow(width) else name)
+        panels[1][column].set_xlabel(LEVEL)
+    panels[0][0].set_ylabel(r"costly: $N_a / ((1 - \alpha)\tau)$")
+    panels[1][0].set_ylabel(r"free: $N_a / \tau$")
+    draw_legend(canvas, NOTES)
     return canvas
 
 
 def draw_shares(axis: Any, rows: Sequence[Row]) -> None:
-    """The shares of some arms against log(1/delta), each with its limit."""
+    """The shares of some arms against log(1/delta), each with its limit, and the target of free arms."""
+    levels = fine_levels([row.log_inv_delta for row in rows])
     for arm in sorted({row.arm for row in rows}):
         points = [row for row in rows if row.arm == arm]
-        x = [row.log_inv_delta for row in points]
+        x, limit = [row.log_inv_delta for row in points], points[0].limit
         band = [row.share_low for row in points], [row.share_high for row in points]
-        draw_curve(axis, x, [row.share for row in points], *band, arm, label=f"arm {arm}")
-        axis.axhline(points[0].limit, color=CURVES[arm % len(CURVES)][0], linewidth=0.9)
+        axis.axhline(limit, color=find_look(arm)["color"], linewidth=0.6)
         if points[0].kind == "free":
-            axis.plot(x, [row.target for row in points], color="0.5", linestyle=":", linewidth=1.8)
+            targets = [limit * Parameters(log_inv_delta=level, **SETTINGS).free_share for level in levels]
+            axis.plot(levels, targets, label=r"target $\alpha/|N|$ of the free arms", **UPPER)
+        draw_mean(axis, x, [row.share for row in points], *band, arm, label=f"arm {arm}")
     scale_levels(axis, [row.log_inv_delta for row in rows])
     axis.set_ylim(0, 1.08 * max(max(row.limit, row.share) for row in rows))
 

@@ -10,7 +10,9 @@ import numpy as np
 
 from caet_opt.bandits.families import Bernoulli, Gaussian
 from caet_opt.bandits.model import BanditModel
-from caet_opt.presenting.figures.style import CURVES, Effort, Figure, draw_curve, draw_legend, make_panels
+from caet_opt.presenting.figures.kinds import Effort, Figure
+from caet_opt.presenting.figures.sheet import draw_legend, make_panels
+from caet_opt.presenting.figures.style import Width, draw_mean, find_look, is_narrow, styled
 from caet_opt.simulating.regret import explore_then_commit
 from caet_opt.solving.numbers import table as aligned
 
@@ -24,8 +26,13 @@ HORIZONS = (10**5, 10**7, 10**9)
 #: gamma0 lies below the gaps that matter: with 0.1, arms 0.05 below the best one would be pulled as if they were free.
 THRESHOLD, GAMMA0 = "customary", 0.01
 
-LEGEND = f"""delta = 1/T; {THRESHOLD} threshold log((1 + log t)/delta), not proven; gaps estimated, gamma0 = {GAMMA0:g}
-thin lines: the asymptotes sum_a gap_a / d(mu_a, mu_best) log T; markers: median commitment"""
+NOTES = (
+    r"$\delta = 1/T$",
+    rf"{THRESHOLD} threshold $\log((1 + \log t)/\delta)$, not proven",
+    rf"gaps estimated, $\gamma_0 = {GAMMA0:g}$",
+    r"thin lines: the asymptotes $\sum_a \Delta_a / d(\mu_a, \mu^{\star}) \log T$",
+    "markers: median commitment",
+)
 
 
 @dataclass(frozen=True)
@@ -83,33 +90,37 @@ def cells(row: Row) -> list[str]:
     return [row.instance, *counts, commitment, f"{row.mean_regret:.1f}", interval, f"{row.asymptote:.1f}", ratio]
 
 
-def draw(rows: Sequence[Row]) -> Any:
+@styled
+def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
     """R(t) against t, one panel per instance, one curve per horizon, each with its asymptote and commitment."""
     names = list(dict.fromkeys(row.instance for row in rows))
     horizons = list(dict.fromkeys(row.horizon for row in rows))
-    canvas, axes = make_panels(1, len(names), (4.8 * len(names), 4.6))
-    for axis, name in zip(axes[0], names, strict=True):
+    canvas, panels = make_panels([1] * len(names) if is_narrow(width) else [len(names)], width)
+    for axis, name in zip((axis for row in panels for axis in row), names, strict=True):
         for which, horizon in enumerate(horizons):
             draw_regret(axis, [row for row in rows if (row.instance, row.horizon) == (name, horizon)], which)
-        axis.set_title(name, fontsize=11)
+        axis.set_title(name)
         axis.set_xscale("log")
-        axis.set_xlabel("round t")
         axis.set_ylim(bottom=0)
-    axes[0, 0].set_ylabel("regret R(t)")
-    draw_legend(canvas, list(axes.flat), len(horizons), LEGEND)
+    for axis in panels[-1]:
+        axis.set_xlabel("round $t$")
+    for row in panels:
+        row[0].set_ylabel("regret $R(t)$")
+    draw_legend(canvas, NOTES)
     return canvas
 
 
 def draw_regret(axis: Any, rows: Sequence[Row], which: int) -> None:
     """One horizon's curve."""
-    colour, marker, _ = CURVES[which]
+    look = find_look(which)
     x, mean = [row.round for row in rows], [row.mean_regret for row in rows]
     band = [row.regret_low for row in rows], [row.regret_high for row in rows]
-    draw_curve(axis, x, mean, *band, which, marker="", label=f"T = $10^{{{np.log10(rows[0].horizon):.3g}}}$")
-    axis.axhline(rows[0].asymptote, color=colour, linestyle=CURVES[which][2], linewidth=0.8)
+    axis.axhline(rows[0].asymptote, color=look["color"], linestyle=look["linestyle"], linewidth=0.6)
     time = rows[0].median_commitment_time
-    if np.isfinite(time):
-        axis.plot([time], [np.interp(np.log(time), np.log(x), mean)], marker=marker, color=colour, linestyle="none")
+    where = [float(np.interp(np.log(time), np.log(x), mean))] if np.isfinite(time) else []
+    axis.plot([time] if where else [], where, **look | {"linestyle": "none"})
+    exponent = f"{np.log10(rows[0].horizon):.3g}"
+    draw_mean(axis, x, mean, *band, which, markevery=(len(x), 1), label=f"$T = 10^{{{exponent}}}$")
 
 
 FIGURE = Figure(

@@ -1,98 +1,126 @@
 """The cost of a study's cells over log(1/delta) or the lower bound, with the bounds, for print: a panel per model."""
 
-from math import ceil
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from caet_opt.errors import InputError
+from caet_opt.presenting.figures.sheet import draw_legend, make_panels, spread
 from caet_opt.presenting.figures.style import (
     BAND,
+    LEVEL,
     LOWER,
     UPPER,
-    draw_curve,
-    draw_legend,
-    make_panels,
+    Width,
+    draw_mean,
+    fine_levels,
+    is_narrow,
+    literal,
     scale_levels,
+    styled,
     write_decades,
 )
 from caet_opt.simulating.studies.cells import find_varying
+from caet_opt.simulating.studies.results import summarise_results
+from caet_opt.solving.result import bound_per_time
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-#: Panels in a row, and their size in inches.
-ACROSS, WIDE, HIGH = 3, 4.2, 3.3
+#: Panels in a row, at most: of a column, of a page with few models, and with more than these.
+NARROW, ACROSS, MANY = 2, 3, 6
 
-#: Inches of the legend: the height of a line, and the width of a mark with its space and of a letter.
-LINE, MARK, LETTER = 0.19, 0.6, 0.075
-
-LEGEND = """mean and 95 % band; bounds: T* kl(delta, 1 - delta),
-and of CAET as delta tends to 0, theta T* log(1/delta)"""
-
-#: How the columns of bounds are drawn.
-BOUNDS: dict[str, dict[str, Any]] = {
-    "lower_bound": {"label": "lower bound", **LOWER},
-    "upper_bound": {"label": "upper bound, asymptotic", **UPPER},
-}
+NOTES = (
+    r"mean and $95\%$ band",
+    r"lower bound $T^{\star}\,\mathrm{kl}(\delta, 1 - \delta)$",
+    r"upper bound of CAET as $\delta$ tends to 0, $\theta T^{\star}\,\log(1/\delta)$",
+)
 
 #: What the cost may be divided by, with the words for it.
-DIVISORS = {"log_inv_delta": "log(1/delta)", "lower_bound": "lower bound"}
+Divisor = Literal["log_inv_delta", "lower_bound"]
+DIVISORS: dict[Divisor, str] = {"log_inv_delta": LEVEL, "lower_bound": "lower bound"}
 
 #: Means of a model that span more than this factor are drawn on a logarithmic axis, and so are ratios.
 SPAN = 8.0
 
 
-def draw(summary: "pd.DataFrame", over: str = "log_inv_delta") -> Any:
-    """Mean cost over one of `DIVISORS` with its 95 % band, and both bounds, from `caet_opt.summarise_results`."""
+@styled
+def study_figure(
+    results: "pd.DataFrame | str | Path", over: Divisor = "log_inv_delta", width: Width | None = None
+) -> "Figure":
+    """The mean cost of a study's cells with its 95 % band, and both bounds: a panel per model.
+
+    Parameters
+    ----------
+    results
+        A folder of results, or what `summarise_results` found there.
+    over
+        What the cost is divided by: ``"log_inv_delta"`` or ``"lower_bound"``.
+    width
+        ``"column"`` or ``"page"`` of a paper in two columns; the page, or what the user's style says, unless given.
+
+    Examples
+    --------
+    >>> figure = study_figure("results/study", over="lower_bound")  # the folder of `run_study`
+    >>> figure.savefig("cost.pdf")
+    """
+    summary = summarise_results(results) if isinstance(results, str | Path) else results
     cells = summary[summary["runs"] > 0]
     if cells.empty:
         raise InputError("there is no run to draw")
     if set(cells["policy"]) == {"caet"}:
         cells = cells.assign(policy="CAET")
     models = list(dict.fromkeys(cells["model"]))
-    across = min(ACROSS, len(models))
-    down = ceil(len(models) / across)
     differing = find_varying(cells.to_dict("records"), itemgetter("model"))
     cells = cells.assign(curve=[curve_name(row, differing) for _, row in cells.iterrows()])
-    names = list(dict.fromkeys(cells["curve"]))
-    labels = [*names, *(style["label"] for style in BOUNDS.values())]
-    columns = max(1, int(WIDE * across / (MARK + LETTER * max(map(len, labels)))))
-    legend = LINE * (ceil(len(labels) / columns) + 2)
-    canvas, axes = make_panels(down, across, (WIDE * across, HIGH * down + legend))
-    for axis, model in zip(axes.flat, models, strict=False):
-        draw_model(axis, cells[cells["model"] == model], names, over)
-        axis.set_title(model, fontsize=10)
-    for axis in axes.flat[len(models) :]:
-        axis.set_axis_off()
-    for axis in axes[:, 0]:
-        axis.set_ylabel(f"cost / {DIVISORS[over]}")
-    for axis in axes.flat[max(0, len(models) - across) : len(models)]:  # the lowest of each column
-        axis.set_xlabel("log(1/delta)")
-        axis.tick_params(labelbottom=True)
-    draw_legend(canvas, list(axes.flat), columns, LEGEND)
+    most = NARROW if is_narrow(width) else ACROSS + (len(models) > MANY and len(models) % ACROSS > 0)
+    canvas: Figure
+    canvas, panels = make_panels(spread(len(models), most), width)
+    for axis, model in zip((axis for row in panels for axis in row), models, strict=True):
+        draw_model(axis, cells[cells["model"] == model], list(dict.fromkeys(cells["curve"])), over)
+        axis.set_title(literal(model))
+    for row in panels:
+        row[0].set_ylabel(f"cost / {DIVISORS[over]}")
+    for axis in panels[-1]:
+        axis.set_xlabel(LEVEL)
+    draw_legend(canvas, NOTES)
     return canvas
 
 
-def draw_model(axis: Any, cells: "pd.DataFrame", names: list[str], over: str) -> None:
+def draw_model(axis: Any, cells: "pd.DataFrame", names: list[str], over: Divisor) -> None:
     """One model: a curve per setting, and the bounds."""
     cells = cells.sort_values("log_inv_delta")
     for _, rows in cells.groupby(["task", "theta"], dropna=False):
-        rows = rows.drop_duplicates("log_inv_delta")
-        for column, style in BOUNDS.items():
-            axis.plot(rows["log_inv_delta"], divide(rows, column, over), **style)
+        draw_bounds(axis, rows, over)
     opacity = min(BAND, 1.2 / len(names))  # bands of many curves would hide each other
     for which, name in enumerate(names):
         rows = cells[cells["curve"] == name]
         mean, low, high = (divide(rows, column, over) for column in ("mean_cost", "cost_low", "cost_high"))
         if len(rows):
-            draw_curve(axis, rows["log_inv_delta"].tolist(), mean, low, high, which, opacity, label=name)
+            draw_mean(axis, rows["log_inv_delta"].tolist(), mean, low, high, which, opacity, label=literal(name))
     scale_levels(axis, cells["log_inv_delta"].tolist())
     means = [mean for mean in divide(cells, "mean_cost", over) if mean > 0]
     if means and (over == "lower_bound" or max(means) > SPAN * min(means)):
         axis.set_yscale("log")
-        write_decades(axis.yaxis)
+        write_decades(axis, "y")
     else:
         axis.set_ylim(bottom=0)
+
+
+def draw_bounds(axis: Any, rows: "pd.DataFrame", over: Divisor) -> None:
+    """T* kl(delta, 1 - delta) and theta T* log(1/delta) over the divisor, on a grid of levels of their own; neither
+    where the divisor is zero, as the lower bound is from delta = 1/2 on."""
+    levels = fine_levels(rows["log_inv_delta"].tolist())
+    time = float(rows["characteristic_time"].iloc[0])
+    lower = {level: time * bound_per_time(level) for level in levels}
+    divisor = {level: level if over == "log_inv_delta" else lower[level] for level in levels}
+    drawn = [level for level in levels if divisor[level] > 0]
+    axis.plot(drawn, [lower[level] / divisor[level] for level in drawn], label="lower bound", **LOWER)
+    slopes = (rows["upper_bound"].astype(float) / rows["log_inv_delta"]).dropna()
+    for slope in slopes[:1]:
+        upper = [slope * level / divisor[level] for level in drawn]
+        axis.plot(drawn, upper, label="upper bound, asymptotic", **UPPER)
 
 
 def divide(rows: "pd.DataFrame", column: str, over: str) -> list[float]:

@@ -1,34 +1,81 @@
-"""What a figure supplies, and how all of them look: readable in print, and without colour."""
+"""How figures look: set for print at their final size, readable without colour, and after the user's own style.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+Everything here is a default. What the user has changed of matplotlib's settings, by ``plt.style``, ``rcParams`` or a
+matplotlibrc file, stays as it is: fonts, sizes, widths of lines, the colours of the cycle, and the size of a figure.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib.util import find_spec
-from io import BytesIO
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import log10
+from typing import Any, Literal, ParamSpec, TypeVar
 
-from caet_opt.bandits.files import write_whole
-from caet_opt.errors import InputError, missing_extra
-from caet_opt.simulating.studies.study import Study
+import numpy as np
 
-if TYPE_CHECKING:
-    import pandas as pd
+from caet_opt.errors import InputError, missing_extra, unknown_name
+from caet_opt.presenting.tables.tex_text import tex
 
-#: The palette of Okabe and Ito, which colour-blind readers tell apart, without its yellow, too pale on white.
-COLOURS = ("black", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+P = ParamSpec("P")
+Drawn = TypeVar("Drawn")
+
+#: Widths in inches: a column of a paper in two columns, and its page.
+Width = Literal["column", "page"]
+WIDTHS = {"column": 3.25, "page": 6.75}
+
+#: Settings of matplotlib. Fonts are embedded as TrueType (type 42), which publishers ask for; type 3 is refused. STIX
+#: looks like the Times of most papers, and its mathematics comes with matplotlib.
+STYLE: dict[Any, Any] = {
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "font.family": ["STIXGeneral"],
+    "mathtext.fontset": "stix",
+    "font.size": 8.0,
+    "axes.titlesize": 8.0,
+    "figure.titlesize": 9.0,
+    "axes.labelsize": 8.0,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 7.5,
+    "legend.title_fontsize": 7.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.6,
+    "legend.columnspacing": 1.4,
+    "lines.linewidth": 1.0,
+    "lines.markersize": 3.4,
+    "axes.linewidth": 0.6,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.titlepad": 4.0,
+    "axes.labelpad": 2.0,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "xtick.minor.size": 1.5,
+    "ytick.minor.size": 1.5,
+    "savefig.dpi": 300,
+}
+
+#: The palette of Okabe and Ito, which colour-blind readers tell apart, without its yellow, too pale on white, and its
+#: black, in which theory is drawn.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 DASHES = ("-", "--", "-.", ":")
 
-#: Colour, marker and line of the first, second, ... curve; no two have marker and line in common, as nine markers and
-#: four lines have no common divisor, so that they are distinct without colour too.
-CURVES = tuple(
-    (COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)], DASHES[at % len(DASHES)])
-    for at in range(len(MARKERS) * len(DASHES))
-)
+#: So many curves look different without colour: nine markers and four lines have no common divisor.
+LOOKS = len(MARKERS) * len(DASHES)
 
-#: Lines that theory draws: the lower bound, or a limit, and the upper bound.
-LOWER = {"color": "0.25", "linestyle": "--", "linewidth": 1.3}
-UPPER = {"color": "0.25", "linestyle": ":", "linewidth": 1.8}
+#: Lines that theory draws: the lower bound, or a limit, and the upper bound; and what a closed form gives.
+LOWER = {"color": "0.25", "linestyle": (0, (5, 2))}
+UPPER = {"color": "0.25", "linestyle": (0, (1, 1.5))}
+FORM = {"color": "black", "linestyle": "none", "marker": "+", "markersize": 6}
+
+#: log(1/delta) as an axis says it, and T* within mathematics; without the braces a star has room around it.
+LEVEL, TIME = r"$\log(1/\delta)$", r"T^{\star}"
 
 #: Levels that span more than this factor are drawn on a logarithmic axis.
 SPAN = 20.0
@@ -36,84 +83,8 @@ SPAN = 20.0
 #: Opacity of a confidence band.
 BAND = 0.2
 
-SUFFIXES = (".png", ".pdf")
-
-
-class Effort(NamedTuple):
-    """How much to simulate: the quick setting or the full one, and what replaces its number of runs.
-
-    ``progress`` is called with the work of every run that is finished.
-    """
-
-    full: bool = False
-    runs: int | None = None
-    seed: int = 1
-    workers: int = 1
-    progress: Callable[[float], None] = lambda work: None
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A study that ends in a figure: simulated runs of every instance at every level.
-
-    Attributes
-    ----------
-    title : what it shows, in one line
-    row : the class of its rows, a dataclass whose fields are the columns of the CSV file
-    instances : the models in any form, each with its levels, log(1/delta) or horizons, quick and full
-    runs : of an instance at a level, with the quick and with the full setting
-    work : expected of a run at a level, in any unit
-    measure_point : the rows of an instance at a level, from so many runs
-    table, draw : rows as an aligned table, and as a matplotlib figure
-    """
-
-    title: str
-    row: type
-    instances: Mapping[Any, tuple[Sequence[float], Sequence[float]]]
-    runs: tuple[int, int]
-    work: Callable[[float], float]
-    measure_point: Callable[[Any, Any, int, Effort], Iterable[Any]]
-    table: Callable[[Sequence[Any]], str]
-    draw: Callable[[Sequence[Any]], Any]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns of the CSV file."""
-        return tuple(field.name for field in fields(self.row))
-
-    def choose_runs(self, effort: Effort) -> int:
-        """Runs of an instance at a level: the number asked for, or the setting's own."""
-        return self.runs[effort.full] if effort.runs is None else effort.runs
-
-    def list_points(self, effort: Effort) -> list[tuple[Any, float]]:
-        """Every instance at every level of its own."""
-        return [(instance, level) for instance, levels in self.instances.items() for level in levels[effort.full]]
-
-    def plan(self, effort: Effort) -> list[float]:
-        """The expected work of every run."""
-        return [self.work(level) for _, level in self.list_points(effort) for _ in range(self.choose_runs(effort))]
-
-    def measure(self, effort: Effort) -> Iterator[Any]:
-        """The rows of every instance at every level, one after the other."""
-        for instance, level in self.list_points(effort):
-            yield from self.measure_point(instance, level, self.choose_runs(effort), effort)
-
-
-@dataclass(frozen=True)
-class StudyFigure:
-    """A figure of a study, which is run and kept as ``caet-opt sweep`` does it.
-
-    Attributes
-    ----------
-    title : what it shows, in one line
-    make_study : the study of so much effort
-    table, draw : `caet_opt.summarise_results` as a table, and as a matplotlib figure
-    """
-
-    title: str
-    make_study: Callable[[Effort], Study]
-    table: Callable[["pd.DataFrame"], str]
-    draw: Callable[["pd.DataFrame"], Any]
+#: Numbers of a decade that are written, and the inches that a decade needs for them across and upwards.
+DECADES = (((1, 2, 5), 0.8, 0.36), ((1, 3), 0.45, 0.24))
 
 
 def require_matplotlib() -> None:
@@ -122,20 +93,68 @@ def require_matplotlib() -> None:
         raise missing_extra("figures need matplotlib", "plot")
 
 
-def make_panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
-    """An empty figure and its grid of axes, those of a column over the same range."""
-    require_matplotlib()
-    from matplotlib.figure import Figure as Canvas
+def own_style() -> dict[Any, Any]:
+    """Those settings of `STYLE` that the user has left as matplotlib has them."""
+    from matplotlib import rcParams, rcParamsDefault
 
-    canvas = Canvas(figsize=size, layout="constrained")
-    axes = canvas.subplots(rows, columns, squeeze=False, sharex="col")
-    for axis in axes.flat:
-        axis.grid(True, which="major", color="0.9", linewidth=0.6)
-        axis.tick_params(labelsize=9)
-    return canvas, axes
+    return {name: value for name, value in STYLE.items() if rcParams[name] == rcParamsDefault[name]}
 
 
-def draw_curve(
+def styled(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
+    """Have a function that draws a figure do so in our style; `MissingExtraError` where matplotlib is missing."""
+
+    @wraps(draw)
+    def drawn(*arguments: P.args, **options: P.kwargs) -> Drawn:
+        require_matplotlib()
+        from matplotlib import rc_context
+
+        with rc_context(own_style()):
+            return draw(*arguments, **options)
+
+    return drawn
+
+
+def find_width(width: Width | None) -> float:
+    """Inches of a width by name; where none is asked for, the page's, or what the user's style says."""
+    from matplotlib import rcParams, rcParamsDefault
+
+    if width is None:
+        own = rcParams["figure.figsize"] != rcParamsDefault["figure.figsize"]
+        return float(rcParams["figure.figsize"][0]) if own else WIDTHS["page"]
+    if width not in WIDTHS:
+        raise InputError(unknown_name("width", width, WIDTHS))
+    return WIDTHS[width]
+
+
+def is_narrow(width: Width | None) -> bool:
+    """Whether panels had better stand below each other than side by side."""
+    return find_width(width) < 5.0
+
+
+def list_colours() -> Sequence[str]:
+    """The colours of curves: those of the user's own cycle, where there is one."""
+    from matplotlib import rcParams, rcParamsDefault
+
+    if rcParams["axes.prop_cycle"] == rcParamsDefault["axes.prop_cycle"]:
+        return COLOURS
+    return [str(colour) for colour in rcParams["axes.prop_cycle"].by_key().get("color", COLOURS)]
+
+
+def find_look(which: int) -> dict[str, Any]:
+    """Colour, marker and line of a curve by its number; `LOOKS` of them are distinct without colour too."""
+    colours = list_colours()
+    found = {"color": colours[which % len(colours)], "marker": MARKERS[which % len(MARKERS)]}
+    return found | {"linestyle": DASHES[which % len(DASHES)]}
+
+
+def literal(text: str) -> str:
+    """A name as the text that it is, where matplotlib, or the LaTeX that it may be told to use, reads mathematics."""
+    from matplotlib import rcParams
+
+    return tex(text) if rcParams["text.usetex"] else text.replace("$", r"\$")
+
+
+def draw_mean(
     axis: Any,
     x: Sequence[float],
     mean: Sequence[float],
@@ -145,56 +164,36 @@ def draw_curve(
     opacity: float = BAND,
     **how: Any,
 ) -> None:
-    """A mean with its confidence band, in the style of the curve number ``which``."""
-    colour, marker, line = CURVES[which % len(CURVES)]
-    style = {"color": colour, "marker": marker, "linestyle": line, "linewidth": 1.4, "markersize": 4.5, **how}
-    axis.plot(x, mean, **style)
-    axis.fill_between(x, low, high, color=colour, alpha=opacity, linewidth=0)
+    """A mean with its confidence band, in the look of the curve number ``which``."""
+    look = find_look(which)
+    axis.plot(x, mean, **look | how, gid=f"curve {which}")
+    axis.fill_between(x, low, high, color=look["color"], alpha=opacity, linewidth=0)
+
+
+def fine_levels(levels: Sequence[float], points: int = 200) -> list[float]:
+    """Levels from the least to the largest, close enough for a smooth curve on either kind of axis."""
+    found: list[float] = np.geomspace(min(levels), max(levels), points).tolist()
+    return found
 
 
 def scale_levels(axis: Any, levels: Sequence[float]) -> None:
     """Scale the axis of log(1/delta): logarithmic where the levels span decades."""
     if max(levels) > SPAN * min(levels):
         axis.set_xscale("log")
-        write_decades(axis.xaxis)
+        write_decades(axis, "x")
 
 
-def write_decades(axis: Any) -> None:
-    """Write 1, 2 and 5 of every decade of a logarithmic axis out."""
+def write_decades(axis: Any, which: Literal["x", "y"]) -> None:
+    """Write 1, 2 and 5 of every decade of a logarithmic axis out, or fewer where there is no room for them."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter(NullFormatter())
-
-
-def draw_legend(canvas: Any, axes: Sequence[Any], columns: int, title: str) -> None:
-    """One legend below all panels, each label once, theory first and the curves as numbered, with a title that states
-    the setting."""
-
-    def number(line: Any) -> int:
-        look = line.get_color(), line.get_marker(), line.get_linestyle()
-        return CURVES.index(look) if look in CURVES else -1
-
-    lines = {line.get_label(): line for axis in axes for line in axis.get_lines() if line.get_label()[0] != "_"}
-    canvas.legend(
-        handles=sorted(lines.values(), key=number),
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        fontsize=9,
-        title=title,
-    ).get_title().set_fontsize(9)
-
-
-def save(canvas: Any, stem: Path) -> list[Path]:
-    """Write the figure as PNG and PDF; returns the files."""
-    files = [stem.parent / f"{stem.name}{suffix}" for suffix in SUFFIXES]
-    for file in files:
-        sink = BytesIO()
-        canvas.savefig(sink, dpi=160, format=file.suffix.removeprefix("."))
-        try:
-            write_whole(file, sink.getvalue())
-        except OSError as error:
-            raise InputError(f"{file}: cannot be written ({error.strerror})") from error
-    return files
+    low, high = sorted(getattr(axis, f"get_{which}lim")())
+    place, upwards = axis.get_position(), which == "y"
+    wide, tall = axis.figure.get_size_inches()
+    inches = place.height * tall if upwards else place.width * wide
+    decades = log10(high / low) if low > 0 else 1.0
+    fitting = (numbers for numbers, across, up in DECADES if inches >= (up if upwards else across) * decades)
+    line = getattr(axis, f"{which}axis")
+    line.set_major_locator(LogLocator(subs=next(fitting, (1,))))
+    line.set_major_formatter("{x:g}")
+    line.set_minor_formatter(NullFormatter())

@@ -1,4 +1,4 @@
-// What each chart draws: functions from cells to the traces and the layout of plotly.
+// What each chart draws: functions from cells to the traces and the layout of `plot`.
 
 const LEVEL = "log(1/δ)";
 const FONT = "system-ui, sans-serif";
@@ -12,26 +12,15 @@ const groupBy = (cells, property) => {
 const heading = (cell) => {
   const series = report.series[cell.series];
   const note = series.note ? `<br>${plain(series.note)}` : "";
-  return `<b>${plain(short(report.models[series.model].label, 60))}</b>${note}<br>${LEVEL} = ${number(cell.level)}, ` +
-    `δ = ${number(cell.delta, 4)}, ${cell.runs} runs`;
+  return `<b>${plain(short(report.models[series.model].label, 60))}</b>${note}<br>${cell.typed}, ${cell.runs} runs`;
 };
 
 function axis(title, more = {}) {
-  const look = theme();
-  return {
-    title: { text: title, standoff: 8 }, gridcolor: look.line, linecolor: look.line, zerolinecolor: look.line,
-    tickcolor: look.line, automargin: true, fixedrange: true, ...more,
-  };
+  return { title: { text: title }, ...more };
 }
 
 function layout(x, y, more = {}) {
-  const look = theme();
-  return {
-    font: { family: FONT, size: 12, color: look.ink }, paper_bgcolor: look.ground,
-    plot_bgcolor: look.ground, margin: { l: 48, r: 14, t: 12, b: 40 }, showlegend: false, hovermode: "closest",
-    hoverlabel: { bgcolor: look.ground, bordercolor: look.faint, font: { family: FONT, color: look.ink, size: 12 }, align: "left" },
-    dragmode: false, xaxis: x, yaxis: y, ...more,
-  };
+  return { paper_bgcolor: theme().ground, xaxis: x, yaxis: y, ...more };
 }
 
 // the mean of each cell of one series with its confidence band, fainter the more series there are
@@ -49,22 +38,34 @@ function curve(cells, series, value, hover, count) {
       hoverinfo: "skip",
     });
   }
-  const reach = (end) => points.map((cell) => (has(value(cell)[end]) ? Math.abs(value(cell)[end] - value(cell)[0]) : 0));
+  const single = points.filter((cell) => banded.length === 1 && cell === banded[0]);  // too few for a band
+  const ends = (end) => points.map((cell) => (single.includes(cell) ? Math.abs(value(cell)[end] - value(cell)[0]) : 0));
   traces.push({
     x: points.map((cell) => cell.level), y: points.map((cell) => value(cell)[0]), mode: "lines+markers",
-    line: { color: ink, width: 1.8 }, marker: { color: ink, symbol: symbol(series)[0], size: 8 },
-    error_y: { type: "data", array: reach(2), arrayminus: reach(1), color: ink, thickness: 1.2, width: 3 },
+    line: { color: ink, width: 1.8, dash: dash(series) }, marker: { color: ink, symbol: symbol(series)[0], size: 8 },
+    error_y: { array: ends(2), arrayminus: ends(1), color: ink, thickness: 1.2, width: 3 },
     hovertext: points.map(hover), hoverinfo: "text",
   });
   return traces;
 }
 
-// a bound drawn through many levels, or through the levels of its cells
-function bound(levels, values, dash, name) {
+// what theory says, in grey: a line, or the region below it, where no algorithm can be
+function bound(levels, values, name, below = false) {
   return {
-    x: levels, y: values, mode: "lines", line: { color: theme().faint, width: 1.6, dash },
+    x: levels, y: values, mode: "lines", line: { color: theme().faint, width: below ? 1 : 1.6 },
+    ...(below ? { fill: "tozeroy", fillcolor: faded(theme().faint, 0.16) } : {}),
     hovertext: levels.map((level, at) => `${name}<br>${LEVEL} = ${number(level)}: ${number(values[at])}`),
     hoverinfo: "text",
+  };
+}
+
+// short bars in the colour of a series
+function predictions(cells, series, over) {
+  const told = cells.filter((cell) => has(cell.predicted));
+  return {
+    x: told.map((cell) => cell.level), y: told.map((cell) => cell.predicted / over(cell.level)), mode: "markers",
+    marker: { color: colour(series), symbol: "line-ew", size: 12 }, hoverinfo: "text",
+    hovertext: told.map((cell) => `${heading(cell)}<br>predicted cost T* β(τ): ${number(cell.predicted)}`),
   };
 }
 
@@ -83,9 +84,9 @@ const decades = { tickvals: decimals, ticktext: decimals.map((tick) => number(ti
 function levelAxis(cells, logarithmic) {
   const [low, high] = span(cells);
   if (logarithmic ?? high > 20 * low) {
-    return axis(LEVEL, { type: "log", range: [low, 1.1 * high].map(Math.log10), ...decades });
+    return axis(LEVEL, { type: "log", range: [low, high].map(Math.log10), ...decades });
   }
-  return axis(LEVEL, { range: [1.25 * low - 0.04 * high, high], zeroline: false });
+  return axis(LEVEL, { range: [1.25 * low - 0.04 * high, high] });
 }
 
 // levels by a constant factor, close enough for a smooth curve on either kind of axis
@@ -107,17 +108,14 @@ function costChart(cells, scale) {
   const time = report.models[report.series[cells[0].series].model].time;
   const thetas = [...new Set(cells.filter((cell) => has(cell.upper)).map((cell) => cell.theta))];
   const traces = [
-    bound(levels, levels.map((l) => (time * binaryDivergence(l)) / over(l)), BOUNDS.lower, "lower bound T* kl(δ, 1 − δ)"),
-    ...thetas.map((theta) => bound(levels, levels.map((l) => (theta * time * l) / over(l)), BOUNDS.upper,
+    bound(levels, levels.map((l) => (time * binaryDivergence(l)) / over(l)), "lower bound T* kl(δ, 1 − δ)", true),
+    ...thetas.map((theta) => bound(levels, levels.map((l) => (theta * time * l) / over(l)),
       `upper bound θ T* ${LEVEL}, θ = ${number(theta)}`)),
   ];
   const groups = groupBy(cells, "series");
   for (const [series, own] of groups) {
-    const told = own.filter((cell) => has(cell.predicted));
-    traces.push(bound(told.map((cell) => cell.level), told.map((cell) => cell.predicted / over(cell.level)),
-      BOUNDS.predicted, "predicted cost T* β(τ)"));
     const scaled = (cell) => cell.cost.map((y) => (has(y) ? y / over(cell.level) : null));
-    traces.push(...curve(own, series, scaled, hover, groups.size));
+    traces.push(predictions(own, series, over), ...curve(own, series, scaled, hover, groups.size));
   }
   const title = scale === "rate" ? `mean cost / ${LEVEL}` : "mean cost";
   const x = levelAxis(cells, { cost: false, log: true }[scale]);
@@ -125,7 +123,7 @@ function costChart(cells, scale) {
 }
 
 function ratioChart(cells) {
-  const traces = [bound(span(cells), [1, 1], BOUNDS.lower, "lower bound")];
+  const traces = [bound(span(cells), [1, 1], "lower bound", true)];
   const groups = groupBy(cells, "series");
   for (const [series, own] of groups) {
     const hover = (cell) => `${heading(cell)}<br>${number(cell.ratio[0])} times the lower bound${between(cell.ratio)}`;
@@ -133,7 +131,7 @@ function ratioChart(cells) {
   }
   const ratios = cells.map((cell) => cell.ratio[0]).filter((ratio) => ratio > 0);
   const wide = Math.max(1, ...ratios) > 8 * Math.min(1, ...ratios);
-  return [traces, layout(levelAxis(cells), axis("mean cost / lower bound", wide ? { type: "log", ...decades } : {}))];
+  return [traces, layout(levelAxis(cells), axis("cost / lower bound", wide ? { type: "log", ...decades } : { rangemode: "tozero" }))];
 }
 
 // levels at equal distances, and the cells of a level beside each other, so that none hides another
@@ -155,8 +153,8 @@ function errorChart(cells) {
   const { place, levels, range, ticks, labels } = slots(cells);
   const floor = Math.min(...seen.map((cell) => (cell.error[0] > 0 ? cell.error[1] : cell.error[2])), 0.1) / 4;
   const traces = [{
-    ...bound(levels, levels.map((level) => Math.exp(-level)), "solid", "δ"), x: levels.map((_, at) => at),
-    mode: levels.length > 1 ? "lines" : "markers", marker: { symbol: "line-ew-open", size: 60, color: theme().faint },
+    ...bound(levels, levels.map((level) => Math.exp(-level)), "δ"), x: levels.map((_, at) => at),
+    mode: levels.length > 1 ? "lines" : "markers", marker: { symbol: "line-ew", size: 40, color: theme().faint },
   }];
   for (const [series, own] of groupBy(seen, "series")) {
     const height = own.map((cell) => (cell.error[0] > 0 ? cell.error[0] : cell.error[2]));
@@ -175,38 +173,44 @@ function errorChart(cells) {
       hoverinfo: "text",
     });
   }
-  const deltas = ticks.map((at, tick) => `${labels[tick]}<br>${number(Math.exp(-levels[at]), 2)}`);
-  const x = axis(`${LEVEL}, and δ below it`, { range, tickvals: ticks, ticktext: deltas, zeroline: false });
-  const y = { type: "log", range: [Math.log10(floor), 0.15], dtick: 1, exponentformat: "power", zeroline: false };
+  const x = axis(LEVEL, { range, tickvals: ticks, ticktext: labels });
+  const y = { type: "log", range: [Math.log10(floor), 0.15] };
   return [traces, layout(x, axis("error rate", y))];
 }
 
+// of a costly arm its share of the pulls of costly arms, beside u*; of a free arm its share of all pulls
 function proportionsChart(cells) {
   const model = report.models[report.series[cells[0].series].model];
-  const arms = model.arms.map((_, arm) => arm).filter((arm) => model.costly[arm]);
   const look = theme();
+  const costly = model.arms.map((_, arm) => arm).filter((arm) => model.costly[arm]);
   const traces = [{
-    type: "bar", x: arms.map((_, at) => at), y: arms.map((arm) => model.sampling[arm]), width: 0.85,
-    marker: { color: look.bar, line: { color: look.faint, width: 1 } }, hoverinfo: "text", textposition: "none",
-    hovertext: arms.map((arm) => `arm ${plain(model.arms[arm])}<br>u* = ${number(model.sampling[arm])}`),
+    type: "bar", x: costly, y: costly.map((arm) => model.sampling[arm]), width: 0.85,
+    marker: { color: look.bar, line: { color: look.faint, width: 1 } },
+    hovertext: costly.map((arm) => `arm ${plain(model.arms[arm])}<br>u* = ${number(model.sampling[arm], 4)}`),
   }];
   const measured = cells.filter((cell) => cell.proportions);
   measured.sort((one, other) => one.level - other.level || one.series - other.series);
   const shift = (at) => (measured.length > 1 ? 0.7 * (at / (measured.length - 1) - 0.5) : 0);
+  const share = (cell, arm) => (model.costly[arm] ? cell.proportions[arm] : cell.pulls[arm]);
+  const told = (cell, arm) => (model.costly[arm] ? `${number(share(cell, arm), 4)}, u* = ${number(model.sampling[arm], 4)}`
+    : `${number(share(cell, arm), 4)} of all pulls, free of cost`);
   for (const [series, own] of groupBy(measured, "series")) {
-    const points = own.flatMap((cell) => arms.map((arm, at) => ({ cell, arm, at })));
+    const points = own.flatMap((cell) => model.arms.map((_, arm) => ({ cell, arm })));
     traces.push({
-      x: points.map(({ cell, at }) => at + shift(measured.indexOf(cell))),
-      y: points.map(({ cell, arm }) => cell.proportions[arm]), mode: "markers",
-      marker: { color: colour(series), symbol: symbol(series)[0], size: 7 }, hoverinfo: "text",
-      hovertext: points.map(({ cell, arm }) => `${heading(cell)}<br>arm ${plain(model.arms[arm])}: ` +
-        `${number(cell.proportions[arm])}, u* = ${number(model.sampling[arm])}`),
+      x: points.map(({ cell, arm }) => arm + shift(measured.indexOf(cell))),
+      y: points.map(({ cell, arm }) => share(cell, arm)), mode: "markers",
+      marker: {
+        color: colour(series), size: 7,
+        symbol: points.map(({ arm }) => symbol(series)[0] + (model.costly[arm] ? "" : "-open")),
+      },
+      hoverinfo: "text", hovertext: points.map(({ cell, arm }) => `${heading(cell)}<br>arm ${plain(model.arms[arm])}: ${told(cell, arm)}`),
     });
   }
-  const ticks = arms.length > 12 ? {} : {
-    tickvals: arms.map((_, at) => at), ticktext: arms.map((arm) => plain(short(model.arms[arm], 14))),
-  };
-  return [traces, layout(axis("arm", { ...ticks, showgrid: false, zeroline: false }), axis("proportion", { rangemode: "tozero" }))];
+  const name = (arm) => plain(short(model.arms[arm], 12)) + (model.costly[arm] ? "" : "<br>free");
+  const every = Math.ceil(model.arms.length / 12);
+  const shown = model.arms.map((_, arm) => arm).filter((arm) => arm % every === 0);
+  const x = axis("arm", { range: [-0.6, model.arms.length - 0.4], showgrid: false, tickvals: shown, ticktext: shown.map(name) });
+  return [traces, layout(x, axis("share of the pulls", { rangemode: "tozero" }))];
 }
 
 function stoppingChart(cells) {
@@ -217,7 +221,7 @@ function stoppingChart(cells) {
     const ink = colour(series);
     traces.push({
       type: "box", x: own.map(place), lowerfence: part(0), q1: part(1), median: part(2), q3: part(3),
-      upperfence: part(4), mean: own.map((cell) => cell.samples), boxmean: true, line: { color: ink, width: 1.4 },
+      upperfence: part(4), mean: own.map((cell) => cell.samples), line: { color: ink, width: 1.4 },
       fillcolor: faded(ink, 0.25), hoverinfo: "skip", width: 0.85 * step,
     });
     traces.push({
@@ -227,6 +231,6 @@ function stoppingChart(cells) {
         `90 % in [${number(cell.rounds[0])}, ${number(cell.rounds[4])}]<br>unfinished: ${cell.unfinished}`),
     });
   }
-  const x = axis(LEVEL, { range, tickvals: ticks, ticktext: labels, zeroline: false });
+  const x = axis(LEVEL, { range, tickvals: ticks, ticktext: labels });
   return [traces, layout(x, axis("rounds", { rangemode: "tozero" }))];
 }

@@ -13,8 +13,7 @@ const THEMES = {
   },
 };
 
-// plotly's name of a symbol, and the same as a path of about 10 x 10 around the origin; eleven of them, and eight
-// colours, so that eighty-eight series look different
+// the name of a symbol, and its path of about 10 x 10 around the origin
 const SYMBOLS = [
   ["circle", "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z"],
   ["square", "M-4 -4H4V4H-4Z"],
@@ -29,24 +28,22 @@ const SYMBOLS = [
   ["x", "M-5 -2.5L-2.5 -5L0 -2.5L2.5 -5L5 -2.5L2.5 0L5 2.5L2.5 5L0 2.5L-2.5 5L-5 2.5L-2.5 0Z"],
 ];
 
-const BOUNDS = { lower: "dash", upper: "dot", predicted: "dashdot" };
+// the lines of curves, and those of thresholds in the order of the filter
+const LINES = ["solid", "dash", "dot", "dashdot"];
 const darkScreen = window.matchMedia("(prefers-color-scheme: dark)");
 let printing = false;
 
 const theme = () => THEMES[darkScreen.matches && !printing ? "dark" : "light"];
 
-// the number of a series' colour and symbol: a setting has the same colour in every model, by a whole turn of the colours
-// from model to model, as long as the symbols suffice to tell the models apart
-const notes = [...new Set(report.series.map((series) => series.note))];
-const turn = THEMES.light.colours.length;
-const aligned = notes.length > 1 && report.models.length <= SYMBOLS.length;
-const stride = aligned ? turn * Math.ceil(notes.length / turn) : notes.length;
-const mark = (series) => notes.indexOf(report.series[series].note) + stride * report.series[series].model;
-const colour = (series) => theme().colours[mark(series) % turn];
-const symbol = (series) => SYMBOLS[mark(series) % SYMBOLS.length];
+// what a series looks like: the numbers of its colour, its symbol and its line, given with it or else its own number
+const mark = (series) => report.series[series].mark ?? { colour: series, symbol: series, dash: 0 };
+const colour = (series) => shade(mark(series).colour);
+const shade = (at) => theme().colours[at % theme().colours.length];
+const symbol = (series) => SYMBOLS[mark(series).symbol % SYMBOLS.length];
+const dash = (series) => LINES[mark(series).dash % LINES.length];
 const faded = (hex, opacity) => `rgba(${[1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16))}, ${opacity})`;
 
-// plotly reads some HTML in its texts: what comes from the study is text
+// texts of charts may have <b> and <br>: what comes from the study is text
 const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 const short = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
@@ -60,19 +57,35 @@ function number(value, digits = 5) {
 const between = ([, low, high]) => (low === null ? "" : `, 95 % in [${number(low, 4)}, ${number(high, 4)}]`);
 
 function element(tag, attributes = {}, ...children) {
-  const space = ["svg", "path"].includes(tag) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
+  const space = ["svg", "path", "g", "text", "tspan", "rect", "clipPath"].includes(tag) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";
   const node = document.createElementNS(space, tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   node.append(...children);
   return node;
 }
 
-// the mark of a series as a small picture; without a series the dash of a bound
-function key(series, dash) {
-  const stroke = series === null ? theme().faint : colour(series);
-  const line = element("path", { d: "M-13 0H13", stroke, "stroke-width": 2, fill: "none" });
-  if (dash) line.setAttribute("stroke-dasharray", dash === "dash" ? "6 4" : "2 3");
-  const picture = element("svg", { class: "key", viewBox: "-13 -7 26 14", "aria-hidden": "true" }, line);
-  if (series !== null) picture.append(element("path", { d: symbol(series)[1], fill: stroke }));
-  return picture;
+// the mark of a series as a small picture
+function key(series) {
+  return sample(colour(series), symbol(series), dash(series));
+}
+
+// a line with a symbol on it; either may be missing
+function sample(ink, symbolOf, line) {
+  const parts = [];
+  if (line) {
+    const attributes = { d: "M-15 0H15", stroke: ink, "stroke-width": 2, fill: "none" };
+    if (DASHES[line]) attributes["stroke-dasharray"] = DASHES[line];
+    parts.push(element("path", attributes));
+  }
+  if (symbolOf) parts.push(element("path", { d: symbolOf[1], fill: ink }));
+  return element("svg", { class: "key", viewBox: "-15 -7 30 14", "aria-hidden": "true" }, ...parts);
+}
+
+// what a box of the filter stands for: its colour, its symbol or its line, by number; where no symbol means anything
+// else, it goes with the colour
+function keyOf(kind, at) {
+  const paired = report.series.every((_, series) => mark(series).symbol === mark(series).colour);
+  if (kind === "colour") return sample(shade(at), paired ? SYMBOLS[at % SYMBOLS.length] : ["", "M-6 -6H6V6H-6Z"]);
+  if (kind === "dash") return sample(theme().ink, null, LINES[at % LINES.length]);
+  return sample(theme().ink, SYMBOLS[at % SYMBOLS.length]);
 }

@@ -4,14 +4,12 @@ The words of the page stand in the template, which escapes every value that it i
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import version
-from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.files import write_whole
-from caet_opt.errors import missing_extra
+from caet_opt.presenting.report.findings import find_findings
+from caet_opt.presenting.report.render import Table, render_page, require_extra
 from caet_opt.presenting.report.results import (
     MISSING,
     SETTINGS,
@@ -20,25 +18,20 @@ from caet_opt.presenting.report.results import (
     describe_model,
     list_search_words,
     read_results,
+    typed_delta,
+    write_level,
     write_setting,
 )
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES
-from caet_opt.solving.numbers import format_certified, proportion
+from caet_opt.solving.numbers import digits_rooted, format_certified, proportion
 from caet_opt.version import __version__
 
-#: Most digits of T* on a card.
-MOST_DIGITS = 10
+#: Decimals of proportions on a card, at most.
+DECIMALS = 5
 
-#: A table's headers, and its rows: the cell that a row is about, if any, and its texts.
-Table = tuple[list[str], list[tuple[str | None, list[str]]]]
-
-
-def require_extra() -> None:
-    """Raise `MissingExtraError` where a package that only the page needs is missing."""
-    for name in ("jinja2", "plotly"):
-        if find_spec(name) is None:
-            raise missing_extra(f"reports need {name}", "report")
+#: How the filter says what colours, lines and symbols mean.
+LOOKS = {"colour": "colour", "dash": "line", "symbol": "marker"}
 
 
 def write_report(folder: str | Path, path: str | Path, title: str | None = None) -> None:
@@ -60,22 +53,7 @@ def report_page(folder: str | Path, title: str | None = None) -> str:
     title
         Of the page; the study's unless given.
     """
-    require_extra()
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-    from plotly.offline import get_plotlyjs
-
-    environment = Environment(
-        loader=FunctionLoader(read_asset), autoescape=True, trim_blocks=True, undefined=StrictUndefined
-    )
-    # For the filter tojson, which also escapes what would end a script element.
-    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "ensure_ascii": False, "separators": (",", ":")}
-    context = describe_results(read_results(folder), title)
-    return environment.get_template("page.html").render(context, asset=read_asset, library=get_plotlyjs())
-
-
-def read_asset(name: str) -> str:
-    """A file of this package."""
-    return files("caet_opt.presenting.report").joinpath(name).read_text(encoding="utf-8")
+    return render_page("page.html", describe_results(read_results(folder), title))
 
 
 def describe_results(results: Results, title: str | None) -> dict[str, object]:
@@ -86,14 +64,15 @@ def describe_results(results: Results, title: str | None) -> dict[str, object]:
     return {
         "title": title or study_title,
         "study_title": study_title,
-        "version": __version__,
-        "charts": f"plotly {version('plotly')}",
         "results": results,
         "manifest": results.manifest,
         "settings": SETTINGS,
         "used_settings": list_settings(results),
         "guarantees": find_guarantees(results),
-        "levels": list(dict.fromkeys(f"{level:.6g}" for level in sorted(float(row["log_inv_delta"]) for row in rows))),
+        "findings": find_findings(results),
+        "looks": {name: LOOKS[look] for name, look in results.looks.items()},
+        "keys": list_keys(results),
+        "levels": list_levels(rows),
         "cards": [make_card(*one) for one in zip(results.models, results.labels, strict=True)],
         "failures": tabulate_failures(results),
         "short": tabulate_cells(results, SHORT, (row for row in rows if row["runs"] < row["asked"])),
@@ -102,14 +81,24 @@ def describe_results(results: Results, title: str | None) -> dict[str, object]:
         "other_versions": sorted({row["version"] for row in rows} - {None, __version__}),
         "costs": tabulate_cells(results, COSTS, rows),
         "errors": tabulate_cells(results, ERRORS, rows),
-        "count": count,
         "data": collect_data(results),
     }
 
 
-def count(number: int, noun: str) -> str:
-    """``1 run``, ``2 runs``; thousands are set apart."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}".replace(",", "\u202f")
+def list_levels(rows: Iterable[Record]) -> list[str]:
+    """The deltas as they were typed, the largest first: ``δ = 0.1, 0.01``, or ``log(1/δ) = 2, 5``, or both."""
+    found: dict[str, list[str]] = {}
+    for row in sorted(rows, key=lambda row: float(row["log_inv_delta"])):
+        name, _, number = write_level(row).partition(" = ")
+        found.setdefault(name, []).append(number)
+    return [f"{name} = {', '.join(dict.fromkeys(numbers))}" for name, numbers in found.items()]
+
+
+def list_keys(results: Results) -> dict[str, str]:
+    """What the boxes of the filter show beside them: the look of models and of settings, where one thing has it."""
+    found = list(results.looks.values())
+    keys = {name: look for name, look in results.looks.items() if look != "symbol" or found.count("symbol") == 1}
+    return {name: look for name, look in keys.items() if name != "model" or len(results.models) > 1}
 
 
 def list_settings(results: Results) -> dict[str, list[str]]:
@@ -131,11 +120,11 @@ def find_guarantees(results: Results) -> dict[str, str]:
 def make_card(record: Record, label: str) -> dict[str, Any]:
     """What is said of a model: T* to its certified digits, the interval, the binding pairs, and its arms."""
     ends = (record["lower"], record["upper"], record["gap"])
-    value, interval = format_certified(record["characteristic_time"], *ends, MOST_DIGITS)
-    arms = record["arms"]
+    value, interval = format_certified(record["characteristic_time"], *ends)
+    arms, decimals = record["arms"], digits_rooted(record["gap"], DECIMALS)
     columns = (arms, record["means"], record["arm_costs"], record["cost_proportions"], record["sampling_proportions"])
     rows = [
-        (None, [arm, f"{mean:.6g}", f"{cost:.6g}", proportion(omega, 5), proportion(share, 5)])
+        (None, [arm, f"{mean:.6g}", f"{cost:.6g}", proportion(omega, decimals), proportion(share, decimals)])
         for arm, mean, cost, omega, share in zip(*columns, strict=True)
     ]
     return {
@@ -152,7 +141,7 @@ def make_card(record: Record, label: str) -> dict[str, Any]:
 
 def tabulate_failures(results: Results) -> Table:
     """The blocks given up, with what it takes to run them again."""
-    levels = {row["cell"]: show(row, "log_inv_delta") for row in results.rows}
+    levels = {row["cell"]: write_level(row) for row in results.rows}
     rows: list[tuple[str | None, list[str]]] = [
         (
             one["cell"],
@@ -166,14 +155,21 @@ def tabulate_failures(results: Results) -> Table:
         )
         for one in results.manifest["failures"]
     ]
-    return ["cell", "error", "log(1/δ)", "runs", "seed"], rows
+    return ["cell", "error", "at", "runs", "seed"], rows
 
 
 def tabulate_cells(results: Results, columns: Mapping[str, Callable[[Record], str]], rows: Iterable[Record]) -> Table:
     """Some cells with some columns, each a header with how to write its value."""
     names = results.cell_names
-    body = [(row["cell"], [names[row["cell"]], *(write(row) for write in columns.values())]) for row in rows]
-    return ["cell", *columns], body
+    shown = {**level_columns(results.rows), **columns}
+    body = [(row["cell"], [names[row["cell"]], *(write(row) for write in shown.values())]) for row in rows]
+    return ["cell", *shown], body
+
+
+def level_columns(rows: Iterable[Record]) -> dict[str, Callable[[Record], str]]:
+    """Delta and its logarithm, that which was typed first."""
+    found = {"δ": show_delta, "log(1/δ)": column("log_inv_delta")}
+    return found if any(map(typed_delta, rows)) else dict(reversed(found.items()))
 
 
 def show(row: Record, name: str, digits: int = 6) -> str:
@@ -201,10 +197,12 @@ def interval_column(low: str, high: str, digits: int = 6) -> Callable[[Record], 
     return lambda row: MISSING if row.get(low) is None else f"[{show(row, low, digits)}, {show(row, high, digits)}]"
 
 
-LEVEL = {"log(1/δ)": column("log_inv_delta")}
+def show_delta(row: Record) -> str:
+    """Delta, as it was typed if it was."""
+    return typed_delta(row) or show(row, "delta", 4)
 
-COSTS = LEVEL | {
-    "δ": column("delta", 4),
+
+COSTS = {
     "runs": show_runs,
     "mean cost": column("mean_cost"),
     "95 % interval": interval_column("cost_low", "cost_high"),
@@ -214,7 +212,7 @@ COSTS = LEVEL | {
     "over lower": column("ratio", 4),
 }
 
-ERRORS = LEVEL | {
+ERRORS = {
     "errors": column("errors"),
     "rate": column("error_rate", 3),
     "95 % interval": interval_column("error_low", "error_high", 3),
@@ -223,8 +221,8 @@ ERRORS = LEVEL | {
     **{f"{per_cent} %": column(f"rounds_{per_cent}") for per_cent in QUANTILES},
 }
 
-SHORT = LEVEL | {"stored": column("runs"), "asked for": column("asked")}
+SHORT = {"stored": column("runs"), "asked for": column("asked")}
 
-SLOW = LEVEL | {"unfinished": column("unfinished"), "runs": column("runs")}
+SLOW = {"unfinished": column("unfinished"), "runs": column("runs")}
 
-EXCESSIVE = LEVEL | {"errors": column("errors"), "runs": column("runs")}
+EXCESSIVE = {"errors": column("errors"), "runs": column("runs")}

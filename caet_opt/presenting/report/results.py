@@ -4,8 +4,10 @@ Its script works with the same as JSON, and with the rows of the files to downlo
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isclose, log
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RECORDED
 from caet_opt.presenting.tables.formats import csv_lines
 from caet_opt.presenting.tables.results import plain_rows
+from caet_opt.presenting.words import family_words, task_words
 from caet_opt.simulating.studies.cells import find_varying
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES, summarise_results
@@ -30,6 +33,13 @@ MODEL_COLUMNS = (
     *("model", "title", "task", "family", "arms", "means", "arm_costs", "characteristic_time", "lower", "upper", "gap"),
     *("cost_proportions", "sampling_proportions", "binding_pairs"),
 )
+
+
+#: Colours of curves that differ, from there on they repeat, with another symbol; and curves in one chart, at most.
+COLOURS, MOST_CURVES = 8, 12
+
+#: Deltas that were typed have at most so many digits.
+TYPED_DIGITS = 8
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,46 @@ class Results:
         return {cell: ", ".join(filter(None, [self.names[one.model], one.note])) for cell, one in found.items()}
 
     @property
+    def looks(self) -> dict[str, str]:
+        """What models and varying settings look like, on every chart: ``colour``, ``dash`` or ``symbol``.
+
+        Colour means the policy where there are several, and the model otherwise; dash means the threshold. Models that
+        are never in one chart need no look of their own.
+        """
+        kinds = {"policy": "colour", "threshold": "dash"}
+        found = {name: kinds.get(name, "symbol") for name in self.parameters}
+        if "policy" not in found:
+            return {"model": "colour", **found}
+        return {"model": "symbol", **found} if self.together else found
+
+    @property
+    def together(self) -> bool:
+        """Whether the curves of all models are in one chart."""
+        return len(self.series) <= MOST_CURVES
+
+    @property
+    def marks(self) -> list[Record]:
+        """Numbers of the colour, the symbol and the line of each series."""
+        looks, parameters = self.looks, self.parameters
+        by_symbol = [name for name, look in looks.items() if look == "symbol"]
+
+        def value(series: Series, name: str) -> Any:
+            return series.model if name == "model" else series.settings.get(name, MISSING)
+
+        def number(series: Series, name: str) -> int:
+            known = list(range(len(self.models))) if name == "model" else [*parameters.get(name, []), MISSING]
+            return known.index(value(series, name))
+
+        kinds = list(dict.fromkeys(tuple(value(series, name) for name in by_symbol) for series in self.series))
+        coloured = "policy" if "policy" in parameters else "model"
+        found = []
+        for series in self.series:
+            colour, symbol = number(series, coloured), kinds.index(tuple(value(series, name) for name in by_symbol))
+            symbol = colour if len(kinds) == 1 else symbol + len(kinds) * (colour // COLOURS)
+            found.append({"colour": colour, "symbol": symbol, "dash": number(series, "threshold")})
+        return found
+
+    @property
     def parameters(self) -> dict[str, list[str]]:
         """The values of each setting that varies within some model, in order of appearance."""
         found: dict[str, list[str]] = {}
@@ -123,6 +173,21 @@ def read_results(folder: str | Path) -> Results:
 def identify_model(record: Record) -> str:
     """What makes two cells cells of the same model: its name and everything in its file."""
     return json.dumps([record["model"], record["model_table"]], sort_keys=True)
+
+
+def write_level(row: Record) -> str:
+    """The delta of a cell as it was typed: ``δ = 0.05``, or ``log(1/δ) = 3``."""
+    typed = typed_delta(row)
+    return f"δ = {typed}" if typed else f"log(1/δ) = {row['log_inv_delta']:.6g}"
+
+
+def typed_delta(row: Record) -> str | None:
+    """The delta of a cell if that was typed, and not its logarithm: a decimal of few digits that has this logarithm."""
+    for digits in range(1, TYPED_DIGITS + 1):
+        text = f"{row['delta']:.{digits}g}"
+        if float(text) > 0 and isclose(-log(float(text)), row["log_inv_delta"], rel_tol=1e-13):
+            return re.sub("e-0*", "e-", text)
+    return None
 
 
 def write_setting(value: Any) -> str:
@@ -164,8 +229,9 @@ def collect_data(results: Results) -> Record:
                 "settings": series.settings,
                 "note": series.note,
                 "label": ", ".join(filter(None, [results.labels[series.model], series.note])),
+                "mark": mark,
             }
-            for series in results.series
+            for series, mark in zip(results.series, results.marks, strict=True)
         ],
         "cells": [
             collect_cell(row, series, columns) for row, series in zip(results.rows, results.series_of, strict=True)
@@ -192,7 +258,7 @@ def collect_model(record: Record, label: str) -> Record:
 
 def describe_model(record: Record) -> str:
     """Name, task and family in one line."""
-    return f"{record['model']}: {record['task']}, {record['family']}"
+    return f"{record['model']}: {task_words(record['task'], record['arms'])}, {family_words(record['family'])}"
 
 
 def list_search_words(record: Record) -> str:
@@ -211,7 +277,7 @@ def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
         "id": row["cell"],
         "series": series,
         "level": row["log_inv_delta"],
-        "delta": row["delta"],
+        "typed": write_level(row),
         "theta": 1.0 if row["theta"] is None else row["theta"],
         "runs": row["runs"],
         "unfinished": row.get("unfinished"),
@@ -223,6 +289,7 @@ def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
         "error": triple("error_rate", "error_low", "error_high"),
         "samples": row.get("mean_samples"),
         "proportions": row.get("proportions"),
+        "pulls": row.get("pull_shares"),
         "rounds": None if rounds[0] is None else rounds,
         "csv": csv_lines([[row.get(name) for name in columns]]),
     }

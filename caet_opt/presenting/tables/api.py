@@ -104,7 +104,7 @@ def sources(models: Model | Iterable[Model] | Mapping[str, Model]) -> list[Sourc
     found: list[Path | ModelFile] = []
     for model in listed:
         entry = make_entry(model)
-        found += model_paths(Path(str(model))) if entry is None else [entry]
+        found += model_paths(str(model)) if entry is None else [entry]
     found = list(dict.fromkeys(found)) if all(isinstance(one, Path) for one in found) else found
     if not found:
         raise InputError("there is no model to make a table of")

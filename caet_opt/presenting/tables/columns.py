@@ -1,14 +1,18 @@
 """The columns of tables of characteristic times, and the conventions that are stated with them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector
+from caet_opt.presenting.words import family_words, task_words
 from caet_opt.solving.numbers import MOST_DIGITS, certified_parts, digits_rooted, pair_names, proportion, to_digits
 
 #: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
 DECIMALS, BLIND_DIGITS, RATIO_DIGITS = 4, 6, 5
+
+#: Significant digits of numbers that were given, of an expected T*, and of a time, at most.
+GIVEN_DIGITS, EXPECTED_DIGITS, CLOCK_DIGITS = 10, 12, 3
 
 #: Columns that only tables with proven digits have.
 PROVEN = ("proven", "proven_lower", "proven_upper")
@@ -42,9 +46,9 @@ def interval(row: Row) -> tuple[float, float, float, float]:
     return row["characteristic_time"], row["lower"], row["upper"], row["gap"]
 
 
-def shares(name: str, row: Row) -> Cell:
+def shares(name: str, row: Row, decimals: int = DECIMALS) -> Cell:
     """Proportions by arm, to as many decimals as the root of the gap supports."""
-    return vector(name, lambda share: proportion(share, digits_rooted(row["gap"], DECIMALS)), row)
+    return vector(name, lambda share: proportion(share, digits_rooted(row["gap"], decimals)), row)
 
 
 def vector(name: str, write: Callable[[float], str], row: Row) -> Cell:
@@ -85,6 +89,11 @@ def value_column(
     return Column(name, heading, explanation, cell, latex, numeric)
 
 
+def words_column(name: str, heading: str, explanation: str, words: Callable[[Row], str]) -> Column:
+    """A column whose raw value is in the grammar, and its cell in words."""
+    return Column(name, heading, explanation, lambda row: None if row.get(name) is None else words(row))
+
+
 def text_column(name: str, heading: str, explanation: str) -> Column:
     """A column of words."""
     return value_column(name, heading, explanation, str)
@@ -99,26 +108,33 @@ def number_column(name: str, heading: str, explanation: str, form: str, latex: s
     return value_column(name, heading, explanation, write, latex, numeric=True)
 
 
-def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
-    """Every column of a table of characteristic times; T* and what follows from it to at most so many digits."""
-    time, lower, upper = (partial(time_cell, which, most=most) for which in range(3))
-    bound = partial(bound_cell, most=most)
-    blind_time = partial(blind_cell, "cost_blind_time", BLIND_DIGITS)
-    blind_ratio = partial(blind_cell, "cost_blind_ratio", RATIO_DIGITS)
+def columns(most: int | None = None) -> tuple[Column, ...]:
+    """Every column of a table of characteristic times; every number to at most so many digits, where told so, and never
+    to more than it is certified to."""
+    digits = most or MOST_DIGITS
+    time, lower, upper = (partial(time_cell, which, most=digits) for which in range(3))
+    bound = partial(bound_cell, most=digits)
+    blind_time = partial(blind_cell, "cost_blind_time", most or BLIND_DIGITS)
+    blind_ratio = partial(blind_cell, "cost_blind_ratio", most or RATIO_DIGITS)
     kl = r"$T^\star \mathrm{kl}(\delta, 1 - \delta)$"
 
     def by_arm(name: str, heading: str, explanation: str, latex: str, cell: Callable[[str, Row], Cell]) -> Column:
         return Column(name, heading, explanation, partial(cell, name), latex)
 
     def numbers(name: str, row: Row) -> Cell:
-        return vector(name, "{:.10g}".format, row)
+        return vector(name, f"{{:.{most or GIVEN_DIGITS}g}}".format, row)
+
+    def write_time(seconds: float) -> Cell:
+        return Number(to_digits(1e3 * seconds, min(digits, CLOCK_DIGITS)))
+
+    part = partial(shares, decimals=most or DECIMALS)
 
     return (
         text_column("model", "model", "file name without .toml"),
         text_column("title", "title", "title in the model file"),
         text_column("file", "file", "path of the model file"),
-        text_column("family", "family", "reward family"),
-        text_column("task", "task", "task, in the grammar"),
+        words_column("family", "family", "reward family", lambda row: family_words(row["family"])),
+        words_column("task", "task", "task", lambda row: task_words(row["task"], row["names"])),
         number_column("arms", "K", "number of arms", "d", "$K$"),
         value_column("names", "names", "names of the arms", ", ".join),
         by_arm("means", "means", "mean of each arm", r"$\mu$", numbers),
@@ -127,8 +143,8 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
         Column("lower", "lower", "certified lower bound on T*", lower, numeric=True),
         Column("upper", "upper", "certified upper bound on T*", upper, numeric=True),
         number_column("gap", "gap", "relative width of the certified interval", ".0e"),
-        by_arm("cost_proportions", "omega*", "share of the cost of each arm", r"$\omega^\star$", shares),
-        by_arm("sampling_proportions", "u*", "share of the pulls of each costly arm", r"$u^\star$", shares),
+        by_arm("cost_proportions", "omega*", "share of the cost of each arm", r"$\omega^\star$", part),
+        by_arm("sampling_proportions", "u*", "share of the pulls of each costly arm", r"$u^\star$", part),
         Column("binding_pairs", "binding pairs", "the pairs that decide T*", pairs_cell),
         number_column("delta", "delta", "error probability, as asked for", "g", r"$\delta$"),
         Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", bound, kl, True),
@@ -141,12 +157,12 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
             True,
         ),
         Column("cost_blind_ratio", "blind/T*", "its ratio to T*", blind_ratio, r"blind $T / T^\star$", True),
-        by_arm("cost_blind_proportions", "u blind", "u* for unit costs", r"$u^{\mathrm{blind}}$", shares),
-        number_column("expected", "expected", "T* in the model file", ".12g"),
+        by_arm("cost_blind_proportions", "u blind", "u* for unit costs", r"$u^{\mathrm{blind}}$", part),
+        number_column("expected", "expected", "T* in the model file", f".{most or EXPECTED_DIGITS}g"),
         number_column("deviation", "deviation", "relative deviation from it", ".0e"),
         text_column("solver", "solver", "solver, and who answered when it fell back"),
         number_column("iterations", "iterations", "of the solver", "d"),
-        value_column("seconds", "ms", "time to solve", lambda time: Number(to_digits(1e3 * time, 3)), numeric=True),
+        value_column("seconds", "ms", "time to solve", write_time, numeric=True),
         text_column("proven", "proven T*", "T* to --digits decimals, proven"),
         text_column("proven_lower", "proven lower", "proven lower bound"),
         text_column("proven_upper", "proven upper", "proven upper bound"),
@@ -169,15 +185,15 @@ def usual_names(deltas: int, solvers: int, proven: bool) -> tuple[str, ...]:
     return (*(USUAL_PROVEN if proven else USUAL), *bound, *who)
 
 
-#: What a reader of any table must know.
+#: What a reader must know, by what it is about.
 CONVENTIONS = {
     "characteristic_time": Statement(
         r"$T^\star$, not $1/T^\star$: $T^\star = \min c \cdot w$ subject to $f_e(w) \ge 1$ for every needed pair $e$; "
         r"the least expected cost grows like $T^\star \log(1/\delta)$."
     ),
     "divergence": Statement(
-        r"$d$ is the family's Kullback--Leibler divergence; Gaussian: $d(x, y) = (x - y)^2 / (2 \sigma^2)$ with "
-        r"$\sigma^2$ the variance, 1 unless the family says otherwise."
+        r"Gaussian arms: $d(x, y) = (x - y)^2 / (2 \sigma^2)$ with $\sigma^2$ the variance, 1 unless the family says "
+        r"otherwise."
     ),
     "confidence": Statement(
         r"Lower bound at $\delta$: $T^\star \mathrm{kl}(\delta, 1 - \delta)$, where $\mathrm{kl}(\delta, 1 - \delta) = "
@@ -185,23 +201,37 @@ CONVENTIONS = {
         r"close to $\log(1/\delta)$; zero from $\delta = 1/2$ on."
     ),
     "digits": Statement(r"Digits of $T^\star$ are those to which its whole certified interval rounds."),
-}
-
-#: What a reader must know of some columns.
-COLUMN_CONVENTIONS = {
     "cost_proportions": Statement(r"$\omega^\star$: share of the cost that goes to each arm."),
-    "sampling_proportions": Statement(r"$u^\star$: share of the pulls of costly arms; a free arm has none."),
+    "sampling_proportions": Statement(r"$u^\star$: share of the pulls of each arm."),
+    "sampling_proportions_free": Statement(r"$u^\star$: share of the pulls of costly arms; a free arm has none."),
     "cost_blind": Statement(
+        r"Blind: $u$ is optimal for the same model with every cost 1, and $T = c \cdot u / \min_e f_e(u)$ is what "
+        r"tracking it pays."
+    ),
+    "cost_blind_free": Statement(
         r"Blind: $u$ is optimal for the same model with every cost 1, and $T = c \cdot u / \min_e f_e(u)$ is what "
         r"tracking it pays; $u$ samples free arms too, so $f_e$ has the finite weights of both arms."
     ),
     "proven": Statement(r"$T^\star$, lower and upper are proven for the inputs as exact decimals."),
 }
 
+#: Columns that are T* or made of it, and those of its interval.
+TIMES = frozenset({"characteristic_time", "lower", "upper"})
+OF_TIME = TIMES | BLIND | {"lower_bound", "upper_bound", "predicted_cost", "ratio", "expected"}
 
-def conventions(names: Iterable[str], proven: bool) -> dict[str, Statement]:
-    """The conventions of a table with these columns."""
-    wanted = set(names) - set(PROVEN) | ({"proven"} if proven else set())
-    if BLIND & wanted:
-        wanted.add("cost_blind")
-    return CONVENTIONS | {name: statement for name, statement in COLUMN_CONVENTIONS.items() if name in wanted}
+
+def conventions(names: Iterable[str], rows: Sequence[Row], proven: bool = False) -> dict[str, Statement]:
+    """What a reader of these rows must know of these columns, and nothing else; by what it is about."""
+    shown = {name for name in names if any(row.get(name) is not None for row in rows)}
+    about = {
+        "characteristic_time": OF_TIME & shown,
+        "divergence": OF_TIME & shown and any(str(row.get("family")).startswith("gaussian") for row in rows),
+        "confidence": {"lower_bound", "ratio"} & shown,
+        "digits": TIMES & shown and not proven,
+        "cost_proportions": "cost_proportions" in shown,
+        "sampling_proportions": "sampling_proportions" in shown,
+        "cost_blind": BLIND & shown,
+        "proven": proven and (TIMES | set(PROVEN)) & shown,
+    }
+    free = "_free" if any(0 in (row.get("costs") or ()) for row in rows) else ""
+    return {name: CONVENTIONS.get(f"{name}{free}", CONVENTIONS[name]) for name, applies in about.items() if applies}

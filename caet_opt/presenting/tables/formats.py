@@ -23,8 +23,13 @@ def terminal(table: Table) -> str:
     lines = [
         aligned([column.heading for column in table.columns], [text_cells(table, row) for row in table.rows], left)
     ]
-    lines += ["", *(line for remark in remarks(table) for line in wrap(remark, REMARK_WIDTH, subsequent_indent="  "))]
-    return "\n".join(lines) + "\n"
+    told = [line for remark in remarks(table) for line in wrap(remark, REMARK_WIDTH, subsequent_indent="  ")]
+    return "\n".join([*told_caption(table), *lines, *([""] if told else []), *told]) + "\n"
+
+
+def told_caption(table: Table) -> list[str]:
+    """The caption above a table, where somebody wrote one for it."""
+    return [escape_controls(table.caption), ""] if table.captioned else []
 
 
 def text_cells(table: Table, row: Row) -> list[str]:
@@ -41,7 +46,8 @@ def markdown(table: Table) -> str:
     rules = ["---:" if column.numeric else "---" for column in table.columns]
     lines = [heads, rules, *(markdown_cells(table, row) for row in table.rows)]
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    return "\n".join([text, "", *(f"- {markdown_text(remark)}" for remark in remarks(table))]) + "\n"
+    notes = [f"- {markdown_text(remark)}" for remark in remarks(table)]
+    return "\n".join([*map(markdown_text, told_caption(table)), text, *([""] if notes else []), *notes]) + "\n"
 
 
 def markdown_cells(table: Table, row: Row) -> list[str]:

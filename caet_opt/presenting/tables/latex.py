@@ -76,7 +76,7 @@ def float_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> 
         [
             r"\begin{table}[htbp]",
             r"\centering",
-            rf"\caption{{{tex(table.caption)}}}\medskip",
+            rf"{caption(table)}\medskip",
             rf"\begin{{tabular}}{{{preamble}}}",
             r"\toprule",
             head,
@@ -84,8 +84,7 @@ def float_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> 
             *rows,
             r"\bottomrule",
             r"\end{tabular}",
-            r"\par\medskip",
-            rf"\parbox{{\linewidth}}{{\footnotesize {remarks(table)}}}",
+            *remarks(table, r"\par\medskip"),
             r"\end{table}",
         ]
     )
@@ -98,7 +97,7 @@ def long_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> s
         [
             "% run LaTeX until it no longer says that table widths have changed",
             rf"\begin{{longtable}}{{{preamble}}}",
-            rf"\caption{{{tex(table.caption)}}}\\[\medskipamount]",
+            rf"{caption(table)}\\[\medskipamount]",
             *repeated,
             r"\endfirsthead",
             *repeated,
@@ -107,14 +106,21 @@ def long_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> s
             r"\endfoot",
             *rows,
             r"\end{longtable}",
-            rf"\noindent\parbox{{\linewidth}}{{\footnotesize {remarks(table)}}}",
+            *remarks(table, r"\noindent"),
         ]
     )
 
 
-def remarks(table: Table) -> str:
-    """The conventions and the notes as sentences."""
-    return "\n".join([*table.conventions.values(), *map(tex, table.notes)])
+def caption(table: Table) -> str:
+    """The caption with its label; one that somebody wrote for this table is LaTeX already."""
+    words = table.caption if table.captioned else tex(table.caption)
+    return rf"\caption{{{words}}}" + (rf"\label{{{table.label}}}" if table.label else "")
+
+
+def remarks(table: Table, before: str) -> list[str]:
+    """The conventions and the notes as sentences in small print, where there are any."""
+    sentences = "\n".join([*table.conventions.values(), *map(tex, table.notes)])
+    return [before, rf"\parbox{{\linewidth}}{{\footnotesize {sentences}}}"] if sentences else []
 
 
 def heading(column: Column) -> str:

@@ -81,6 +81,8 @@ class Table:
     ----------
     conventions : statements by name
     caption : what the table shows
+    captioned : whether text has the caption, too, and LaTeX as LaTeX, since somebody wrote it for this table
+    label : by which LaTeX refers to it
     notes : what happened on the way, such as an interruption
     """
 
@@ -89,6 +91,8 @@ class Table:
     conventions: Mapping[str, Statement] = field(default_factory=dict)
     caption: str = ""
     notes: tuple[str, ...] = ()
+    captioned: bool = False
+    label: str = ""
 
 
 def choose_columns(names: Sequence[str], known: Sequence[Column]) -> tuple[Column, ...]:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from caet_opt.exploring.settings import RECORDED, Setting
 from caet_opt.presenting.tables.columns import (
-    COLUMN_CONVENTIONS,
-    CONVENTIONS,
     DECIMALS,
     bound_cell,
     number_column,
@@ -18,10 +16,11 @@ from caet_opt.presenting.tables.columns import (
     vector,
 )
 from caet_opt.presenting.tables.columns import columns as time_columns
+from caet_opt.presenting.tables.columns import conventions as time_conventions
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement
 from caet_opt.simulating.studies.cells import find_varying
 from caet_opt.simulating.studies.results import QUANTILES
-from caet_opt.solving.numbers import MOST_DIGITS, proportion, to_digits
+from caet_opt.solving.numbers import proportion, to_digits
 from caet_opt.version import __version__
 
 if TYPE_CHECKING:
@@ -41,29 +40,24 @@ USUAL = (
 
 #: What a reader of such a table must know, besides the conventions of T* and of the lower bound.
 RESULT_CONVENTIONS = {
-    "cost_interval": Statement(
+    "cost_interval": Statement(r"Cost: mean over all runs with its 95\,\% $t$-interval."),
+    "cost_interval_unfinished": Statement(
         r"Cost: mean over all runs with its 95\,\% $t$-interval; with unfinished runs a lower estimate."
     ),
     "predicted_cost": Statement(
         r"Predicted: $T^\star \beta(\tau)$ at this $\delta$; pulls at $u_\alpha$ are counted until every pair exceeds "
         r"the threshold, all means taken for known."
     ),
-    "ratio": Statement(r"Ratio: mean cost over the lower bound $T^\star \mathrm{kl}(\delta, 1 - \delta)$."),
+    "ratio": Statement(r"Ratio: mean cost over the lower bound."),
     "error_interval": Statement(
+        r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval."
+    ),
+    "error_interval_unfinished": Statement(
         r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval whose "
         r"upper end counts every unfinished run as an error."
     ),
+    "sampling_proportions": Statement(r"$u^\star$: share of the pulls of costly arms; a free arm has none."),
 }
-
-
-def write_estimate(value: float) -> Cell:
-    """An estimated number."""
-    return Number(to_digits(value, ESTIMATED))
-
-
-def write_rate(value: float) -> Cell:
-    """An estimated probability."""
-    return Number(proportion(value, DECIMALS))
 
 
 def write_setting(value: Any) -> Cell:
@@ -79,10 +73,17 @@ def setting_column(setting: Setting) -> Column:
     return value_column(*told, write_setting, setting.latex)
 
 
-def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
-    """Every column of a table of results; some are those of a table of characteristic times."""
+def columns(most: int | None = None) -> tuple[Column, ...]:
+    """Every column of a table of results, every number to at most so many digits, where told so; some are those of a
+    table of characteristic times."""
     shared = {column.name: column for column in time_columns(most)}
-    bound = partial(bound_cell, most=min(most, ESTIMATED))
+    bound = partial(bound_cell, most=most or ESTIMATED)
+
+    def write_estimate(value: float) -> Cell:
+        return Number(to_digits(value, most or ESTIMATED))
+
+    def write_rate(value: float) -> Cell:
+        return Number(proportion(value, most or DECIMALS))
 
     def estimate(name: str, heading: str, explanation: str, latex: str | None = None) -> Column:
         return value_column(name, heading, explanation, write_estimate, latex, numeric=True)
@@ -129,7 +130,7 @@ def columns(most: int = MOST_DIGITS) -> tuple[Column, ...]:
             "proportions",
             "shares",
             "mean share of the pulls of costly arms",
-            partial(vector, "proportions", partial(proportion, decimals=DECIMALS)),
+            partial(vector, "proportions", partial(proportion, decimals=most or DECIMALS)),
         ),
         shared["sampling_proportions"],
         text_column("version", "version", "of caet-opt that computed the runs"),
@@ -177,11 +178,15 @@ def notes(summary: "pd.DataFrame") -> tuple[str, ...]:
     return first if found in ([], [__version__]) else (*first, unlike)
 
 
-def conventions(names: Sequence[str]) -> dict[str, Statement]:
-    """The conventions of a table with these columns."""
-    known = CONVENTIONS | COLUMN_CONVENTIONS | RESULT_CONVENTIONS
-    wanted = ["characteristic_time", "confidence", *names]
-    return {name: known[name] for name in wanted if name in known}
+def conventions(names: Sequence[str], found: Sequence[Row]) -> dict[str, Statement]:
+    """What a reader of these rows must know of these columns, and nothing else; by what it is about."""
+    unfinished = "_unfinished" if any(row.get("unfinished") for row in found) else ""
+    own = {
+        name: RESULT_CONVENTIONS.get(f"{name}{unfinished}", RESULT_CONVENTIONS[name])
+        for name in names
+        if name in RESULT_CONVENTIONS and any(row.get(name) is not None for row in found)
+    }
+    return time_conventions(names, found) | own
 
 
 def caption(found: Sequence[Row]) -> str:

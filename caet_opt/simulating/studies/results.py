@@ -105,8 +105,8 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     ``predicted_cost``, T* beta(tau) at this delta; ``mean_samples``; ``errors``, ``error_rate``, ``error_low``,
     ``error_high`` with a 95 % Clopper-Pearson interval whose upper end counts every unfinished run as an error;
     ``consistent``, whether so many errors are not significantly more than delta allows; ``proportions``, the mean share
-    of the pulls of costly arms, beside ``sampling_proportions``, u*; ``rounds_5`` to ``rounds_95``, quantiles of the
-    stopping time. A cell without a run has missing values.
+    of the pulls of costly arms, beside ``sampling_proportions``, u*, and ``pull_shares``, that of all pulls;
+    ``rounds_5`` to ``rounds_95``, quantiles of the stopping time. A cell without a run has missing values.
 
     >>> cells = summarise_results("results/study")  # the folder of `run_study`
     >>> cells[["log_inv_delta", "runs", "errors", "mean_samples"]]
@@ -149,6 +149,7 @@ def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
         **dict(zip(("error_low", "error_high"), found["error_ci"], strict=True)),
         "consistent": found["consistent"],
         "proportions": costly_shares(record, table),
+        "pull_shares": pull_shares(table),
         **{f"rounds_{per_cent}": float(np.percentile(rounds, per_cent)) for per_cent in QUANTILES},
     }
 
@@ -159,6 +160,13 @@ def costly_shares(record: Record, table: "pa.Table") -> list[float]:
     costly = counts * (np.array(record["arm_costs"]) > 0)
     pulls = costly.sum(axis=1, keepdims=True)
     found: list[float] = (costly / np.maximum(pulls, 1)).mean(axis=0).tolist()
+    return found
+
+
+def pull_shares(table: "pa.Table") -> list[float]:
+    """The mean over the runs of ``N_a / tau``, of every arm, free ones too."""
+    counts = table["counts"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
+    found: list[float] = (counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)).mean(axis=0).tolist()
     return found
 
 

@@ -149,7 +149,7 @@ def read_paths(table: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:
 def find_models(word: str, folder: Path) -> Sequence[Path]:
     """The files that a word of the study means."""
     if not has_magic(word):
-        return model_paths(folder / word)
+        return model_paths(word, folder)
     found = sorted(glob(word, root_dir=folder, recursive=True))
     if not found:
         raise InputError(f"no model matches {word!r} in {folder}")

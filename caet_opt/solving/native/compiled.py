@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from hashlib import sha256
 from math import inf
@@ -81,12 +82,13 @@ INTERPRETED_BUDGET, SECONDS_PER_EDGE = 2.0, 5e-4
 
 _spent = 0.0
 _compiled: Compiled | None = None
+_interpreting: ContextVar[bool] = ContextVar("interpreting", default=False)
 
 
 def kernel_for(family: type[Family], edges: int) -> Kernel:
     """The compiled kernel where it is at hand or worth the wait, else the interpreted one."""
     global _spent
-    if family in FAMILY_CODES and _compiled is None:
+    if family in FAMILY_CODES and _compiled is None and not _interpreting.get():
         _spent += SECONDS_PER_EDGE * max(edges, 4)
         if _spent >= INTERPRETED_BUDGET:
             return compiled_kernel()
@@ -97,12 +99,23 @@ def present_kernel(family: type[Family]) -> Kernel:
     """The compiled kernel if this process has it, else the interpreted one: for what is not worth compiling."""
     if family not in FAMILY_CODES:
         return foreign_kernel(family)
-    return {function.__name__: function for function in KERNEL} if _compiled is None else _compiled
+    return loaded_kernel() or {function.__name__: function for function in KERNEL}
+
+
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """Solve one problem at a time without compiled code: the same digits in every process, and nobody who holds a lock
+    waits for a compiler."""
+    before = _interpreting.set(True)
+    try:
+        yield
+    finally:
+        _interpreting.reset(before)
 
 
 def loaded_kernel() -> Kernel | None:
-    """The compiled kernel if this process has it."""
-    return _compiled
+    """The compiled kernel if this process has it, and is to use it."""
+    return None if _interpreting.get() else _compiled
 
 
 def kernel_for_many(family: type[Family], edges: int, problems: int) -> Kernel | None:

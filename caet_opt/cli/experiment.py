@@ -1,0 +1,352 @@
+"""``caet-opt experiment``: live experiments in files, by several people and programs at once."""
+
+import argparse
+import csv
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from caet_opt.cli.arguments import add_confidence, add_setting, count, number, read_confidence, seed
+from caet_opt.cli.models import GRAMMAR, read_list, read_names
+from caet_opt.cli.output import csv_text, output_file, show
+from caet_opt.errors import InputError
+from caet_opt.exploring.live.experiment import COLUMNS, LiveExperiment, Pull
+from caet_opt.exploring.live.folder import list_experiments
+from caet_opt.exploring.live.status import LEVEL
+from caet_opt.exploring.live.store import WAIT
+from caet_opt.exploring.live.words import say_guarantee, to_words, write
+from caet_opt.exploring.settings import SETTINGS
+from caet_opt.solving.numbers import table
+
+DESCRIPTION = """\
+An experiment in a file, for pulls that cost something: start it, ask which arm is next,
+record what came of it, look where it stands, until it stops with an answer that is wrong
+with probability at most delta. Every change is on disk before the command answers; any
+number of processes on one machine may work on one file. See docs/live_experiments.md,
+and caet-opt experiment VERB --help."""
+
+EXAMPLES = f"""\
+{GRAMMAR}
+examples:
+  caet-opt experiment start trial.caet --task best-arm --family bernoulli --arms large,small --costs 3,5 --delta 0.05
+  caet-opt experiment next trial.caet --pulls 4
+  caet-opt experiment record trial.caet large 1
+  caet-opt experiment record trial.caet small 0 --pull 2
+  caet-opt experiment record trial.caet < outcomes.csv
+  caet-opt experiment release trial.caet 3 4
+  caet-opt experiment status trial.caet
+  caet-opt experiment status trial.caet --verify
+  caet-opt experiment list .
+  caet-opt experiment export trial.caet --csv
+  caet-opt experiment report trial.caet -o trial.html
+"""
+
+#: Seconds between two looks of --watch, and what clears a terminal.
+PAUSE, CLEAR = 2.0, "\x1b[H\x1b[2J\x1b[3J"
+
+#: The settings of an experiment that is not simulated.
+FLAGS = tuple(setting for setting in SETTINGS if setting.owner != "simulation")
+
+#: Columns of an exported file.
+EXPORTED = ("pull", "arm", "name", "handed_out", "withdrawn", "position", "reward", "cost", "recorded")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verbs, each with its arguments."""
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    for name, (run_verb, declare, summary) in VERBS.items():
+        one = verbs.add_parser(
+            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
+        )
+        if name != "list":
+            one.add_argument("file", metavar="FILE", help="of the experiment")
+            help_of_wait = f"how long to wait for another process that writes ({WAIT:g})"
+            one.add_argument("--wait", type=number, default=WAIT, metavar="SECONDS", help=help_of_wait)
+        declare(one)
+        one.set_defaults(run_verb=run_verb, parser=one)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the verb."""
+    if arguments.verb is None:
+        raise InputError(f"no verb given; use one of: {', '.join(VERBS)} (see caet-opt experiment --help)")
+    if not 0 <= getattr(arguments, "wait", 0.0) <= 1e6:
+        raise InputError(f"--wait must be seconds, zero or more, got {arguments.wait:g}")
+    return int(arguments.run_verb(arguments))
+
+
+def declare_start(parser: argparse.ArgumentParser) -> None:
+    """What is asked, and how."""
+    parser.add_argument("--task", required=True, metavar="T", help="task, for example best-arm or top-arms:2")
+    parser.add_argument("--family", required=True, metavar="F", help="reward family, for example bernoulli")
+    parser.add_argument("--arms", required=True, nargs="+", metavar="NAME", help="names, as large,small, or how many")
+    parser.add_argument("--costs", nargs="+", metavar="C", help="of a pull of each arm; else --cost-source")
+    add_confidence(parser)
+    parser.add_argument("--seed", type=seed, default=0, metavar="S", help="of the policy's draws, if it draws (0)")
+    parser.add_argument("--unproven", action="store_true", help="allow a threshold that guarantees nothing")
+    how = parser.add_argument_group("the algorithm")
+    for setting in FLAGS:
+        add_setting(how, setting)
+
+
+def start(arguments: argparse.Namespace) -> int:
+    """Make the file."""
+    names = read_names(arguments.arms)
+    arms = int(names[0]) if len(names) == 1 and names[0].isdecimal() else names
+    given = {setting.name: getattr(arguments, setting.name) for setting in FLAGS} | read_confidence(arguments)
+    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    experiment = LiveExperiment.start(
+        arguments.file,
+        number_names(arguments.task, names),
+        arguments.family,
+        arms=arms,
+        costs=None if arguments.costs is None else [float(cost) for cost in read_list(arguments.costs, "costs")],
+        seed=arguments.seed,
+        unproven=arguments.unproven,
+        wait=arguments.wait,
+        **settings,
+    )
+    with experiment:
+        status = experiment.status()
+    print(f"{arguments.file}: started; {status['formula']}; {say_guarantee(status)}")
+    return 0
+
+
+def number_names(task: str, names: Sequence[str]) -> str:
+    """A task in whose argument names of arms are replaced by numbers: ``control:local`` as ``control:2``."""
+    kind, colon, argument = task.partition(":")
+    numbers = {name: str(arm) for arm, name in enumerate(names)}
+    return kind + colon + re.sub(r"[^,/\-]+", lambda found: numbers.get(found[0].strip(), found[0]), argument)
+
+
+def declare_next(parser: argparse.ArgumentParser) -> None:
+    """How many, and whether an arm is wanted."""
+    parser.add_argument("--pulls", type=count, default=1, metavar="N", help="how many pulls to hand out (1)")
+    parser.add_argument("--arm", metavar="ARM", help="this arm, whatever the policy says; the guarantee stays")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+
+
+def hand_out(arguments: argparse.Namespace) -> int:
+    """Hand out pulls, and say which."""
+    with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
+        pulls = experiment.next(arguments.pulls, arm=arguments.arm)
+        answer = None if pulls else experiment.answer
+    show(
+        arguments.json,
+        lambda: {"pulls": [pull._asdict() for pull in pulls], "stopped": not pulls, "answer": answer},
+        lambda: "\n".join(map(say_pull, pulls)) or f"nothing to pull: it has stopped with the answer {answer}",
+    )
+    return 0
+
+
+def say_pull(pull: Pull) -> str:
+    """A pull in a line."""
+    return f"pull {pull.number}: {pull.name}"
+
+
+def declare_record(parser: argparse.ArgumentParser) -> None:
+    """One outcome, or many on standard input."""
+    parser.add_argument(
+        "outcome",
+        nargs="*",
+        metavar="ARM REWARD",
+        help="what came of a pull; without it, CSV on standard input with the columns "
+        f"{', '.join(COLUMNS)}, of which reward and one of pull and arm are needed, all or nothing",
+    )
+    parser.add_argument("--cost", type=number, metavar="C", help="what it cost, where costs are observed")
+    parser.add_argument("--pull", type=count, metavar="N", help="of which pull; else the oldest of the arm that is out")
+
+
+def record(arguments: argparse.Namespace) -> int:
+    """Take in outcomes, and say whether that was the last one needed."""
+    outcomes = read_outcomes(arguments)
+    with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
+        recorded = experiment.record_many(outcomes)
+        answer = experiment.answer
+    print(f"recorded: {recorded}" + ("" if answer is None else f"; it has stopped with the answer {answer}"))
+    return 0
+
+
+def read_outcomes(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """The outcome of the command line, or those of standard input."""
+    words = arguments.outcome
+    if not words and arguments.pull is None and arguments.cost is None:
+        return read_csv(sys.stdin)
+    if len(words) != 2 and not (len(words) == 1 and arguments.pull is not None):
+        raise InputError("give ARM and REWARD, or REWARD with --pull, or many outcomes as CSV on standard input")
+    arm, reward = words if len(words) == 2 else (None, words[0])
+    told = {"pull": arguments.pull, "arm": arm, "reward": read_number(reward, "REWARD"), "cost": arguments.cost}
+    return [told]
+
+
+def read_csv(source: Any) -> list[dict[str, Any]]:
+    """Outcomes as CSV with a header."""
+    if source.isatty():
+        raise InputError("give ARM and REWARD, or many outcomes as CSV on standard input")
+    try:
+        reader = csv.DictReader(source, restkey="")
+        header = [name.strip() for name in reader.fieldnames or ()]
+        reader.fieldnames = header
+        if not set(header) <= set(COLUMNS) or "reward" not in header or not {"pull", "arm"} & set(header):
+            raise InputError(f"the CSV needs a header with reward, pull or arm, and cost if observed, got {header}")
+        return [read_row(row, line) for line, row in enumerate(reader, start=1)]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"standard input is not CSV: {error}") from error
+
+
+def read_row(row: Mapping[str, Any], line: int) -> dict[str, Any]:
+    """An outcome from a row of text; an empty cell says nothing."""
+    if "" in row:
+        raise InputError(f"outcome {line}: more cells than the header has")
+    told: dict[str, Any] = {name: text.strip() for name, text in row.items() if text is not None and text.strip()}
+    for name in ("reward", "cost"):
+        if name in told:
+            told[name] = read_number(told[name], f"outcome {line}: {name}")
+    if "pull" in told:
+        if not told["pull"].isdecimal():
+            raise InputError(f"outcome {line}: pull must be a whole number, got {told['pull']!r}")
+        told["pull"] = int(told["pull"])
+    return told
+
+
+def read_number(text: str, what: str) -> float:
+    """A number, or `InputError`."""
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{what} must be a number, got {text.strip()!r}") from None
+
+
+def declare_release(parser: argparse.ArgumentParser) -> None:
+    """Which pulls."""
+    parser.add_argument("pulls", type=count, nargs="+", metavar="PULL", help="numbers of pulls that are out")
+
+
+def release(arguments: argparse.Namespace) -> int:
+    """Withdraw pulls."""
+    with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
+        experiment.release(*arguments.pulls)
+    print(f"withdrawn: {len(arguments.pulls)}")
+    return 0
+
+
+def declare_status(parser: argparse.ArgumentParser) -> None:
+    """How to look."""
+    parser.add_argument("--level", type=number, default=LEVEL, metavar="P", help=f"of the intervals ({LEVEL:g})")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    how.add_argument("--watch", action="store_true", help="look again and again, until it has stopped or Ctrl-C")
+    how.add_argument("--verify", action="store_true", help="replay every row and compare; status 1 if they differ")
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Say where it stands."""
+    with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
+        if arguments.verify:
+            return verify(experiment, arguments.file)
+        found = experiment.status(arguments.level)
+        clear = CLEAR if arguments.watch and sys.stdout.isatty() else ""
+        show(arguments.json, lambda: found, lambda: clear + to_words(found))
+        while arguments.watch and not found["stopped"]:
+            sys.stdout.flush()
+            time.sleep(PAUSE)
+            seen, found = found, experiment.status(arguments.level)
+            if found != seen:
+                print(clear or "\n", to_words(found), sep="")
+    return 0
+
+
+def verify(experiment: LiveExperiment, file: str) -> int:
+    """Replay, compare, and say so."""
+    from caet_opt.presenting.progress import Bar
+
+    recorded = experiment.summary()["recorded"]
+    with Bar(recorded, "outcomes") as bar:
+        differences = experiment.verify(bar.step)
+    for difference in differences:
+        print(f"{file}: differs: {difference}")
+    if not differences:
+        print(f"{file}: verified, the state is what its {recorded} outcomes give")
+    return 1 if differences else 0
+
+
+def declare_list(parser: argparse.ArgumentParser) -> None:
+    """Which folder."""
+    parser.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="where to look (.)")
+    parser.add_argument("--json", action="store_true", help="a JSON list instead of text")
+
+
+def list_folder(arguments: argparse.Namespace) -> int:
+    """A line for each experiment."""
+    found = list_experiments(arguments.folder)
+    show(arguments.json, lambda: found, lambda: tabulate(found) if found else f"{arguments.folder}: no experiment")
+    return 0
+
+
+def tabulate(found: Sequence[Mapping[str, Any]]) -> str:
+    """A line per file."""
+    headers = ("file", "task", "outcomes", "out", "spent", "answer", "state")
+    rows = [
+        [one["file"], one["error"]]
+        if one["error"]
+        else [
+            one["file"],
+            one["task"],
+            str(one["recorded"]),
+            str(one["waiting"]),
+            write(one["spent"]),
+            one["answer"] or "-",
+            "stopped" if one["stopped"] else "running",
+        ]
+        for one in found
+    ]
+    return table(headers, rows, (0, 1, 5, 6))
+
+
+def declare_export(parser: argparse.ArgumentParser) -> None:
+    """Where to."""
+    parser.add_argument("--csv", nargs="?", metavar="OUT", help="a row per pull, to this file or standard output")
+
+
+def export(arguments: argparse.Namespace) -> int:
+    """Every pull with its outcome, as CSV."""
+    out = output_file(arguments.csv, "--csv")
+    with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
+        text = csv_text(experiment.export(), EXPORTED)
+    if arguments.csv is None:
+        print(text, end="")
+    out(text)
+    return 0
+
+
+def declare_report(parser: argparse.ArgumentParser) -> None:
+    """Where to."""
+    parser.add_argument("-o", "--output", metavar="PAGE", default="experiment.html", help="the page (experiment.html)")
+    parser.add_argument("--title", metavar="TEXT", help="of the page; the name of the file unless given")
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """One page for the browser."""
+    from caet_opt.cli.report import write_page
+    from caet_opt.presenting.report import experiment_page
+
+    with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
+        write_page(arguments, lambda: experiment_page(experiment, arguments.title))
+    return 0
+
+
+Verb = tuple[Callable[[argparse.Namespace], int], Callable[[argparse.ArgumentParser], None], str]
+
+#: What each verb does, which arguments it takes, and what it is for.
+VERBS: dict[str, Verb] = {
+    "start": (start, declare_start, "a new experiment in a new file"),
+    "next": (hand_out, declare_next, "hand out pulls, each once, with their numbers"),
+    "record": (record, declare_record, "take in the outcome of a pull, or many as CSV, each once"),
+    "release": (release, declare_release, "withdraw pulls whose outcomes are not expected any more"),
+    "status": (status, declare_status, "where it stands: answer, evidence, estimates, money, and what is ahead"),
+    "list": (list_folder, declare_list, "the experiments in a folder"),
+    "export": (export, declare_export, "every pull with its outcome, as CSV"),
+    "report": (report, declare_report, "one page for the browser, without network"),
+}

@@ -1,0 +1,324 @@
+"""A live experiment: pulls are handed out, outcomes recorded, by several people and programs, over days."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from numbers import Integral
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from caet_opt.bandits.families import Family
+from caet_opt.bandits.model import read_arm_names
+from caet_opt.bandits.tasks import Task
+from caet_opt.errors import InputError, unknown_name
+from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.live import rows
+from caet_opt.exploring.live.history import POINTS, trace
+from caet_opt.exploring.live.pending import arms_with_pending
+from caet_opt.exploring.live.replay import find_differences, has_ended, take_in
+from caet_opt.exploring.live.status import LEVEL, describe, name_answer, summarise
+from caet_opt.exploring.live.store import WAIT, Store
+from caet_opt.exploring.saving import from_text
+from caet_opt.solving.native.compiled import interpreted
+
+#: More pulls at once are a slip of the keyboard, and would take so long to choose that others give up waiting.
+MOST_PULLS = 10_000
+
+#: What an outcome is told by, in Python and in the header of a CSV file.
+COLUMNS = ("pull", "arm", "reward", "cost")
+
+
+class Pull(NamedTuple):
+    """A pull that was handed out: its number in the file, and its arm by number and by name.
+
+    >>> with LiveExperiment.start("pull.caet", "best-arm", "bernoulli", arms=2, costs=[1, 2], delta=0.05) as experiment:
+    ...     experiment.next()
+    (Pull(number=1, arm=0, name='0'),)
+    """
+
+    number: int
+    arm: int
+    name: str
+
+
+class LiveExperiment:
+    """An experiment in a file that survives: `next` hands out pulls, `record` takes their outcomes, until `stopped`.
+
+    Every change is a transaction that is on disk before the method returns, and any number of processes may work on one
+    file. The state of the experiment is what its rows give: `verify` replays and compares them. Arms are given by name
+    or by number. See ``docs/live_experiments.md``.
+
+    >>> experiment = LiveExperiment.start(
+    ...     "trial.caet", "best-arm", "bernoulli", arms=["large", "small"], costs=[3, 5], delta=0.05
+    ... )
+    >>> while not experiment.stopped:
+    ...     for pull in experiment.next(2):
+    ...         experiment.record(pull.arm, 1 if pull.name == "large" else 0, pull=pull.number)
+    >>> experiment.answer, experiment.status()["spent"], experiment.verify()
+    ('large', 46.0, [])
+    >>> experiment.close()
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._position = -1
+        self._explorer: Explorer | None = None
+        with store.reading() as db:
+            self._facts = rows.read_facts(db)
+
+    @classmethod
+    def start(
+        cls,
+        path: str | Path,
+        task: Task | str,
+        family: Family | str,
+        *,
+        arms: int | Sequence[str],
+        delta: float | None = None,
+        log_inv_delta: float | None = None,
+        costs: Sequence[float] | None = None,
+        policy: str = "caet",
+        seed: int = 0,
+        unproven: bool = False,
+        wait: float = WAIT,
+        **settings: Any,
+    ) -> Self:
+        """A new experiment in a new file; `InputError`, and no file, where something is not right.
+
+        Parameters
+        ----------
+        path
+            Of the file, which must not exist.
+        task, family, delta, log_inv_delta, costs, policy, seed, settings
+            As for `Explorer.start`.
+        arms
+            The names of the arms, or how many there are.
+        unproven
+            Whether a threshold may be used that is not proven to keep the error probability below delta; the experiment
+            then says that it guarantees nothing.
+        wait
+            How many seconds to wait for another process that writes.
+
+        Examples
+        --------
+        >>> LiveExperiment.start("bad.caet", "best-arm", "bernoulli", arms=2, costs=[1, 2], delta=5)
+        Traceback (most recent call last):
+            ...
+        caet_opt.errors.InputError: delta must lie strictly between 0 and 1, got 5
+        """
+        names = name_arms(arms)
+        confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
+        explorer = Explorer.start(
+            task, family, arms=len(names), costs=costs, policy=policy, seed=seed, **confidence, **settings
+        )
+        guaranteed = explorer.threshold.guarantees(explorer.family)
+        if not (guaranteed or unproven):
+            raise InputError(
+                f"threshold {explorer.threshold.name!r} does not guarantee delta here ({explorer.threshold.reason}); "
+                "use the default, or say unproven to do without a guarantee"
+            )
+        return cls(Store.create(path, explorer.to_text(), json.dumps(names), guaranteed, wait))
+
+    @classmethod
+    def open(cls, path: str | Path, *, wait: float = WAIT) -> Self:
+        """The experiment in a file, to go on with or to look at; ``wait`` as for `start`.
+
+        >>> LiveExperiment.open("nothing.caet")
+        Traceback (most recent call last):
+            ...
+        caet_opt.errors.InputError: nothing.caet: no such file; caet-opt experiment start makes one
+        """
+        return cls(Store(path, wait))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        self._store.close()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the arms."""
+        return self._facts.names
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the answer is declared."""
+        with self._store.reading() as db:
+            return rows.read_stop(db) is not None
+
+    @property
+    def answer(self) -> str | None:
+        """The declared answer in words; None before."""
+        with self._store.reading() as db:
+            stop = rows.read_stop(db)
+            return None if stop is None else name_answer(self._load(db).task, stop.answer, self.names)
+
+    def next(self, pulls: int = 1, *, arm: str | int | None = None) -> tuple[Pull, ...]:
+        """Hand out so many pulls, which are then out until their outcomes are recorded; none once it has stopped.
+
+        The policy decides, counting what is out (`caet_opt.exploring.live.pending`), unless an arm is named: the
+        guarantee holds whoever chooses, as long as nobody knows the outcome.
+        """
+        if isinstance(pulls, bool) or not isinstance(pulls, Integral) or not 1 <= pulls <= MOST_PULLS:
+            raise InputError(f"pulls must be a whole number from 1 to {MOST_PULLS}, got {pulls!r}")
+        wanted = None if arm is None else self.find_arm(arm)
+        with self._writing() as db:
+            if rows.read_stop(db) is not None:
+                return ()
+            chosen = [wanted] * int(pulls)
+            if wanted is None:
+                with interpreted():
+                    chosen = arms_with_pending(self._load(db), rows.waiting_arms(db), int(pulls))
+            return tuple(Pull(rows.hand_out(db, one), one, self.names[one]) for one in chosen)
+
+    def record(
+        self, arm: str | int | None, reward: float, cost: float | None = None, *, pull: int | None = None
+    ) -> None:
+        """Take in the outcome of a pull: the one of this number, or the one of this arm that has been out for longest.
+
+        With observed costs the cost is told, too. An outcome is taken once: a second one of the same pull is refused,
+        and so is one of an arm of which no pull is out. Give the number wherever a program might try twice.
+        """
+        self.record_many([{"pull": pull, "arm": arm, "reward": reward, "cost": cost}])
+
+    def record_many(self, outcomes: Iterable[Mapping[str, Any]]) -> int:
+        """Take in outcomes in this order, all or none of them, and how many there were.
+
+        Each has a ``reward``, a ``pull`` or an ``arm`` or both, and with observed costs a ``cost``. An error says which
+        one is wrong, counted from 1.
+        """
+        told = list(outcomes)
+        with self._writing() as db:
+            explorer = self._load(db)
+            for number, outcome in enumerate(told, start=1):
+                try:
+                    self._record(db, explorer, outcome)
+                except InputError as error:
+                    raise InputError(f"outcome {number}: {error}" if len(told) > 1 else str(error)) from error
+            self._position = explorer.state.round
+            rows.keep_checkpoint(db, self._position, explorer.to_text())
+        return len(told)
+
+    def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any]) -> None:
+        """Take one outcome into the rows and into the state."""
+        for name in outcome:
+            if name not in COLUMNS:
+                raise InputError(unknown_name("part of an outcome", str(name), COLUMNS))
+        number, arm = self._find_pull(db, outcome.get("pull"), outcome.get("arm"))
+        reward, cost, known = outcome.get("reward"), outcome.get("cost"), explorer.known_costs
+        if known is not None and cost is not None:
+            raise InputError(f"the cost of arm {self.names[arm]!r} is known to be {known[arm]:g}; tell none")
+        take_in(explorer, arm, reward, cost)  # type: ignore[arg-type]  # a missing reward is refused
+        paid = float(known[arm]) if known is not None else float(cost or 0.0)
+        position = rows.record(db, number, float(reward), paid)  # type: ignore[arg-type]
+        if rows.read_stop(db) is None and has_ended(explorer):
+            rows.declare(db, position, explorer.answer, explorer.state.total_cost)
+
+    def _find_pull(self, db: sqlite3.Connection, number: Any, arm: Any) -> tuple[int, int]:
+        """The pull that an outcome is of, and its arm."""
+        wanted = None if arm is None else self.find_arm(arm)
+        if number is not None:
+            found = rows.look_up(db, number)
+            if rows.is_recorded(db, found[0]):
+                raise InputError(f"the outcome of pull {number} is recorded already")
+            if wanted not in (None, found[1]):
+                raise InputError(f"pull {number} is of arm {self.names[found[1]]!r}, not {self.names[wanted]!r}")
+            return found
+        if wanted is None:
+            raise InputError("an outcome needs the number of its pull, or an arm")
+        oldest = rows.oldest_waiting(db, wanted)
+        if oldest is None:
+            raise InputError(f"no pull of arm {self.names[wanted]!r} is out; next hands one out")
+        return oldest, wanted
+
+    def release(self, *pulls: int) -> None:
+        """Withdraw pulls whose outcomes are not expected any more, all or none: the policy counts them no longer.
+
+        An outcome that comes after all can still be recorded, by its number: it is paid for.
+        """
+        with self._writing() as db:
+            for number in pulls:
+                if not rows.withdraw(db, rows.look_up(db, number)[0]):
+                    raise InputError(f"pull {number} is not out: it has an outcome, or was withdrawn before")
+
+    def status(self, level: float = LEVEL) -> dict[str, Any]:
+        """Where it stands, as a record that JSON can hold; ``str(experiment)`` says it in words.
+
+        ``level`` is the probability with which all intervals of means, and all of differences, hold at every look.
+        """
+        with self._store.reading() as db, interpreted():
+            return describe(db, self._load(db), self._facts, level) | {"file": str(self._store.path)}
+
+    def history(self, level: float = LEVEL, points: int = POINTS) -> dict[str, Any]:
+        """The way here, at so many moments at most: evidence, what it must exceed, spending, estimates, intervals."""
+        with self._store.reading() as db:
+            return trace(db, self._load(db), level, points)
+
+    def summary(self) -> dict[str, Any]:
+        """In brief: what is asked, what was done and spent, and the answer, declared or leading."""
+        with self._store.reading() as db:
+            return summarise(db, self._load(db), self._facts)
+
+    def __str__(self) -> str:
+        from caet_opt.exploring.live.words import to_words
+
+        return to_words(self.status())
+
+    def verify(self, progress: Callable[[], None] | None = None) -> list[str]:
+        """Replay every row and compare: what the file says that its rows do not, an empty list where all is well."""
+        with self._store.reading() as db:
+            return find_differences(db, progress)
+
+    def export(self) -> list[dict[str, Any]]:
+        """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""
+        with self._store.reading() as db:
+            return [{**record, "name": self.names[record["arm"]]} for record in rows.list_pulls(db)]
+
+    def find_arm(self, arm: Any) -> int:
+        """The number of an arm that is given by its name or its number."""
+        if isinstance(arm, str) and arm in self.names:
+            return self.names.index(arm)
+        if isinstance(arm, str) and arm.strip().isdecimal():
+            arm = int(arm)
+        if isinstance(arm, Integral) and not isinstance(arm, bool) and 0 <= int(arm) < len(self.names):
+            return int(arm)
+        raise InputError(unknown_name("arm", str(arm), self.names))
+
+    def _load(self, db: sqlite3.Connection) -> Explorer:
+        """The experiment as it is now: read again only where another process has gone on."""
+        position = rows.checkpoint_position(db)
+        if self._explorer is None or position != self._position:
+            self._explorer, self._position = Explorer.from_saved(from_text(rows.read_checkpoint(db))), position
+        return self._explorer
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A change of the file; after an error what this object knows is read again."""
+        try:
+            with self._store.writing() as db:
+                yield db
+        except BaseException:
+            self._explorer = None
+            raise
+
+
+def name_arms(arms: Any) -> tuple[str, ...]:
+    """The names of so many arms, or those that are given; a name that is a number would be another arm's."""
+    if isinstance(arms, Integral) and not isinstance(arms, bool):
+        return read_arm_names(None, int(arms))
+    names = read_arm_names(list(arms) if isinstance(arms, Sequence) and not isinstance(arms, str) else arms, len(arms))
+    for number, name in enumerate(names):
+        if name.strip() != name or "\n" in name or (name.isdecimal() and name != str(number)):
+            raise InputError(
+                f"arm {number} cannot be called {name!r}: a name is a line without spaces around it, no number"
+            )
+    return names

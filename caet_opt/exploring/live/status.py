@@ -1,0 +1,207 @@
+"""Where a live experiment stands, as one record, from which its words, JSON and page are made."""
+
+import sqlite3
+from collections.abc import Hashable, Sequence
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import BestArm, Groups, Pair, Ranking, Task, TopArms
+from caet_opt.errors import InputError, SolverError
+from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.live import rows
+from caet_opt.exploring.live.intervals import Intervals
+from caet_opt.exploring.live.rows import Facts, Stop
+from caet_opt.exploring.policies.base import Setup
+from caet_opt.exploring.settings import is_number_above
+from caet_opt.exploring.state import State
+from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.numbers import pair_names
+
+#: The probability with which intervals hold, at every look.
+LEVEL = 0.95
+
+#: More pairs are not shown, nor more pulls that are out; those with the least margin, and the oldest, are.
+MOST_PAIRS, MOST_OUT = 50, 100
+
+Record = dict[str, Any]
+
+
+def describe(db: sqlite3.Connection, explorer: Explorer, facts: Facts, level: float) -> Record:
+    """The record: what was asked, every arm, every pair of the answer, what was spent and will be, and how it ended."""
+    if not (is_number_above(0.0, level) and level < 1.0):
+        raise InputError(f"level must lie strictly between 0 and 1, as 0.95, got {level!r}")
+    state, stop = explorer.state, rows.read_stop(db)
+    out = rows.list_pulls(db, only_waiting=True)
+    intervals = Intervals(explorer.setup, state, level) if explorer.family.has_martingale() else None
+    answer = find_answer(explorer, stop)
+    pairs = () if answer is None else explorer.task.answer_pairs(answer, explorer.arms)
+    weighed = sorted(weigh_pairs(explorer.setup, state, pairs), key=lambda one: one.evidence - one.needed)
+    return {
+        **describe_question(explorer, facts),
+        **summarise(db, explorer, facts),
+        "out": [{name: row[name] for name in ("pull", "arm", "handed_out")} for row in out[:MOST_OUT]],
+        "level": level,
+        "arms": describe_arms(state, facts.names, rows.count_waiting(db, explorer.arms), intervals),
+        "pairs": describe_pairs(weighed[:MOST_PAIRS], state, facts.names, intervals),
+        "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
+        "ahead": None if stop or answer is None else look_ahead(explorer, weighed),
+        "stopped": None if stop is None else describe_stop(explorer, stop, facts.names),
+    }
+
+
+def summarise(db: sqlite3.Connection, explorer: Explorer, facts: Facts) -> Record:
+    """What was done and spent, and the answer."""
+    stop = rows.read_stop(db)
+    handed, withdrawn = rows.count_pulls(db)
+    answer = find_answer(explorer, stop)
+    return {
+        "task": str(explorer.task),
+        "family": str(explorer.family),
+        "handed_out": handed,
+        "recorded": explorer.state.round,
+        "withdrawn": withdrawn,
+        "waiting": handed - explorer.state.round - withdrawn,
+        "spent": explorer.state.total_cost,
+        "answer": None if answer is None else name_answer(explorer.task, answer, facts.names),
+        "stopped": stop is not None,
+    }
+
+
+def find_answer(explorer: Explorer, stop: Stop | None) -> Hashable | None:
+    """The declared answer, or the leading one once every arm has an outcome."""
+    if stop is not None:
+        return stop.answer
+    return explorer.policy.answer(explorer.state) if min(explorer.state.counts) else None
+
+
+def describe_question(explorer: Explorer, facts: Facts) -> Record:
+    """What was started."""
+    parameters, threshold = explorer.parameters, explorer.threshold
+    return {
+        "policy": parameters.policy,
+        "cost_source": parameters.cost_source,
+        "costs": None if explorer.known_costs is None else explorer.known_costs.tolist(),
+        "delta": parameters.delta,
+        "log_inv_delta": parameters.log_inv_delta,
+        "threshold": threshold.name,
+        "formula": threshold.describe(),
+        "guaranteed": facts.guaranteed,
+        "reason": threshold.reason,
+        "started": facts.started,
+    }
+
+
+class Weighed(NamedTuple):
+    """A pair with its evidence and what that must exceed."""
+
+    pair: Pair
+    evidence: float
+    needed: float
+
+
+def weigh_pairs(setup: Setup, state: State, pairs: tuple[Pair, ...]) -> list[Weighed]:
+    """Pairs with their evidence, zero where the means speak against a pair, and what it must exceed."""
+    if not pairs:
+        return []
+    means = state.means()
+    evidence = setup.evidence(state, pairs, means)
+    evidence[[bool(means[a] <= means[b]) for a, b in pairs]] = 0.0
+    needed = setup.needed(state, pairs, means, evidence)
+    return list(map(Weighed, pairs, evidence.tolist(), needed.tolist()))
+
+
+def describe_arms(
+    state: State, names: Sequence[str], waiting: Sequence[int], intervals: Intervals | None
+) -> list[Record]:
+    """Every arm: pulls, estimates, the interval of its mean, what it cost."""
+    return [
+        {
+            "arm": arm,
+            "name": name,
+            "pulls": count,
+            "out": waiting[arm],
+            "mean": state.reward_sums[arm] / count if count else None,
+            **ends(intervals.mean(arm) if intervals else None),
+            "spent": state.cost_sums[arm],
+        }
+        for arm, (name, count) in enumerate(zip(names, state.counts, strict=True))
+    ]
+
+
+def describe_pairs(
+    weighed: Sequence[Weighed], state: State, names: Sequence[str], intervals: Intervals | None
+) -> list[Record]:
+    """Every pair of the answer: its evidence, what it must exceed, the difference of the means with its interval."""
+    means = state.means().tolist()
+    return [
+        {
+            "pair": [a, b],
+            "name": pair_names([(a, b)], names)[0],
+            "evidence": finite(evidence),
+            "threshold": finite(needed),
+            "settled": evidence > needed,
+            "difference": means[a] - means[b],
+            **ends(intervals.difference(a, b) if intervals else None),
+        }
+        for (a, b), evidence, needed in weighed
+    ]
+
+
+def ends(interval: tuple[float, float] | None) -> Record:
+    """An interval as JSON has it: None where it has no end."""
+    low, high = interval or (-np.inf, np.inf)
+    return {"low": finite(low), "high": finite(high)}
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON has it: None where it is infinite, or none."""
+    return value if isfinite(value) else None
+
+
+def look_ahead(explorer: Explorer, weighed: Sequence[Weighed]) -> Record | None:
+    """What it will probably still cost: T* at the present means and costs, times the evidence that is missing.
+
+    A unit of cost, spent at the best proportions, brings every pair 1 / T* of evidence or more; the pair that misses
+    most has to be waited for. For an e-process, of which only log(R / delta) is known to be needed where there is less
+    evidence than that, what is needed is taken for its value at the present counts. None where two means of a pair are
+    equal, so that T* is infinite, or where it cannot be solved for.
+    """
+    state, setup = explorer.state, explorer.setup
+    counts = state.counts
+    missing = max(
+        max(needed, setup.threshold.value(state.round, counts[a], counts[b])) - evidence
+        for (a, b), evidence, needed in weighed
+    )
+    means = state.means()
+    model = BanditModel(setup.family, means.tolist(), setup.costs(state, means).tolist())
+    try:
+        found = characteristic_time(model, setup.task, solver=setup.profile)
+    except (InputError, SolverError):
+        return None
+    missing = max(missing, 0.0)
+    return {"characteristic_time": found.value, "missing": missing, "cost": found.value * missing}
+
+
+def describe_stop(explorer: Explorer, stop: Stop, names: Sequence[str]) -> Record:
+    """How it ended."""
+    return {
+        "answer": name_answer(explorer.task, stop.answer, names),
+        "arms": stop.answer,
+        "outcome": stop.position,
+        "time": stop.stopped,
+        "cost": stop.cost,
+        "late": explorer.state.round - stop.position,
+    }
+
+
+def name_answer(task: Task, answer: Hashable, names: Sequence[str]) -> str:
+    """An answer in words: names of arms, or the order of each pair."""
+    arms = answer if isinstance(answer, tuple) else (answer,)
+    if isinstance(task, Ranking):
+        return " > ".join(names[arm] for arm in arms)
+    if isinstance(task, BestArm | TopArms | Groups):
+        return ", ".join(names[arm] for arm in arms)
+    return ", ".join(pair_names(task.answer_pairs(answer, len(names)), names))

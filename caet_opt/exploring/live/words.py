@@ -1,0 +1,136 @@
+"""Where a live experiment stands, in words."""
+
+from datetime import UTC, datetime
+from math import exp
+
+from caet_opt.exploring.live.status import Record
+from caet_opt.solving.numbers import table, to_digits
+
+#: Digits of estimates and of money, and what stands for nothing.
+DIGITS, NONE = 4, "-"
+
+#: Columns of the table of arms, and of that of pairs.
+ARM_HEADERS = ["arm", "outcomes", "out", "mean", "interval", "spent"]
+PAIR_HEADERS = ["pair", "evidence", "needed", "settled", "difference", "interval"]
+
+
+def to_words(status: Record) -> str:
+    """The whole: what is asked and by which guarantee, where it stands, the arms, the pairs, and what is out."""
+    parts = [say_question(status), say_standing(status), tabulate_arms(status)]
+    if status["pairs"]:
+        parts.append(tabulate_pairs(status))
+    parts.append(say_intervals(status))
+    if status["out"]:
+        parts.append(say_out(status))
+    return "\n\n".join(parts)
+
+
+def say_question(status: Record) -> str:
+    """The first lines."""
+    names = ", ".join(arm["name"] for arm in status["arms"])
+    return "\n".join(
+        [
+            f"{status['task']} of {names}: {status['family']} rewards, policy {status['policy']}",
+            f"stops when {status['formula']}; {say_guarantee(status)}",
+        ]
+    )
+
+
+def say_guarantee(status: Record) -> str:
+    """What the answer is worth."""
+    if not status["guaranteed"]:
+        return "NOT GUARANTEED: no proof that the error probability stays below delta"
+    return f"guaranteed: wrong with probability at most {say_delta(status['log_inv_delta'])} ({status['reason']})"
+
+
+def say_delta(level: float) -> str:
+    """delta, which may be too small for a double."""
+    return f"{exp(-level):.4g}" if level < 600 else f"exp(-{level:g})"
+
+
+def say_standing(status: Record) -> str:
+    """What was spent, the leading or the declared answer, and what is ahead."""
+    counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
+    lines = [f"{counts}; spent {write(status['spent'])}"]
+    if status["stopped"] is not None:
+        lines.append(f"STOPPED: {status['stopped']['answer']}, {say_stop(status['stopped'])}")
+    elif status["answer"] is None:
+        lines.append("no answer yet: every arm needs an outcome first")
+    else:
+        lines += [f"leading: {status['answer']}", say_ahead(status)]
+    return "\n".join(lines)
+
+
+def say_stop(stop: Record) -> str:
+    """When it stopped, and what that cost."""
+    late = f"; {stop['late']} outcomes came later and change no answer" if stop["late"] else ""
+    return f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write(stop['cost'])} spent{late}"
+
+
+def say_ahead(status: Record) -> str:
+    """What it will probably still cost."""
+    ahead = status["ahead"]
+    if ahead is None:
+        return "still to pay: cannot be said, two means that matter are equal"
+    return (
+        f"still to pay: about {write(ahead['cost'])}, T* = {write(ahead['characteristic_time'])} at the present means "
+        f"times the evidence that is missing, {write(ahead['missing'])}"
+    )
+
+
+def tabulate_arms(status: Record) -> str:
+    """A line per arm."""
+    return table(ARM_HEADERS, [arm_texts(arm) for arm in status["arms"]])
+
+
+def arm_texts(arm: Record) -> list[str]:
+    """An arm, by the headers above."""
+    numbers = [str(arm["pulls"]), str(arm["out"]), write(arm["mean"])]
+    return [arm["name"], *numbers, say_interval(arm), write(arm["spent"])]
+
+
+def tabulate_pairs(status: Record) -> str:
+    """A line per pair of the answer."""
+    more = status["pairs_left_out"]
+    rest = f"\nand {more} pairs with a larger margin" if more else ""
+    return table(PAIR_HEADERS, [pair_texts(pair) for pair in status["pairs"]]) + rest
+
+
+def pair_texts(pair: Record) -> list[str]:
+    """A pair, by the headers above."""
+    settled = "yes" if pair["settled"] else "no"
+    weights = [write(pair["evidence"]), write(pair["threshold"]), settled]
+    return [pair["name"], *weights, write(pair["difference"]), say_interval(pair)]
+
+
+def say_intervals(status: Record) -> str:
+    """What the intervals mean."""
+    return (
+        f"Intervals: with probability {100 * status['level']:g} % all of means hold at every look, and so do "
+        "all of differences.\nThey have two ends and hold for every pair: that of a settled pair may reach beyond zero."
+    )
+
+
+def say_out(status: Record) -> str:
+    """The pulls that are out, oldest first."""
+    names = [arm["name"] for arm in status["arms"]]
+    shown = [f"{row['pull']} ({names[row['arm']]}, since {say_time(row['handed_out'])})" for row in status["out"][:10]]
+    more = status["waiting"] - len(shown)
+    return f"out: {', '.join(shown)}" + (f" and {more} more" if more > 0 else "")
+
+
+def say_interval(record: Record) -> str:
+    """An interval; it may have no end."""
+    low = "-inf" if record["low"] is None else write(record["low"])
+    high = "inf" if record["high"] is None else write(record["high"])
+    return f"[{low}, {high}]"
+
+
+def write(value: float | None) -> str:
+    """A number to a few digits."""
+    return NONE if value is None else to_digits(value, DIGITS)
+
+
+def say_time(seconds: float) -> str:
+    """A moment, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,95 @@
+"""The page of one live experiment: evidence against what it must exceed, spending, estimates with their intervals."""
+
+from pathlib import Path
+from typing import Any
+
+from caet_opt.bandits.files import write_whole
+from caet_opt.exploring.live.experiment import LiveExperiment
+from caet_opt.exploring.live.words import (
+    ARM_HEADERS,
+    PAIR_HEADERS,
+    arm_texts,
+    pair_texts,
+    say_ahead,
+    say_guarantee,
+    say_intervals,
+    say_stop,
+    say_time,
+    write,
+)
+from caet_opt.presenting.report.render import Table, render_page
+from caet_opt.solving.numbers import pair_names
+
+Record = dict[str, Any]
+
+
+def write_experiment_page(experiment: LiveExperiment, path: str | Path, title: str | None = None) -> None:
+    """Write a live experiment as one HTML page; the file is whole or not there.
+
+    >>> with LiveExperiment.start("page.caet", "best-arm", "poisson", arms=2, costs=[1, 2], delta=0.1) as experiment:
+    ...     write_experiment_page(experiment, "page.html")
+    """
+    write_whole(path, experiment_page(experiment, title))
+
+
+def experiment_page(experiment: LiveExperiment, title: str | None = None) -> str:
+    """A live experiment as one HTML page that asks nothing of any network; titled by the file unless told."""
+    status = experiment.status()
+    name = Path(status["file"]).name
+    context = {
+        "title": title or name,
+        "file": name,
+        "status": status,
+        "facts": list_facts(status),
+        "intervals": say_intervals(status),
+        "arms": (ARM_HEADERS, [(None, arm_texts(arm)) for arm in status["arms"]]),
+        "pairs": (PAIR_HEADERS, [(None, pair_texts(pair)) for pair in status["pairs"]]),
+        "out": tabulate_out(status),
+        "data": collect_data(status, experiment.history()),
+    }
+    return render_page("experiment.html", context)
+
+
+def list_facts(status: Record) -> dict[str, str]:
+    """What was asked, and how it goes, in words."""
+    names = [arm["name"] for arm in status["arms"]]
+    costs = status["costs"]
+    facts = {
+        "task": status["task"],
+        "rewards": status["family"],
+        "arms": ", ".join(names if costs is None else map("{} (cost {:g})".format, names, costs)),
+        "policy": status["policy"],
+        "stops when": status["formula"],
+        "worth": say_guarantee(status),
+        "started": say_time(status["started"]),
+        "spent": write(status["spent"]),
+    }
+    if status["stopped"] is not None:
+        facts["stopped"] = say_stop(status["stopped"])
+    elif status["answer"] is not None:
+        facts["ahead"] = say_ahead(status)
+    return facts
+
+
+def tabulate_out(status: Record) -> Table:
+    """A row per pull that is out."""
+    names = [arm["name"] for arm in status["arms"]]
+    rows: list[tuple[str | None, list[str]]] = [
+        (None, [str(row["pull"]), names[row["arm"]], say_time(row["handed_out"])]) for row in status["out"]
+    ]
+    return ["pull", "arm", "since"], rows
+
+
+def collect_data(status: Record, history: Record) -> Record:
+    """All that the charts need: the arms and then the pairs are series, each with a mark of its own."""
+    names = [arm["name"] for arm in status["arms"]]
+    notes = [*names, *pair_names(history["pairs"], names)]
+    stop = status["stopped"]
+    return {
+        "models": [{"label": status["task"]}],
+        "series": [{"model": 0, "note": note, "label": note} for note in notes],
+        "arms": len(names),
+        "moments": history["moments"],
+        "stop": None if stop is None else {"outcome": stop["outcome"], "cost": stop["cost"]},
+        "level": status["level"],
+    }

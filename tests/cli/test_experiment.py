@@ -1,0 +1,255 @@
+"""``caet-opt experiment``: the verbs, what they print, and how they refuse."""
+
+import csv
+import io
+import json
+import sqlite3
+import sys
+
+import pytest
+from commands import expect_refusal, read_json, run_command
+
+from caet_opt import LiveExperiment
+from caet_opt.cli import experiment as command
+
+START = ["--task", "best-arm", "--family", "bernoulli", "--delta", "0.05"]
+ARMS = ["--arms", "large,small,local", "--costs", "3,5,1"]
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A new experiment, of which three pulls are out."""
+    path = tmp_path / "trial.caet"
+    names = ["large", "small", "local"]
+    with LiveExperiment.start(path, "best-arm", "bernoulli", arms=names, costs=[3, 5, 1], delta=0.05) as experiment:
+        experiment.next(3)
+    return path
+
+
+def verb(capsys, *argv, status=0):
+    return run_command(capsys, "experiment", *argv, status=status)
+
+
+def feed(monkeypatch, text):
+    """Have a text on standard input."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+
+
+def contents(path):
+    """Everything in the tables."""
+    connection = sqlite3.connect(path)
+    found = list(connection.iterdump())
+    connection.close()
+    return found
+
+
+def test_a_whole_experiment(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "trial.caet"
+    said = verb(capsys, "start", path, *START, "--arms", "large", "small", "--costs", "3,5", "--policy", "uniform")
+    assert "guaranteed: wrong with probability at most 0.05" in said
+    assert verb(capsys, "next", path, "--pulls", "2") == "pull 1: large\npull 2: small\n"
+    assert verb(capsys, "record", path, "large", "1") == "recorded: 1\n"
+    assert verb(capsys, "record", path, "0", "--pull", "2") == "recorded: 1\n"
+    assert "leading: large" in verb(capsys, "status", path)
+    while not (found := read_json(verb(capsys, "next", path, "--pulls", "4", "--json")))["stopped"]:
+        assert found["answer"] is None
+        rows = [f"{pull['number']},{pull['name']},{1 - pull['arm']}" for pull in found["pulls"]]
+        feed(monkeypatch, "\n".join(["pull,arm,reward", *rows]))
+        said = verb(capsys, "record", path)
+    assert said == "recorded: 4; it has stopped with the answer large\n"
+    assert found == {"pulls": [], "stopped": True, "answer": "large"}
+    assert verb(capsys, "next", path) == "nothing to pull: it has stopped with the answer large\n"
+    assert "STOPPED: large, at outcome" in verb(capsys, "status", path)
+    assert "verified, the state is what its" in verb(capsys, "status", path, "--verify")
+
+
+def test_the_status_for_machines_is_that_of_python(file, capsys):
+    verb(capsys, "record", file, "large", "1")
+    status = read_json(verb(capsys, "status", file, "--json", "--level", "0.9"))
+    assert status == json.loads(json.dumps(LiveExperiment.open(file).status(0.9)))
+    assert (status["level"], status["recorded"], status["waiting"]) == (0.9, 1, 2)
+
+
+def test_arms_by_name_and_by_number(file, capsys):
+    verb(capsys, "record", file, "1", "1")
+    verb(capsys, "record", file, "local", "0")
+    assert verb(capsys, "next", file, "--arm", "2") == "pull 4: local\n"
+    rows = list(csv.DictReader(io.StringIO(verb(capsys, "export", file, "--csv"))))
+    assert [(row["pull"], row["name"], row["reward"]) for row in rows] == [
+        ("1", "large", ""),
+        ("2", "small", "1.0"),
+        ("3", "local", "0.0"),
+        ("4", "local", ""),
+    ]
+
+
+def test_names_of_arms_in_a_task(tmp_path, capsys):
+    for task, expected in (("control:local", "control:2"), ("comparisons:large-local,1-2", "comparisons:0-2,1-2")):
+        path = tmp_path / f"{expected[:7]}.caet"
+        verb(capsys, "start", path, *START[2:], *ARMS, "--task", task)
+        assert read_json(verb(capsys, "status", path, "--json"))["task"] == expected
+
+
+def test_arms_can_be_counted(tmp_path, capsys):
+    verb(capsys, "start", tmp_path / "a", *START, "--arms", "2", "--costs", "1,2")
+    assert verb(capsys, "next", tmp_path / "a", "--pulls", "2") == "pull 1: 0\npull 2: 1\n"
+
+
+def test_observed_costs(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "trial.caet"
+    verb(capsys, "start", path, *START, "--arms", "a,b", "--cost-source", "observed")
+    verb(capsys, "next", path, "--pulls", "2")
+    verb(capsys, "record", path, "a", "1", "--cost", "2.5")
+    feed(monkeypatch, "arm,reward,cost\nb,0,0.5\n")
+    verb(capsys, "record", path)
+    assert read_json(verb(capsys, "status", path, "--json"))["spent"] == 3
+
+
+def test_a_pull_is_withdrawn(file, capsys):
+    assert verb(capsys, "release", file, "1", "3") == "withdrawn: 2\n"
+    assert "0 outcomes, 1 pulls out, 2 withdrawn" in verb(capsys, "status", file)
+
+
+def test_a_folder_is_listed(file, capsys):
+    (file.parent / "notes.txt").write_text("none")
+    said = verb(capsys, "list", file.parent)
+    assert said.splitlines()[1].split() == ["trial.caet", "best-arm", "0", "3", "0", "-", "running"]
+    assert [record["file"] for record in read_json(verb(capsys, "list", file.parent, "--json"))] == ["trial.caet"]
+    assert verb(capsys, "list", file.parent.parent / file.parent.name / "..").endswith("no experiment\n")
+
+
+def test_an_export_goes_to_a_file(file, capsys):
+    out = file.parent / "pulls.csv"
+    verb(capsys, "export", file, "--csv", out)
+    assert out.read_text() == verb(capsys, "export", file)
+
+
+def test_a_watch_ends_when_the_experiment_does(file, capsys, monkeypatch):
+    """Between two looks others go on."""
+    live = LiveExperiment.open(file)
+    for number in (1, 2, 3):
+        live.record(None, 1 if number == 1 else 0, pull=number)
+
+    def others(_):
+        for pull in live.next(8):
+            live.record(pull.arm, 1 if pull.arm == 0 else 0, pull=pull.number)
+
+    monkeypatch.setattr(command.time, "sleep", others)
+    looks = verb(capsys, "status", file, "--watch").split("best-arm of ")[1:]
+    assert len(looks) > 2
+    assert all("leading: large" in look for look in looks[:-1])
+    assert "STOPPED: large" in looks[-1]
+
+
+def test_a_file_that_was_changed_fails_its_check(file, capsys):
+    verb(capsys, "record", file, "large", "1")
+    connection = sqlite3.connect(file)
+    connection.execute("UPDATE outcomes SET reward = 0")
+    connection.commit()
+    connection.close()
+    assert "differs: reward_sums" in verb(capsys, "status", file, "--verify", status=1)
+
+
+#: Words after ``experiment`` (the file in braces), what is on standard input, and a part of the message.
+BAD = [
+    ("", None, "no verb given; use one of: start, next"),
+    ("nxt {}", None, "invalid choice: 'nxt'"),
+    ("next", None, "required: FILE"),
+    ("next {}x", None, "no such file; caet-opt experiment start makes one"),
+    ("next {} --pulls 0", None, "must be a positive whole number, got '0'"),
+    ("next {} --pulls 1000000", None, "pulls must be a whole number from 1 to 10000"),
+    ("next {} --arm huge", None, "unknown arm 'huge'"),
+    ("next {} --wait -1", None, "--wait must be seconds"),
+    ("record {} lrge 1", None, "unknown arm 'lrge'; did you mean 'large'?"),
+    ("record {} 3 1", None, "unknown arm '3'"),
+    ("record {} large 2", None, "reward 2 is none of the bernoulli family"),
+    ("record {} large 0.5", None, "whose rewards are whole numbers in [0, 1]"),
+    ("record {} large nan", None, "must be a finite number"),
+    ("record {} large yes", None, "REWARD must be a number, got 'yes'"),
+    ("record {} large", None, "give ARM and REWARD"),
+    ("record {} large 1 1", None, "give ARM and REWARD"),
+    ("record {} large 1 --cost 3", None, "the cost of arm 'large' is known to be 3; tell none"),
+    ("record {} large 1 --pull 9", None, "pull 9 was not handed out"),
+    ("record {} large 1 --pull 2", None, "pull 2 is of arm 'small', not 'large'"),
+    ("record {}", "pull,reward\n1,1\n1,0\n", "outcome 2: the outcome of pull 1 is recorded already"),
+    ("record {}", "arm,reward\nlarge,1\nlarge,1\n", "outcome 2: no pull of arm 'large' is out"),
+    ("record {}", "arm,reward\nlarge,\n", "reward of arm 0 must be a finite number, got None"),
+    ("record {}", "arm,reward\nlarge,one\n", "outcome 1: reward must be a number, got 'one'"),
+    ("record {}", "pull,reward\nfirst,1\n", "outcome 1: pull must be a whole number, got 'first'"),
+    ("record {}", "pull,reward\n1,1,1\n", "outcome 1: more cells than the header has"),
+    ("record {}", "large,1\n", "the CSV needs a header with reward"),
+    ("record {}", "", "the CSV needs a header with reward"),
+    ("release {} 7", None, "pull 7 was not handed out"),
+    ("release {} 1 1", None, "pull 1 is not out"),
+    ("release {} one", None, "must be a positive whole number"),
+    ("status {} --level 2", None, "level must lie strictly between 0 and 1"),
+    ("status {} --json --watch", None, "not allowed with argument"),
+    ("list {}", None, "no such folder"),
+    ("export {} --csv {}/x.csv", None, "cannot be written"),
+    ("report {} -o /", None, "is a folder; name a file"),
+    ("report {} --title=", None, "--title is empty"),
+    ("start {} TASK ARMS", None, "there is a file already"),
+    ("start {}y TASK --arms a,b", None, "give the costs of the arms exactly when they are known"),
+    ("start {}y TASK --arms a,b --costs 1,2,3", None, "3 costs for 2 means"),
+    ("start {}y TASK --arms a,b --costs 1,x", None, "--costs must be numbers"),
+    ("start {}y TASK --arms a,a --costs 1,2", None, "arm names must differ"),
+    ("start {}y TASK --arms 1,0 --costs 1,2", None, "cannot be called '1'"),
+    ("start {}y TASK --arms 1 --costs 1", None, "2 or more, got 1"),
+    ("start {}y TASK ARMS --policy oracle", None, "for simulations only"),
+    ("start {}y TASK ARMS --policy cat", None, "unknown policy 'cat'"),
+    ("start {}y TASK ARMS --threshold customary", None, "does not guarantee delta here"),
+    ("start {}y TASK ARMS --delta 2", None, "--delta must lie strictly between 0 and 1"),
+    ("start {}y TASK ARMS --task groups:0", None, "every group needs at least two arms"),
+    ("start {}y/z TASK ARMS", None, "cannot be opened"),
+    ("start {}y ARMS", None, "required: --task"),
+]
+
+
+@pytest.mark.parametrize(("words", "source", "message"), BAD)
+def test_bad_input_is_one_line_and_changes_nothing(file, capsys, monkeypatch, words, source, message):
+    feed(monkeypatch, source or "")
+    before = contents(file)
+    words = words.replace("TASK", " ".join(START)).replace("ARMS", " ".join(ARMS))
+    argv = [word.replace("{}", str(file)) for word in words.split()]
+    expect_refusal(capsys, "experiment", *argv, words=message)
+    assert contents(file) == before
+    assert {path.name for path in file.parent.iterdir()} == {"trial.caet"}
+
+
+def spoil(path, how):
+    """Make a file one that is refused."""
+    data = bytearray(path.read_bytes())
+    if how == "newer":
+        data[60:64] = (7).to_bytes(4, "big")
+    elif how == "foreign":
+        data[68:72] = bytes(4)
+    elif how == "cut":
+        del data[5000:]
+    else:
+        data = bytearray(b"pull,arm\n")
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("argv", [("next",), ("record", "large", "1"), ("release", "1"), ("status",), ("export",)])
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("newer", "made by a newer caet-opt (schema 7, known here up to 1); update caet-opt"),
+        ("foreign", "not an experiment"),
+        ("cut", "damaged"),
+        ("text", "not an experiment"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(file, capsys, argv, how, message):
+    spoil(file, how)
+    before = file.read_bytes()
+    expect_refusal(capsys, "experiment", argv[0], file, *argv[1:], words=message)
+    assert file.read_bytes() == before
+
+
+def test_a_lock_is_waited_for_and_then_told(file, capsys):
+    holder = sqlite3.connect(file, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    expect_refusal(capsys, "experiment", "next", file, "--wait", "0.05", words="has kept it locked for 0.05 s")
+    holder.execute("ROLLBACK")
+    holder.close()
