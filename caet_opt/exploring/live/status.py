@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import BestArm, Groups, Pair, Ranking, Task, TopArms
+from caet_opt.bandits.tasks import Pair
 from caet_opt.errors import InputError, SolverError
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.intervals import Intervals
+from caet_opt.exploring.live.names import name_answer
 from caet_opt.exploring.live.rows import Facts, Stop
 from caet_opt.exploring.policies.base import Setup
 from caet_opt.exploring.settings import is_number_above
@@ -195,13 +196,3 @@ def describe_stop(explorer: Explorer, stop: Stop, names: Sequence[str]) -> Recor
         "cost": stop.cost,
         "late": explorer.state.round - stop.position,
     }
-
-
-def name_answer(task: Task, answer: Hashable, names: Sequence[str]) -> str:
-    """An answer in words: names of arms, or the order of each pair."""
-    arms = answer if isinstance(answer, tuple) else (answer,)
-    if isinstance(task, Ranking):
-        return " > ".join(names[arm] for arm in arms)
-    if isinstance(task, BestArm | TopArms | Groups):
-        return ", ".join(names[arm] for arm in arms)
-    return ", ".join(pair_names(task.answer_pairs(answer, len(names)), names))
