@@ -49,7 +49,7 @@ def describe(db: sqlite3.Connection, explorer: Explorer, facts: Facts, level: fl
         "pairs": describe_pairs(weighed[:MOST_PAIRS], state, facts.names, intervals),
         "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
         "ahead": None if stop or answer is None else look_ahead(explorer, weighed),
-        "stopped": None if stop is None else describe_stop(explorer, stop, facts.names),
+        "stopped": None if stop is None else describe_stop(explorer, stop, facts),
     }
 
 
@@ -186,11 +186,13 @@ def look_ahead(explorer: Explorer, weighed: Sequence[Weighed]) -> Record | None:
     return {"characteristic_time": found.value, "missing": missing, "cost": found.value * missing}
 
 
-def describe_stop(explorer: Explorer, stop: Stop, names: Sequence[str]) -> Record:
-    """How it ended."""
+def describe_stop(explorer: Explorer, stop: Stop, facts: Facts) -> Record:
+    """How it ended, and what the answer is worth."""
     return {
-        "answer": name_answer(explorer.task, stop.answer, names),
+        "answer": name_answer(explorer.task, stop.answer, facts.names),
         "arms": stop.answer,
+        "guaranteed": facts.guaranteed,
+        "log_inv_delta": explorer.parameters.log_inv_delta,
         "outcome": stop.position,
         "time": stop.stopped,
         "cost": stop.cost,
