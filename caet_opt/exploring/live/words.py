@@ -69,7 +69,8 @@ def say_standing(status: Record) -> str:
 def say_stop(stop: Record) -> str:
     """When it stopped, what that cost, and what the answer is worth."""
     late = f"; {stop['late']} outcomes came later and change no answer" if stop["late"] else ""
-    return f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write(stop['cost'])} spent; {say_worth(stop)}{late}"
+    when = f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write(stop['cost'])} spent"
+    return f"{when}; {say_worth(stop)}{late}"
 
 
 def say_ahead(status: Record) -> str:
