@@ -151,6 +151,13 @@ def test_an_outcome_is_taken_once(tmp_path):
     assert experiment.status()["recorded"] == 1
 
 
+@pytest.mark.parametrize("arms", [None, 1.5, "ab", ["a", " b"], ["a", "b\n"], ["a", "0"], ["a"], 1, True])
+def test_names_that_are_none_are_refused(tmp_path, arms):
+    with pytest.raises(InputError):
+        start(tmp_path, arms=arms, costs=[1, 2])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_many_outcomes_are_taken_all_or_none(tmp_path):
     experiment = start(tmp_path)
     experiment.next(3)
