@@ -7,7 +7,6 @@ import live_errors
 import pytest
 
 from caet_opt import Explorer
-from caet_opt.exploring.live.pending import arms_with_pending
 from caet_opt.exploring.live.replay import take_in
 from caet_opt.simulating.summary import tail_probability
 
@@ -37,7 +36,7 @@ def run_once(policy, outcomes, come_back):
     arms, out, pending, recorded = [], [], {}, []
     while sum(reward for _, reward in recorded) < 3:
         while len(out) < WORKERS and len(arms) < PULLS:
-            (arm,) = arms_with_pending(explorer, list(pending.values()))
+            (arm,) = explorer.next_arms(1, list(pending.values()))
             pull = len(arms)
             pending[pull] = arm
             arms.append(arm)

@@ -15,7 +15,6 @@ from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.history import POINTS, trace
 from caet_opt.exploring.live.names import find_arm, name_answer, name_arms
-from caet_opt.exploring.live.pending import arms_with_pending
 from caet_opt.exploring.live.replay import find_differences, has_ended, take_in
 from caet_opt.exploring.live.status import LEVEL, describe, summarise
 from caet_opt.exploring.live.store import WAIT, Store
@@ -163,7 +162,7 @@ class LiveExperiment:
     def next(self, pulls: int = 1, *, arm: str | int | None = None) -> tuple[Pull, ...]:
         """Hand out so many pulls, which are then out until their outcomes are recorded; none once it has stopped.
 
-        The policy decides, counting what is out (`caet_opt.exploring.live.pending`), unless an arm is named: the
+        The policy decides, counting what is out (`Explorer.next_arms`), unless an arm is named: the
         guarantee holds whoever chooses, as long as nobody knows the outcome.
         """
         if isinstance(pulls, bool) or not isinstance(pulls, Integral) or not 1 <= pulls <= MOST_PULLS:
@@ -175,7 +174,7 @@ class LiveExperiment:
             chosen = [wanted] * int(pulls)
             if wanted is None:
                 with interpreted():
-                    chosen = arms_with_pending(self._load(db), rows.waiting_arms(db), int(pulls))
+                    chosen = self._load(db).next_arms(int(pulls), rows.waiting_arms(db))
             return tuple(Pull(rows.hand_out(db, one), one, self.names[one]) for one in chosen)
 
     def record(
