@@ -16,15 +16,16 @@ x_e is the mean of both weighted by w, or that of the free arm. The first over t
 in the box, tracking w costs at most so many times the best. For Gaussian pairs it is about
 ``((1 + r) / (1 - r))^2`` where means may move by a part r of a pair's gap, however unequal efforts are.
 
-**How large.** Each interval is as many standard deviations of its mean wide as `allowed_gap` admits, the same number
-for all arms, since means then leave their intervals about equally soon. A run that goes on k times as long has means
-sqrt(k) times as still, and is allowed a gap sqrt(k) times smaller: it solves about equally often per doubling.
+**How large.** Each mean may move by `SIZE` standard deviations of it, or by fewer, the same number for all arms, where
+the gap would exceed GAP: what a kept target misses is small beside what is not known of the means. A run that goes on k
+times as long has means sqrt(k) times as still: it solves about equally often per doubling.
 
 **Why optimality is kept.** The efforts with ``c . w <= (1 + g) T* min_e f_e(w)`` are a convex cone, since each f_e is
-concave and homogeneous. What C-tracking follows is a mean of targets. Means converge and `allowed_gap` tends to 0, so
-that from some round on every target is in the cone of the true means for a g as small as one likes, hence their mean
-is, too, and the cost over log(1/delta) tends to the same limit as with a solve in every round. Targets are solved for
-anew at the latest when the rounds have grown by `GROWTH`, so that forced exploration falls as it should.
+concave and homogeneous. What C-tracking follows is a mean of targets. Every arm is pulled again and again, so that
+means converge, their standard deviations tend to 0, boxes shrink to points, and the gaps of boxes tend to 0. From some
+round on every target is in the cone of the true means for a g as small as one likes, hence their mean is, too, and the
+cost over log(1/delta) tends to the same limit as with a solve in every round. Targets are solved for anew at the latest
+when the rounds have grown by `GROWTH`, so that forced exploration falls as it should.
 """
 
 from math import inf, sqrt
@@ -58,6 +59,9 @@ GROWTH = 1.1
 #: More than rounding takes from a gap: sums and quotients of positive numbers, and divergences within some 1e-14.
 ROUNDING = 1e-10
 
+#: The largest size of a box, in standard deviations of the means.
+SIZE = 0.2
+
 #: How often the size of a box is tried, a gap that uses enough of what is allowed, and the largest change of a size.
 TRIES, ENOUGH, LEAP = 6, 0.8, 16.0
 
@@ -76,11 +80,6 @@ class Kept(NamedTuple):
     weights: Array
     box: Array
     numbers: Array
-
-
-def allowed_gap(setting: Conditions, arms: int, now: float) -> float:
-    """``GAP K / sqrt(K^2 + t)``: it falls as the share of forced exploration does."""
-    return setting.gap * arms / sqrt(arms * arms + now)
 
 
 def batch_end(setting: Conditions, now: float) -> float:
@@ -118,24 +117,25 @@ def renew(setting: Conditions, arms: Array, pairs: Integers, kept: Kept, now: fl
     numbers[DUE] = batch_end(setting, now)
     gap = setting.tolerance
     if setting.gap > 0.0:
-        gap = max(gap, fit_box(setting, arms, pairs, kept, allowed_gap(setting, arms.shape[1], now)))
+        gap = max(gap, fit_box(setting, arms, pairs, kept))
     numbers[WIDEST] = max(numbers[WIDEST], gap)
 
 
-def fit_box(setting: Conditions, arms: Array, pairs: Integers, kept: Kept, allowed: float) -> float:
-    """Make the box as large as an allowed gap admits; returns its gap, zero if there is none.
+def fit_box(setting: Conditions, arms: Array, pairs: Integers, kept: Kept) -> float:
+    """Make the box as large as the gap admits, up to `SIZE`; returns its gap, zero if there is no box.
 
     The gap is about proportional to the size, and convex in it where it counts: a size that is too large by some factor
     is made smaller by it.
     """
-    size, best, gap_of_best = first_size(setting, arms, pairs, allowed), 0.0, 0.0
+    allowed, best, gap_of_best = setting.gap, 0.0, 0.0
+    size = min(first_size(setting, arms, pairs, allowed), SIZE)
     for _ in range(TRIES):
         gap = box_gap(setting, arms, pairs, kept, size)
         if gap <= allowed:
             best, gap_of_best = size, gap
-            if gap >= ENOUGH * allowed:
+            if gap >= ENOUGH * allowed or size == SIZE:
                 return gap
-            size *= min(0.95 * allowed / gap, LEAP)
+            size = min(size * min(0.95 * allowed / gap, LEAP), SIZE)
         elif best > 0.0:
             break
         else:

@@ -31,7 +31,7 @@ LARGEST_EXPONENT = log(float_info.max)
 LEAST_SHARE = 0.9
 
 #: GAP of ``solve = "lazy"``, and RATIO of ``batch = "growing"``.
-LAZY_GAP, BATCH_RATIO = 0.3, 0.1
+LAZY_GAP, BATCH_RATIO = 0.1, 0.1
 
 #: The largest GAP: a target that may cost eleven times the best is no target.
 LARGEST_GAP = 10.0
@@ -206,8 +206,8 @@ class Parameters:
     solve: str = declare(
         "exact",
         "solve",
-        "for the target: exact in every round; lazy or lazy:GAP when it is no longer certified to be within "
-        f"GAP K / sqrt(K^2 + t) of the best (GAP {LAZY_GAP:g})",
+        "for the target: exact in every round; lazy or lazy:GAP when a mean has left the interval in which the last "
+        f"target is certified to cost at most 1 + GAP times the best (GAP {LAZY_GAP:g})",
         form="exact|lazy|lazy:GAP",
     )
     batch: float | str = declare(
