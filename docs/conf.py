@@ -33,6 +33,7 @@ nb_merge_streams = True
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_inline"]
 myst_heading_anchors = 3
 highlight_language = "none"
+smartquotes = False  # --flag stays as it is typed
 html_math_renderer = "mathml"
 
 autodoc_member_order = "bysource"

@@ -45,6 +45,9 @@ def show(block: nodes.literal_block) -> None:
         replace(block, "\n".join(lines), "text")
     elif magic.startswith("%%writefile "):
         name = magic.split()[1]
+        cell = block.parent.parent
+        for output in [part for part in cell.children if "cell_output" in part.get("classes", ())]:
+            cell.remove(output)  # that it was written
         block.parent.insert(0, nodes.paragraph("", "", nodes.literal(name, name), classes=["file-name"]))
         replace(block, text, name.rpartition(".")[2].replace("py", "python"))
 
