@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from caet_opt.exploring.explorer import Explorer
-from caet_opt.exploring.live.pending import arms_with_pending
 from caet_opt.exploring.live.replay import has_ended, take_in
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.simulating.pool import cores
@@ -52,7 +51,7 @@ def run_once(case: Case, policy: str, run: int) -> tuple[bool, bool, int]:
     while explorer.state.round < MOST:
         while len(away) < WORKERS:
             with interpreted():
-                (pending[number],) = arms_with_pending(explorer, list(pending.values()))
+                (pending[number],) = explorer.next_arms(1, list(pending.values()))
             if rng.random() >= LOST:
                 heapq.heappush(away, (clock + rng.exponential(), number))
             number += 1

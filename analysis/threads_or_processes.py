@@ -2,7 +2,9 @@
 
 The same runs by one worker, by a pool of worker processes and by a pool of threads, which share the compiled code and
 take turns in Python: many short runs, few long ones, and so few that starting the workers counts. The ways take turns
-and the best of the repeats counts. Exit status 1 when a record depends on the way.
+and the best of the repeats counts. The last column is the share of a run's processor time outside the compiled loop,
+most of it in Python, where one thread runs at a time; it can be read on a busy machine too. Exit status 1 when a record
+depends on the way.
 """
 
 import argparse
@@ -11,17 +13,20 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
-from time import perf_counter
+from time import perf_counter, thread_time
+from typing import Any
+from unittest.mock import patch
 
 from caet_opt import BanditModel, Ranking
 from caet_opt.bandits.modelfile import read_model
 from caet_opt.exploring.settings import Parameters
+from caet_opt.simulating import loops
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many, run_number
 from caet_opt.solving.numbers import table
 
 WORKERS, SEED = 2, 1
 HEADERS = ["", "runs", "rounds each", "one worker, s", "processes, s", "threads, s"]
-HEADERS += ["one/processes", "one/threads", "threads/processes"]
+HEADERS += ["one/processes", "one/threads", "threads/processes", "outside compiled code"]
 
 
 def run_in_threads(experiment: Experiment, runs: int) -> list[RunRecord]:
@@ -29,6 +34,24 @@ def run_in_threads(experiment: Experiment, runs: int) -> list[RunRecord]:
     prepare(experiment)
     with ThreadPoolExecutor(WORKERS) as pool:
         return list(pool.map(lambda index: run_number(experiment, SEED, index), range(runs)))
+
+
+def share_outside(experiment: Experiment, runs: int) -> float:
+    """The share of processor time that runs spend outside the compiled loop."""
+    inside, call = 0.0, loops.call
+
+    def timed(*arguments: Any) -> tuple[int, int]:
+        nonlocal inside
+        entered = thread_time()
+        found = call(*arguments)
+        inside += thread_time() - entered
+        return found
+
+    with patch.object(loops, "call", timed):
+        started = thread_time()
+        for index in range(runs):
+            run_number(experiment, SEED, index)
+        return 1.0 - inside / (thread_time() - started)
 
 
 def short_runs() -> Experiment:
@@ -61,6 +84,7 @@ def measure(name: str, experiment: Experiment, runs: int, repeats: int) -> tuple
     ratios = [("one", "processes"), ("one", "threads"), ("threads", "processes")]
     line = [name, str(runs), f"{rounds:.0f}", *(f"{best[way]:.4f}" for way in ways)]
     line += [f"{best[slow] / best[fast]:.2f}" for slow, fast in ratios]
+    line.append(f"{share_outside(experiment, min(runs, 200)):.2f}")
     return line, records["one"] == records["processes"] == records["threads"]
 
 

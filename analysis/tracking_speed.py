@@ -9,7 +9,7 @@ the round in which they stop, with two thresholds, and the reference loop on eve
 import argparse
 import sys
 from math import log
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numba
@@ -78,9 +78,9 @@ def compiled_rate(family: str, task: str, arms: int, rounds: int, stretches: int
     run_compiled(caet, streams, rounds)
     rates, before = [], caet.solves
     for _ in range(stretches):
-        started = perf_counter()
+        started = process_time()
         run_compiled(caet, streams, rounds)
-        rates.append(rounds / (perf_counter() - started))
+        rates.append(rounds / (process_time() - started))
     return max(rates), (caet.solves - before) / (stretches * rounds)
 
 
@@ -114,9 +114,9 @@ def bare_rate(arms: int, rounds: int) -> float:
     play_bare(10, *given, rows)
     rates = []
     for _ in range(7):
-        started = perf_counter()
+        started = process_time()
         play_bare(rounds, *given, rows)
-        rates.append(rounds / (perf_counter() - started))
+        rates.append(rounds / (process_time() - started))
     return max(rates)
 
 
@@ -149,10 +149,10 @@ def split_round(scale: int) -> list[list[str]]:
     for family in ("gaussian", "bernoulli"):
         for arms, rounds in SIZES[:4]:
             model, rng = make_model(family, arms), np.random.default_rng(1)
-            started = perf_counter()
+            started = process_time()
             for _ in range(20):
                 model.sample(rng, 0, BLOCK)
-            draw = (perf_counter() - started) / (20 * BLOCK)
+            draw = (process_time() - started) / (20 * BLOCK)
             exact, _ = compiled_rate(family, "ranking", arms, rounds * scale, 5, "exact")
             lazy, solves = compiled_rate(family, "ranking", arms, LONGER * rounds * scale, 5, "lazy")
             solve = (1 / exact - 1 / lazy) / (1 - solves)
@@ -167,9 +167,9 @@ def whole_run(model: BanditModel, task: str, seed: int, rounds: int, **settings:
     parameters = Parameters(delta=0.05, **settings)
     algorithm = Caet(task, model.family, len(model.means), parameters, model.costs)
     streams = ArmStreams(model, np.random.SeedSequence(seed))
-    started = perf_counter()
+    started = process_time()
     run_compiled(algorithm, streams, rounds)
-    return algorithm.state.round, perf_counter() - started
+    return algorithm.state.round, process_time() - started
 
 
 def compare_thresholds(scale: int) -> list[list[str]]:
@@ -193,9 +193,9 @@ def reference_rate(solver: str, rounds: int) -> float:
     """Rounds per second of the Python loop at K = 3 on the cached program of a backend."""
     caet, streams = prepare("gaussian", "ranking", 3, solver=solver)
     run_reference(caet, streams, 5)
-    started = perf_counter()
+    started = process_time()
     run_reference(caet, streams, rounds)
-    return rounds / (perf_counter() - started)
+    return rounds / (process_time() - started)
 
 
 def compare_solvers(scale: int) -> list[list[str]]:

@@ -30,6 +30,7 @@ from .errors import SolverError as SolverError
 from .errors import TieError as TieError
 from .exploring.explorer import Caet as Caet
 from .exploring.explorer import Explorer as Explorer
+from .exploring.kept_targets import Kept as Kept
 from .exploring.live.experiment import LiveExperiment as LiveExperiment
 from .exploring.live.experiment import Pull as Pull
 from .exploring.live.folder import list_experiments as list_experiments

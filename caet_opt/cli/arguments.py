@@ -89,7 +89,8 @@ def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
         group.add_argument(setting.flag, action="store_true", default=None, help=explain(setting))
     else:
         choices = (*setting.choices, *("X" for _ in setting.choices[:1] if "number" in setting.kind))
-        metavar = "|".join(choices) or {"number": "X", "count": "N"}.get(setting.kind, setting.name[0].upper())
+        letter = {"number": "X", "count": "N"}.get(setting.kind, setting.name[0].upper())
+        metavar = setting.form or "|".join(choices) or letter
         group.add_argument(setting.flag, type=READERS[setting.kind], metavar=metavar, help=explain(setting))
 
 

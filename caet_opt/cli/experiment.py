@@ -1,7 +1,6 @@
 """``caet-opt experiment``: live experiments in files, by several people and programs at once."""
 
 import argparse
-import csv
 import re
 import sys
 import time
@@ -10,6 +9,7 @@ from typing import Any
 
 from caet_opt.cli.arguments import add_confidence, add_setting, count, number, read_confidence, seed
 from caet_opt.cli.models import GRAMMAR, read_list, read_names
+from caet_opt.cli.outcomes import read_outcomes
 from caet_opt.cli.output import csv_text, output_file, show
 from caet_opt.errors import InputError
 from caet_opt.exploring.live.experiment import COLUMNS, LiveExperiment, Pull
@@ -161,62 +161,12 @@ def declare_record(parser: argparse.ArgumentParser) -> None:
 
 def record(arguments: argparse.Namespace) -> int:
     """Take in outcomes, and say whether that was the last one needed."""
-    outcomes = read_outcomes(arguments)
+    outcomes = read_outcomes(arguments.outcome, arguments.pull, arguments.cost)
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         recorded = experiment.record_many(outcomes)
         answer = experiment.answer
     print(f"recorded: {recorded}" + ("" if answer is None else f"; it has stopped with the answer {answer}"))
     return 0
-
-
-def read_outcomes(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """The outcome of the command line, or those of standard input."""
-    words = arguments.outcome
-    if not words and arguments.pull is None and arguments.cost is None:
-        return read_csv(sys.stdin)
-    if len(words) != 2 and not (len(words) == 1 and arguments.pull is not None):
-        raise InputError("give ARM and REWARD, or REWARD with --pull, or many outcomes as CSV on standard input")
-    arm, reward = words if len(words) == 2 else (None, words[0])
-    told = {"pull": arguments.pull, "arm": arm, "reward": read_number(reward, "REWARD"), "cost": arguments.cost}
-    return [told]
-
-
-def read_csv(source: Any) -> list[dict[str, Any]]:
-    """Outcomes as CSV with a header."""
-    if source.isatty():
-        raise InputError("give ARM and REWARD, or many outcomes as CSV on standard input")
-    try:
-        reader = csv.DictReader(source, restkey="")
-        header = [name.strip() for name in reader.fieldnames or ()]
-        reader.fieldnames = header
-        if not set(header) <= set(COLUMNS) or "reward" not in header or not {"pull", "arm"} & set(header):
-            raise InputError(f"the CSV needs a header with reward, pull or arm, and cost if observed, got {header}")
-        return [read_row(row, line) for line, row in enumerate(reader, start=1)]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"standard input is not CSV: {error}") from error
-
-
-def read_row(row: Mapping[str, Any], line: int) -> dict[str, Any]:
-    """An outcome from a row of text; an empty cell says nothing."""
-    if "" in row:
-        raise InputError(f"outcome {line}: more cells than the header has")
-    told: dict[str, Any] = {name: text.strip() for name, text in row.items() if text is not None and text.strip()}
-    for name in ("reward", "cost"):
-        if name in told:
-            told[name] = read_number(told[name], f"outcome {line}: {name}")
-    if "pull" in told:
-        if not told["pull"].isdecimal():
-            raise InputError(f"outcome {line}: pull must be a whole number, got {told['pull']!r}")
-        told["pull"] = int(told["pull"])
-    return told
-
-
-def read_number(text: str, what: str) -> float:
-    """A number, or `InputError`."""
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{what} must be a number, got {text.strip()!r}") from None
 
 
 def declare_release(parser: argparse.ArgumentParser) -> None:

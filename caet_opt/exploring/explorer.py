@@ -234,27 +234,27 @@ class Explorer:
         """The arms for several pulls that are handed out at once, before any of them is answered.
 
         A function of the state, as `next_arm` is, which is the first of them. A policy with a target shares the pulls
-        out by it; others take each pull for answered by what its arm brings on average. While some arm has no
-        observation, the least pulled arms come first.
+        out by it. Others take each pull for answered by what its arm has brought on average, so that means stay as they
+        are and counts grow. While some arm has no observation, the arms with the fewest pulls come first.
 
         Parameters
         ----------
         pulls
             How many, by default the rest of the batch that the setting ``batch`` says.
         pending
-            How many pulls of each arm were handed out before and are not answered yet, by default none.
+            The arms of pulls that were handed out before and are not answered yet, the oldest first; by default none.
 
         Examples
         --------
         >>> caet = Caet.start("best-arm", "bernoulli", arms=3, delta=0.05, costs=[1, 1, 2])
-        >>> caet.next_arms(5), caet.next_arms(2, pending=[1, 0, 0])
+        >>> caet.next_arms(5), caet.next_arms(2, pending=[0])
         ([0, 1, 2, 0, 1], [1, 2])
         """
         pulls = self.batch_left if pulls is None else read_pulls(pulls)
-        pending = (0,) * self.arms if pending is None else read_pending(pending, self.arms)
+        pending = [] if pending is None else [read_arm(arm, self.arms) for arm in pending]
         if self._explored:
             return self.policy.next_arms(self._prepared(), pulls, pending)
-        counts, chosen = [count + out for count, out in zip(self.state.counts, pending, strict=True)], []
+        counts, chosen = [count + pending.count(arm) for arm, count in enumerate(self.state.counts)], list[int]()
         for _ in range(pulls):
             chosen.append(counts.index(min(counts)))
             counts[chosen[-1]] += 1
@@ -361,13 +361,6 @@ def read_pulls(pulls: Any) -> int:
     if isinstance(pulls, bool) or not isinstance(pulls, Integral) or not 1 <= int(pulls) <= LARGEST_BATCH:
         raise InputError(f"pulls must be a whole number, 1 or more, got {pulls!r}")
     return int(pulls)
-
-
-def read_pending(pending: Sequence[int], arms: int) -> tuple[int, ...]:
-    """How many pulls of each arm are not answered yet, or `InputError`."""
-    if len(pending) != arms or not all(isinstance(count, Integral) and count >= 0 for count in pending):
-        raise InputError(f"pending must be {arms} whole numbers, zero or more, got {pending!r}")
-    return tuple(map(int, pending))
 
 
 def read_finite(value: Any, what: str) -> float:

@@ -63,7 +63,14 @@ TRIES, ENOUGH, LEAP = 6, 0.8, 16.0
 
 
 class Kept(NamedTuple):
-    """What is kept of a solve: effort per arm, weight per pair, the box, and the numbers above."""
+    """What is kept of a solve: effort per arm, weight per pair, the box, and the numbers above.
+
+    >>> caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2], solve="lazy")
+    >>> caet.observe(0, 1.5)
+    >>> caet.observe(1, 0.5)
+    >>> isinstance(caet.now.kept, Kept), caet.solves, caet.widest_gap < 1
+    (True, 1, True)
+    """
 
     effort: Array
     weights: Array

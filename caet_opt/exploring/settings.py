@@ -72,6 +72,7 @@ class Setting:
     symbol, latex : the heading on a page and in LaTeX, where these differ from the label
     grid : whether a study may list several values; None where a study has no such key
     recorded : whether results are told apart by it, in the manifest, in columns and by filters
+    form : how its words are made, where they are no choices
 
     Examples
     --------
@@ -91,6 +92,7 @@ class Setting:
     latex: str | None
     grid: bool | None
     recorded: bool
+    form: str
 
     @property
     def flag(self) -> str:
@@ -138,10 +140,11 @@ def declare(
     latex: str | None = None,
     grid: bool | None = True,
     recorded: bool = True,
+    form: str = "",
 ) -> Any:
     """A field of `Parameters`; see `Setting`."""
     told = {"label": label, "help": help, "owner": owner, "symbol": symbol or label, "latex": latex}
-    return field(default=default, metadata={**told, "grid": grid, "recorded": recorded})
+    return field(default=default, metadata={**told, "grid": grid, "recorded": recorded, "form": form})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,12 +208,14 @@ class Parameters:
         "solve",
         "for the target: exact in every round; lazy or lazy:GAP when it is no longer certified to be within "
         f"GAP K / sqrt(K^2 + t) of the best (GAP {LAZY_GAP:g})",
+        form="exact|lazy|lazy:GAP",
     )
     batch: float | str = declare(
         1,
         "batch",
         "pulls that are handed out at once, from one target, before one of them is answered and before the run may "
         f"stop: a number, or growing:RATIO of the pulls so far (growing: {BATCH_RATIO:g})",
+        form="N|growing|growing:RATIO",
     )
     cost_source: CostSource | None = declare(
         None,

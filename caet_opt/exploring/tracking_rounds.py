@@ -105,7 +105,7 @@ def track(
     )
     view, patience = View(setting, arms, pairs, np.empty(pairs.shape[1]), shape, members), np.full(arms.shape[1], inf)
     weigh_pairs(view, -1)
-    short, now = short_pair(view), total_count(arms)
+    short, now = max(short_pair(view), 0), total_count(arms)  # none may be short in the middle of a batch
     watch(view, kept, patience, short)
     due, latest = kept.numbers[DUE], GROWTH * kept.numbers[SOLVED]
     for done in range(rounds):

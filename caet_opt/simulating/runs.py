@@ -161,9 +161,10 @@ class Experiment:
 
     @cached_property
     def prediction(self) -> Prediction | None:
-        """When a run is expected to stop and what it will have cost; None where that leaves double precision, and for
-        a policy whose pulls are not at u_alpha."""
-        return predict(self.optimum, self.rule, self.parameters) if self.policy.predictable else None
+        """When a run is expected to stop and what it will have cost; None where that leaves double precision, for a
+        policy whose pulls are not at u_alpha, and for batches, which end later than the evidence is there."""
+        predictable = self.policy.predictable and self.parameters.batch == 1
+        return predict(self.optimum, self.rule, self.parameters) if predictable else None
 
     @property
     def predicted_cost(self) -> float | None:

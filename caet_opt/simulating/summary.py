@@ -107,8 +107,6 @@ class Summary:
     mean_cost: float
     cost_ci: tuple[float, float] | None
     mean_samples: float
-    mean_solves: float
-    widest_gap: float
     error_rate: float
     unfinished: int
     characteristic_time: float
@@ -121,6 +119,8 @@ class Summary:
     seed: int | None
     error_ci: tuple[float, float]
     guaranteed: bool
+    mean_solves: float
+    widest_gap: float
     consistent: bool = field(metadata={"told": False})
     experiment: Experiment = field(repr=False, metadata={"told": False})
     run_records: tuple[RunRecord, ...] = field(repr=False, metadata={"told": False})

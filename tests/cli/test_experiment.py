@@ -59,7 +59,9 @@ def test_a_whole_experiment(tmp_path, capsys, monkeypatch):
     assert said == "recorded: 4; it has stopped with the answer large\n"
     assert found == {"pulls": [], "stopped": True, "answer": "large"}
     assert verb(capsys, "next", path) == "nothing to pull: it has stopped with the answer large\n"
-    assert "STOPPED: large, at outcome" in verb(capsys, "status", path)
+    said = verb(capsys, "status", path)
+    assert "STOPPED: large, at outcome" in said
+    assert said.count("guaranteed: wrong with probability at most 0.05") == 2
     assert "verified, the state is what its" in verb(capsys, "status", path, "--verify")
 
 

@@ -14,7 +14,7 @@ from caet_opt.bandits.files import write_whole
 from caet_opt.cli import main
 
 MODEL = 'family = "gaussian"\nmeans = [2, 0]\ncosts = [1, 1]\ntask = "best-arm"\n'
-HEAD = "index,stopped,correct,answer,rounds,cost,count_0,count_1\n"
+HEAD = "index,stopped,correct,answer,rounds,cost,solves,widest_gap,count_0,count_1\n"
 
 #: Commands that write a file, which is put behind them, and how the file begins.
 WRITERS = {

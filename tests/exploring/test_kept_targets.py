@@ -159,14 +159,13 @@ def test_every_policy_hands_out_several_pulls(policy):
     assert many[0] == first
     assert len(set(many)) > 1
     assert (explorer.state, explorer.next_arm()) == (state, first)
-    crowded = [500 if arm == first else 0 for arm in range(3)]
-    assert first not in explorer.next_arms(2, pending=crowded) or policy in ("kl-lucb", "ugape")
+    assert explorer.next_arms(20, pending=many[:10]) == many[10:30]
 
 
 def test_arms_without_an_observation_come_first():
     caet = Caet.start("best-arm", "bernoulli", arms=4, delta=0.05, costs=[1] * 4)
     caet.observe(1, 1)
-    assert caet.next_arms(5, pending=[1, 0, 0, 0]) == [2, 3, 0, 1, 2]
+    assert caet.next_arms(5, pending=[0]) == [2, 3, 0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -209,6 +208,6 @@ def test_pulls_and_pending_ones_are_checked():
     for pulls in (0, -1, 1.5, True, "2"):
         with pytest.raises(InputError, match="pulls must be a whole number, 1 or more"):
             caet.next_arms(pulls)
-    for pending in ([1], [1, -1], [1, 0.5], [0, 0, 0]):
-        with pytest.raises(InputError, match="pending must be 2 whole numbers, zero or more"):
+    for pending in ([2], [0, -1], [0.5], ["0"]):
+        with pytest.raises(InputError, match="does not exist; arms are 0 to 1"):
             caet.next_arms(1, pending=pending)

@@ -8,7 +8,6 @@ import pytest
 
 from caet_opt import Explorer, InputError, LiveExperiment, SolverError, list_experiments
 from caet_opt.exploring.live import replay
-from caet_opt.exploring.live.pending import arms_with_pending
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.solving.native import compiled
@@ -92,8 +91,8 @@ def test_what_is_handed_out_from_a_pretended_state_changes_nothing():
     for arm, reward in [(0, 1.0), (1, 0.2), (2, 0.1), (0, 0.9)]:
         explorer.observe(arm, reward)
     before = explorer.state
-    first = arms_with_pending(explorer, [], 12)
-    assert first == arms_with_pending(explorer, [], 12)
+    first = explorer.next_arms(12)
+    assert first == explorer.next_arms(12)
     assert first[0] == explorer.next_arm()
     assert explorer.state == before
 
@@ -103,7 +102,7 @@ def test_a_batch_follows_the_target_of_the_present_means():
     explorer = Explorer.start("best-arm", "gaussian", arms=3, costs=[1, 2, 3], delta=0.05)
     for arm, reward in [(0, 1.0), (1, 0.2), (2, 0.1)]:
         explorer.observe(arm, reward)
-    chosen = np.bincount(arms_with_pending(explorer, [], 600), minlength=3) / 600
+    chosen = np.bincount(explorer.next_arms(600), minlength=3) / 600
     assert np.abs(chosen - explorer.diagnostics.target).max() < 0.05
 
 
@@ -113,10 +112,10 @@ def test_what_is_out_counts_as_if_it_had_come_back_as_expected():
         explorer = Explorer.start("best-arm", "poisson", arms=3, costs=[1, 2, 3], delta=1e-9, policy=policy)
         for arm, reward in [(0, 5), (1, 3), (2, 1)] * 3:
             explorer.observe(arm, reward)
-        whole = arms_with_pending(explorer, [], 6)
+        whole = explorer.next_arms(6)
         assert len(set(whole)) > 1
         for out in range(1, 6):
-            assert arms_with_pending(explorer, whole[:out], 6 - out) == whole[out:]
+            assert explorer.next_arms(6 - out, whole[:out]) == whole[out:]
 
 
 def test_before_every_arm_has_an_outcome_the_arms_take_turns(tmp_path):
@@ -149,6 +148,13 @@ def test_an_outcome_is_taken_once(tmp_path):
         with pytest.raises(InputError, match=r"no pull of arm 'large' is out|recorded already"):
             again()
     assert experiment.status()["recorded"] == 1
+
+
+@pytest.mark.parametrize("arms", [None, 1.5, "ab", ["a", " b"], ["a", "b\n"], ["a", "0"], ["a"], 1, True])
+def test_names_that_are_none_are_refused(tmp_path, arms):
+    with pytest.raises(InputError):
+        start(tmp_path, arms=arms, costs=[1, 2])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_many_outcomes_are_taken_all_or_none(tmp_path):
@@ -252,7 +258,7 @@ def test_a_solver_that_fails_loses_no_outcome(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise SolverError("no answer")
 
-    monkeypatch.setattr(TrackingPolicy, "_target", fail)
+    monkeypatch.setattr(TrackingPolicy, "_retarget", fail)
     experiment.record("small", 1)
     assert experiment.status()["recorded"] == 9
     with pytest.raises(SolverError):

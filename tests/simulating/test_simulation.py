@@ -23,6 +23,7 @@ from caet_opt.simulating.summary import mean_interval, simulate, summarise
 KEYS = [
     *("runs", "mean_cost", "cost_ci", "mean_samples", "error_rate", "unfinished", "characteristic_time", "lower_bound"),
     *("upper_bound", "predicted_cost", "rounds_per_second", "policy", "threshold", "seed", "error_ci", "guaranteed"),
+    *("mean_solves", "widest_gap"),
 ]
 EASY = ["--family", "gaussian", "--means", "2,0", "--costs", "1,1", "--task", "best-arm", "--delta", "0.1"]
 QUICK = [*EASY, "--workers", "1", "--runs", "3"]
@@ -260,7 +261,9 @@ def test_a_model_takes_its_family_by_name():
 def test_the_records_are_a_frame():
     found = simulate(PAPER.model, "ranking", delta=0.1, runs=3, seed=2, max_rounds=150)
     experiment = Experiment(PAPER.model, "ranking", Parameters(delta=0.1, max_rounds=150))
-    assert list(found.records.columns) == ["run", "stopped", "correct", "answer", "rounds", "cost", "counts"]
+    assert found.records.columns.tolist() == [
+        *("run", "stopped", "correct", "answer", "rounds", "cost", "solves", "widest_gap", "counts")
+    ]
     assert [tuple(row) for row in found.records[["run", "rounds", "cost", "counts"]].to_numpy()] == [
         (record.index, record.rounds, record.cost, record.counts) for record in run_many(experiment, 3, 2)
     ]
@@ -301,7 +304,18 @@ def test_csv(capsys, tmp_path):
     printed = json.loads(simulated(capsys, *QUICK, "--json", "--csv", path))
     with open(path, newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["index", "stopped", "correct", "answer", "rounds", "cost", "count_0", "count_1"]
+    assert list(rows[0]) == [
+        "index",
+        "stopped",
+        "correct",
+        "answer",
+        "rounds",
+        "cost",
+        "solves",
+        "widest_gap",
+        "count_0",
+        "count_1",
+    ]
     assert [row["index"] for row in rows] == ["0", "1", "2"]
     assert sum(float(row["cost"]) for row in rows) / 3 == pytest.approx(printed["mean_cost"])
     assert all(int(row["rounds"]) == int(row["count_0"]) + int(row["count_1"]) for row in rows)

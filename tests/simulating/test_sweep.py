@@ -70,7 +70,10 @@ def test_runs_are_those_of_simulate(tmp_path, study, undisturbed, capsys):
     frame = load_results(undisturbed, counts=True)
     found = frame[(frame["model"] == "free-model") & (frame["log_inv_delta"] == 3)]
     assert [list(row.values()) for row in expected] == [
-        [str(value) for value in (r.run, r.stopped, r.correct, r.answer, r.rounds, r.cost, *r.counts)]
+        [
+            str(value)
+            for value in (r.run, r.stopped, r.correct, r.answer, r.rounds, r.cost, r.solves, r.widest_gap, *r.counts)
+        ]
         for r in found.itertuples()
     ]
 

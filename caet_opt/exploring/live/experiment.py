@@ -2,23 +2,21 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from caet_opt.bandits.families import Family
-from caet_opt.bandits.model import read_arm_names
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.history import POINTS, trace
-from caet_opt.exploring.live.pending import arms_with_pending
+from caet_opt.exploring.live.names import find_arm, name_answer, name_arms
 from caet_opt.exploring.live.replay import find_differences, has_ended, take_in
-from caet_opt.exploring.live.status import LEVEL, describe, name_answer, summarise
+from caet_opt.exploring.live.status import LEVEL, describe, summarise
 from caet_opt.exploring.live.store import WAIT, Store
 from caet_opt.exploring.saving import from_text
 from caet_opt.solving.native.compiled import interpreted
@@ -63,8 +61,7 @@ class LiveExperiment:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._position = -1
-        self._explorer: Explorer | None = None
+        self._known: tuple[int, Explorer] | None = None
         with store.reading() as db:
             self._facts = rows.read_facts(db)
 
@@ -165,19 +162,19 @@ class LiveExperiment:
     def next(self, pulls: int = 1, *, arm: str | int | None = None) -> tuple[Pull, ...]:
         """Hand out so many pulls, which are then out until their outcomes are recorded; none once it has stopped.
 
-        The policy decides, counting what is out (`caet_opt.exploring.live.pending`), unless an arm is named: the
+        The policy decides, counting what is out (`Explorer.next_arms`), unless an arm is named: the
         guarantee holds whoever chooses, as long as nobody knows the outcome.
         """
         if isinstance(pulls, bool) or not isinstance(pulls, Integral) or not 1 <= pulls <= MOST_PULLS:
             raise InputError(f"pulls must be a whole number from 1 to {MOST_PULLS}, got {pulls!r}")
-        wanted = None if arm is None else self.find_arm(arm)
-        with self._writing() as db:
+        wanted = None if arm is None else find_arm(arm, self.names)
+        with self._store.writing() as db:
             if rows.read_stop(db) is not None:
                 return ()
             chosen = [wanted] * int(pulls)
             if wanted is None:
                 with interpreted():
-                    chosen = arms_with_pending(self._load(db), rows.waiting_arms(db), int(pulls))
+                    chosen = self._load(db).next_arms(int(pulls), rows.waiting_arms(db))
             return tuple(Pull(rows.hand_out(db, one), one, self.names[one]) for one in chosen)
 
     def record(
@@ -197,15 +194,17 @@ class LiveExperiment:
         one is wrong, counted from 1.
         """
         told = list(outcomes)
-        with self._writing() as db:
+        with self._store.writing() as db:
             explorer = self._load(db)
+            self._known = None  # until it is on disk
             for number, outcome in enumerate(told, start=1):
                 try:
                     self._record(db, explorer, outcome)
                 except InputError as error:
                     raise InputError(f"outcome {number}: {error}" if len(told) > 1 else str(error)) from error
-            self._position = explorer.state.round
-            rows.keep_checkpoint(db, self._position, explorer.to_text())
+            position = explorer.state.round
+            rows.keep_checkpoint(db, position, explorer.to_text())
+        self._known = position, explorer
         return len(told)
 
     def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any]) -> None:
@@ -225,7 +224,7 @@ class LiveExperiment:
 
     def _find_pull(self, db: sqlite3.Connection, number: Any, arm: Any) -> tuple[int, int]:
         """The pull that an outcome is of, and its arm."""
-        wanted = None if arm is None else self.find_arm(arm)
+        wanted = None if arm is None else find_arm(arm, self.names)
         if number is not None:
             found = rows.look_up(db, number)
             if rows.is_recorded(db, found[0]):
@@ -245,7 +244,7 @@ class LiveExperiment:
 
         An outcome that comes after all can still be recorded, by its number: it is paid for.
         """
-        with self._writing() as db:
+        with self._store.writing() as db:
             for number in pulls:
                 if not rows.withdraw(db, rows.look_up(db, number)[0]):
                     raise InputError(f"pull {number} is not out: it has an outcome, or was withdrawn before")
@@ -283,42 +282,9 @@ class LiveExperiment:
         with self._store.reading() as db:
             return [{**record, "name": self.names[record["arm"]]} for record in rows.list_pulls(db)]
 
-    def find_arm(self, arm: Any) -> int:
-        """The number of an arm that is given by its name or its number."""
-        if isinstance(arm, str) and arm in self.names:
-            return self.names.index(arm)
-        if isinstance(arm, str) and arm.strip().isdecimal():
-            arm = int(arm)
-        if isinstance(arm, Integral) and not isinstance(arm, bool) and 0 <= int(arm) < len(self.names):
-            return int(arm)
-        raise InputError(unknown_name("arm", str(arm), self.names))
-
     def _load(self, db: sqlite3.Connection) -> Explorer:
         """The experiment as it is now: read again only where another process has gone on."""
         position = rows.checkpoint_position(db)
-        if self._explorer is None or position != self._position:
-            self._explorer, self._position = Explorer.from_saved(from_text(rows.read_checkpoint(db))), position
-        return self._explorer
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A change of the file; after an error what this object knows is read again."""
-        try:
-            with self._store.writing() as db:
-                yield db
-        except BaseException:
-            self._explorer = None
-            raise
-
-
-def name_arms(arms: Any) -> tuple[str, ...]:
-    """The names of so many arms, or those that are given; a name that is a number would be another arm's."""
-    if isinstance(arms, Integral) and not isinstance(arms, bool):
-        return read_arm_names(None, int(arms))
-    names = read_arm_names(list(arms) if isinstance(arms, Sequence) and not isinstance(arms, str) else arms, len(arms))
-    for number, name in enumerate(names):
-        if name.strip() != name or "\n" in name or (name.isdecimal() and name != str(number)):
-            raise InputError(
-                f"arm {number} cannot be called {name!r}: a name is a line without spaces around it, no number"
-            )
-    return names
+        if self._known is None or self._known[0] != position:
+            self._known = position, Explorer.from_saved(from_text(rows.read_checkpoint(db)))
+        return self._known[1]

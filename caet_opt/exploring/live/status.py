@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import BestArm, Groups, Pair, Ranking, Task, TopArms
+from caet_opt.bandits.tasks import Pair
 from caet_opt.errors import InputError, SolverError
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.intervals import Intervals
+from caet_opt.exploring.live.names import name_answer
 from caet_opt.exploring.live.rows import Facts, Stop
 from caet_opt.exploring.policies.base import Setup
 from caet_opt.exploring.settings import is_number_above
@@ -48,7 +49,7 @@ def describe(db: sqlite3.Connection, explorer: Explorer, facts: Facts, level: fl
         "pairs": describe_pairs(weighed[:MOST_PAIRS], state, facts.names, intervals),
         "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
         "ahead": None if stop or answer is None else look_ahead(explorer, weighed),
-        "stopped": None if stop is None else describe_stop(explorer, stop, facts.names),
+        "stopped": None if stop is None else describe_stop(explorer, stop, facts),
     }
 
 
@@ -185,23 +186,15 @@ def look_ahead(explorer: Explorer, weighed: Sequence[Weighed]) -> Record | None:
     return {"characteristic_time": found.value, "missing": missing, "cost": found.value * missing}
 
 
-def describe_stop(explorer: Explorer, stop: Stop, names: Sequence[str]) -> Record:
-    """How it ended."""
+def describe_stop(explorer: Explorer, stop: Stop, facts: Facts) -> Record:
+    """How it ended, and what the answer is worth."""
     return {
-        "answer": name_answer(explorer.task, stop.answer, names),
+        "answer": name_answer(explorer.task, stop.answer, facts.names),
         "arms": stop.answer,
+        "guaranteed": facts.guaranteed,
+        "log_inv_delta": explorer.parameters.log_inv_delta,
         "outcome": stop.position,
         "time": stop.stopped,
         "cost": stop.cost,
         "late": explorer.state.round - stop.position,
     }
-
-
-def name_answer(task: Task, answer: Hashable, names: Sequence[str]) -> str:
-    """An answer in words: names of arms, or the order of each pair."""
-    arms = answer if isinstance(answer, tuple) else (answer,)
-    if isinstance(task, Ranking):
-        return " > ".join(names[arm] for arm in arms)
-    if isinstance(task, BestArm | TopArms | Groups):
-        return ", ".join(names[arm] for arm in arms)
-    return ", ".join(pair_names(task.answer_pairs(answer, len(names)), names))

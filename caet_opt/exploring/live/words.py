@@ -37,10 +37,15 @@ def say_question(status: Record) -> str:
 
 
 def say_guarantee(status: Record) -> str:
-    """What the answer is worth."""
-    if not status["guaranteed"]:
+    """What an answer is worth, and why."""
+    return say_worth(status) + (f" ({status['reason']})" if status["guaranteed"] else "")
+
+
+def say_worth(record: Record) -> str:
+    """What an answer is worth."""
+    if not record["guaranteed"]:
         return "NOT GUARANTEED: no proof that the error probability stays below delta"
-    return f"guaranteed: wrong with probability at most {say_delta(status['log_inv_delta'])} ({status['reason']})"
+    return f"guaranteed: wrong with probability at most {say_delta(record['log_inv_delta'])}"
 
 
 def say_delta(level: float) -> str:
@@ -62,9 +67,10 @@ def say_standing(status: Record) -> str:
 
 
 def say_stop(stop: Record) -> str:
-    """When it stopped, and what that cost."""
+    """When it stopped, what that cost, and what the answer is worth."""
     late = f"; {stop['late']} outcomes came later and change no answer" if stop["late"] else ""
-    return f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write(stop['cost'])} spent{late}"
+    when = f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write(stop['cost'])} spent"
+    return f"{when}; {say_worth(stop)}{late}"
 
 
 def say_ahead(status: Record) -> str:

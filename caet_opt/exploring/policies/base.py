@@ -272,7 +272,7 @@ class Policy(ABC):
 
     @abstractmethod
     def next_arms(self, now: Now, pulls: int, pending: Sequence[int]) -> list[int]:
-        """Arms for so many pulls at once, given how many pulls of each arm are not answered yet."""
+        """Arms for so many pulls at once, given those of pulls that are not answered yet, the oldest first."""
 
     @abstractmethod
     def has_ended(self, now: Now) -> bool:

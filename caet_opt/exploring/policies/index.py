@@ -108,11 +108,10 @@ class IndexPolicy(Policy):
 
     @np.errstate(all="ignore")
     def next_arms(self, now: Now, pulls: int, pending: Sequence[int]) -> list[int]:
-        """Each pull, and each that is pending, counts as if it had brought what its arm brings on average."""
+        """Each pull, and each that is pending, counts as if it had brought what its arm has brought on average."""
         chosen: list[int] = []
-        for arm, count in enumerate(pending):
-            for _ in range(count):
-                now = self.pretend(now, arm)
+        for arm in pending:
+            now = self.pretend(now, arm)
         for _ in range(pulls):
             chosen.append(self.next_arm(now))
             now = self.pretend(now, chosen[-1])

@@ -86,23 +86,23 @@ class TrackingPolicy(Policy):
         return self.diagnose(now)
 
     def next_arm(self, now: Now) -> int:
-        return self.next_arms(now, 1, (0,) * self.setup.arms)[0]
+        return self.next_arms(now, 1, ())[0]
 
     def next_arms(self, now: Now, pulls: int, pending: Sequence[int]) -> list[int]:
         """Each pull counts as done and adds the target once more, as those that are pending do."""
         now = self.diagnose(now)
-        found, kept, round_ = diagnostics_of(now), kept_of(now), float(now.state.round) + sum(pending)
+        found, kept, chosen = diagnostics_of(now), kept_of(now), list[int]()
         arms = self.setup.rows(now.state)
         arms[tally.TARGET], arms[tally.COST] = now.target, kept.box[kept_targets.PAID]
-        arms[tally.COUNT] += pending
-        arms[tally.MEMORY] += sum(pending) * np.asarray(found.projected)
-        chosen = []
-        for _ in range(pulls):
-            chosen.append(tracking_rounds.next_arm(self.setting, arms, round_))
-            arms[tally.COUNT, chosen[-1]] += 1.0
+        for done in range(len(pending) + pulls):
+            known = done < len(pending)
+            arm = (
+                pending[done] if known else tracking_rounds.next_arm(self.setting, arms, now.state.round + float(done))
+            )
+            chosen.append(arm)
+            arms[tally.COUNT, arm] += 1.0
             arms[tally.MEMORY] += found.projected
-            round_ += 1.0
-        return chosen
+        return chosen[len(pending) :]
 
     def has_ended(self, now: Now) -> bool:
         """Only where a batch has ended."""

@@ -60,7 +60,7 @@ def list_facts(status: Record) -> dict[str, str]:
         "arms": ", ".join(names if costs is None else map("{} (cost {:g})".format, names, costs)),
         "policy": status["policy"],
         "stops when": status["formula"],
-        "worth": say_guarantee(status),
+        "guarantee": say_guarantee(status),
         "started": say_time(status["started"]),
         "spent": write(status["spent"]),
     }

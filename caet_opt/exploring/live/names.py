@@ -1,0 +1,46 @@
+"""Names of arms: those that are given, an arm found by its name or number, and an answer in words."""
+
+from collections.abc import Hashable, Sequence
+from numbers import Integral
+from typing import Any
+
+from caet_opt.bandits.model import read_arm_names
+from caet_opt.bandits.tasks import BestArm, Groups, Ranking, Task, TopArms
+from caet_opt.errors import InputError, unknown_name
+from caet_opt.solving.numbers import pair_names
+
+
+def name_arms(arms: Any) -> tuple[str, ...]:
+    """The names of so many arms, or those that are given; a name that is a number would be another arm's."""
+    if isinstance(arms, Integral) and not isinstance(arms, bool):
+        return read_arm_names(None, int(arms))
+    if isinstance(arms, str) or not isinstance(arms, Sequence):
+        raise InputError(f"arms must be their names, as ['large', 'small'], or how many there are, got {arms!r}")
+    names = read_arm_names(list(arms), len(arms))
+    for number, name in enumerate(names):
+        if name.strip() != name or not name.isprintable() or (name.isdecimal() and name != str(number)):
+            raise InputError(
+                f"arm {number} cannot be called {name!r}: a name is a line without spaces around it, and no number"
+            )
+    return names
+
+
+def find_arm(arm: Any, names: Sequence[str]) -> int:
+    """The number of an arm that is given by its name or its number, or `InputError`."""
+    if isinstance(arm, str) and arm in names:
+        return names.index(arm)
+    if isinstance(arm, str) and arm.strip().isdecimal():
+        arm = int(arm)
+    if isinstance(arm, Integral) and not isinstance(arm, bool) and 0 <= int(arm) < len(names):
+        return int(arm)
+    raise InputError(unknown_name("arm", str(arm), names))
+
+
+def name_answer(task: Task, answer: Hashable, names: Sequence[str]) -> str:
+    """An answer in words: names of arms, or the order of each pair."""
+    arms = answer if isinstance(answer, tuple) else (answer,)
+    if isinstance(task, Ranking):
+        return " > ".join(names[arm] for arm in arms)
+    if isinstance(task, BestArm | TopArms | Groups):
+        return ", ".join(names[arm] for arm in arms)
+    return ", ".join(pair_names(task.answer_pairs(answer, len(names)), names))
