@@ -1,6 +1,6 @@
 """Check a built site: every link within it leads somewhere, and no page loads anything from a network.
 
-    python docs/check_site.py FOLDER
+python docs/check_site.py FOLDER
 """
 
 import sys

@@ -1,6 +1,7 @@
 """The site: Sphinx, since it reads docstrings, checks every reference and searches without a server; MyST-NB, since it
 executes the pages; furo, since it is readable without JavaScript, dark and light, and asks nothing of any network."""
 
+import logging
 import os
 import shutil
 import sys
@@ -9,7 +10,7 @@ from tempfile import mkdtemp
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
-from caet_opt.version import __version__  # noqa: E402
+from caet_opt.version import __version__
 
 project = "caet-opt"
 version = release = __version__
@@ -22,6 +23,9 @@ os.environ["IPYTHONDIR"] = mkdtemp()
 startup = Path(os.environ["IPYTHONDIR"], "profile_default", "startup")
 startup.mkdir(parents=True)
 shutil.copy(Path(__file__).parent / "extensions" / "kernel_startup.py", startup)
+# A kernel that says at every start that it listens on this machine, and a client that says what it executes.
+(startup.parent / "ipython_kernel_config.py").write_text("get_config().IPKernelApp.log_level = 40\n")
+logging.getLogger("traitlets").setLevel(logging.WARNING)
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_timeout = 300

@@ -2,6 +2,7 @@
 that is not there, are warnings."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 from docutils import nodes
@@ -41,7 +42,7 @@ def show(block: nodes.literal_block) -> None:
     magic, _, text = block.rawsource.partition("\n") if block.rawsource else block.astext().partition("\n")
     if magic.startswith("%%shell"):
         before = ["", *text.splitlines()]
-        lines = [line if last.endswith("\\") else f"$ {line}" for last, line in zip(before, before[1:], strict=False)]
+        lines = [line if last.endswith("\\") else f"$ {line}" for last, line in pairwise(before)]
         replace(block, "\n".join(lines), "text")
     elif magic.startswith("%%writefile "):
         name = magic.split()[1]

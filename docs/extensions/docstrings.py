@@ -1,4 +1,4 @@
-"""Docstrings for Sphinx: they are plain text with formulas, in which a star is a star and an indented block a formula."""
+"""Docstrings for Sphinx: they are plain text, in which a star is a star and an indented block a formula."""
 
 import re
 from typing import Any
@@ -54,7 +54,9 @@ def define_attributes(lines: list[str]) -> list[str]:
 def escape(line: str) -> str:
     """A line without emphasis, substitutions and references; code stays, and a public name of the package is a link."""
     parts = re.split(r"(``.*?``|`.*?`)", line)
-    return "".join(link(part) if at % 2 else re.sub(r"([*|]|\w_(?=\W|$))", quote, part) for at, part in enumerate(parts))
+    return "".join(
+        link(part) if at % 2 else re.sub(r"([*|]|\w_(?=\W|$))", quote, part) for at, part in enumerate(parts)
+    )
 
 
 def link(code: str) -> str:

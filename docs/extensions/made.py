@@ -41,11 +41,13 @@ def make(words: str) -> str:
 def describe_command(name: str) -> str:
     """A command: what it is for, its usage, its arguments and its examples."""
     parser, module = find_parser(build_parser(name), name), load_command(name)
-    examples = module.EXAMPLES.rstrip()
-    return "\n".join(
-        [f"## {name}", "", plain(COMMANDS[name][0].upper() + COMMANDS[name][1:] + "."), "", plain(parser.description)]
-        + ["", *fence(usage(parser)), "", list_arguments(parser), "", *describe_verbs(parser), *fence(examples), ""]
-    )
+    head = [
+        f"## {name}",
+        plain(f"{COMMANDS[name][:1].upper()}{COMMANDS[name][1:]}."),
+        plain(parser.description),
+        fence(usage(parser)),
+    ]
+    return "\n\n".join([*head, list_arguments(parser), *describe_verbs(parser), fence(module.EXAMPLES), ""])
 
 
 def find_parser(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
@@ -62,7 +64,7 @@ def describe_verbs(parser: argparse.ArgumentParser) -> list[str]:
     """The subcommands of a command, one after the other."""
     lines = []
     for name, verb in subparsers(parser).items():
-        lines += [f"### {parser.prog.split()[-1]} {name}", "", *fence(usage(verb)), "", list_arguments(verb), ""]
+        lines += [f"### {parser.prog.split()[-1]} {name}", fence(usage(verb)), list_arguments(verb)]
     return lines
 
 
@@ -133,9 +135,9 @@ def document(name: str) -> str:
     return f".. autodata:: caet_opt.{name}\n   :no-value:"
 
 
-def fence(text: str) -> list[str]:
+def fence(text: str) -> str:
     """A block as it is."""
-    return ["```text", text.strip("\n"), "```"]
+    return f"```text\n{text.strip()}\n```"
 
 
 def plain(text: str | None) -> str:
