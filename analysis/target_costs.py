@@ -16,6 +16,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import read_model
 from caet_opt.simulating.summary import Summary, half_width, simulate
 from caet_opt.solving.numbers import table
+from caet_opt.solving.workers import cores
 
 #: Models of which lazy targets are tried, the first three of which batches are tried, too.
 MODELS = (
@@ -34,7 +35,7 @@ def run_model(name: str, runs: int, **settings: Any) -> Summary:
     """Runs of CAET on a model of the catalogue."""
     entry = read_model(f"models/{name}.toml")
     assert isinstance(entry.model, BanditModel)
-    return simulate(entry.model, entry.task, runs=runs, seed=1, **settings)
+    return simulate(entry.model, entry.task, runs=runs, seed=1, workers=cores(), **settings)
 
 
 def costs_of(summary: Summary) -> Array:
@@ -81,7 +82,7 @@ def main() -> int:
     """Print both tables."""
     parser = argparse.ArgumentParser(description="What lazy targets and batches cost.")
     parser.add_argument("--quick", action="store_true", help="fewer runs")
-    runs = 100 if parser.parse_args().quick else 1000
+    runs = 100 if parser.parse_args().quick else 400
     headers = ["model", "delta", "targets", "mean cost", "more than exact, %", "errors", "solves per round"]
     print(table([*headers, "largest gap"], lazy_rows(MODELS, runs), left=(0, 2)), flush=True)
     headers = ["model", "batch", "mean cost", "more than one by one, %", "errors", "samples", "targets"]

@@ -29,21 +29,10 @@ from caet_opt.solving.programs.cache import cached_program
 LOOP = list_functions(kernels, martingales, e_values, tally, task_pairs, kept_targets, tracking_rounds)
 
 
-#: Parts of a round that are called once in it: a call hands over every array, which costs as much as most of these.
-HERE = frozenset(
-    function.__name__
-    for function in (
-        *(tracking_rounds.most_behind, tracking_rounds.keep_solution, tracking_rounds.same_costs, tally.absorb),
-        *(tracking_rounds.retarget, tracking_rounds.total_effort, tracking_rounds.next_short, tracking_rounds.watch),
-        *(kept_targets.is_inside, kept_targets.renew, task_pairs.pairs_hold),
-    )
-)
-
-
 @cache
 def compiled_loop() -> Compiled:
     """The loop's functions, compiled on first use and kept on disk."""
-    return compile_functions(LOOP, compiled_kernel(), HERE)
+    return compile_functions(LOOP, compiled_kernel())
 
 
 def compile_solver(explorer: Explorer) -> None:
