@@ -110,7 +110,9 @@ def mean_at(low: float, high: float, r: float) -> float:
     """The mean of a coordinate r."""
     if low == -inf:
         return r
-    return exp(r) if high == inf else 1.0 / (1.0 + exp(-r))
+    if high == inf:
+        return exp(r)
+    return 1.0 / (1.0 + exp(-r)) if r > 0.0 else exp(r) / (1.0 + exp(r))
 
 
 def rate_of(low: float, high: float, q: float) -> float:

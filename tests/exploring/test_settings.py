@@ -56,7 +56,7 @@ assert (column.heading, column.explanation, column.latex) == ("toy", "what is pl
 assert main(["table", str(folder / "results"), "--format", "latex"]) == 0
 
 page = report_page(folder / "results")
-assert "<legend>T</legend>" in page and 'name="parameter-toy"' in page
+assert "<legend>T, by " in page and 'name="parameter-toy"' in page
 print("every door knows it")
 """
 

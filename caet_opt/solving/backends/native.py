@@ -28,13 +28,13 @@ from caet_opt.solving.programs.cache import cached_program
 STATUS = {CERTIFIED: "certified", STALLED: "no further progress", LIMIT: "iteration limit"}
 
 #: The gap at which the iteration ends at once; what the tolerance asks for is enough when progress ends. Who asks for
-#: no more than a loose tolerance is in a hurry, and gets this part of it.
-TARGET, LOOSE, PART = 1e-13, 1e-8, 0.01
+#: no more than a loose tolerance is in a hurry: for them it ends sooner.
+TARGET, LOOSE, LOOSE_TARGET = 1e-13, 1e-8, 1e-10
 
 
 def target_of(tolerance: float) -> float:
     """The gap at which the iteration ends at once."""
-    return min(TARGET, tolerance) if tolerance < LOOSE else PART * tolerance
+    return min(TARGET, tolerance) if tolerance < LOOSE else LOOSE_TARGET
 
 
 class Native(Backend):
