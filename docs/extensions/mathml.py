@@ -1,5 +1,7 @@
 """Formulas as MathML, made at build time by docutils: browsers draw them without JavaScript and without a network."""
 
+import re
+
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -8,6 +10,10 @@ from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
 logger = logging.getLogger(__name__)
+
+#: A function that is applied, with the parenthesis after it, and what belongs around it.
+FUNCTION = re.compile(r"<mi>(\w+)</mi>\s*<mo>&ApplyFunction;</mo>(\s*<mo[^>]*>\()?")
+SPACE = '<mspace width="0.17em"></mspace>'
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -32,7 +38,8 @@ def render(node: nodes.Element, *, as_block: bool) -> str:
     """A formula as MathML; one that cannot be read is a warning, and so ends the build."""
     try:
         found = str(tex2mathml(node.astext(), as_block=as_block))
-        return found.replace("<mo>*</mo>", '<mo lspace="0" rspace="0">\N{ASTERISK OPERATOR}</mo>')
     except MathError as error:
         logger.warning("formula %r: %s", node.astext(), error, location=node)
         return ""
+    found = FUNCTION.sub(lambda match: f"{SPACE}<mi>{match[1]}</mi>{match[2] or SPACE}", found)
+    return found.replace("<mo>*</mo>", '<mo lspace="0" rspace="0">\N{ASTERISK OPERATOR}</mo>')
