@@ -25,7 +25,7 @@ PAGES = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "d
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 #: The fenced blocks as (language, text); one without a language is output.
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", f"{README}\n{SPEED}", re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(r"^```([\w{}-]*)\n(.*?)^```$", f"{README}\n{SPEED}", re.MULTILINE | re.DOTALL)
 OUTPUTS = [text for language, text in BLOCKS if not language]
 SCRIPTS = [text for language, text in BLOCKS if language == "python"]
 
