@@ -34,8 +34,8 @@ EVIDENCE = 75.0
 #: Arms, and rounds of a timed stretch with exact targets.
 SIZES = ((3, 20_000), (10, 5_000), (50, 1_000), (200, 200), (1000, 50))
 
-#: How many times more rounds a stretch has with targets that are kept.
-LONGER = 40
+#: Rounds of a stretch with targets that are kept: entering compiled code takes milliseconds where arms are many.
+LAZY_ROUNDS = 400_000
 
 #: Family, means and task of the whole runs, which take some ten thousand rounds.
 WHOLE_RUNS = (
@@ -127,8 +127,8 @@ def compare_targets(scale: int) -> list[list[str]]:
         for task in ("ranking", "best-arm"):
             for arms, rounds in SIZES:
                 exact, _ = compiled_rate(family, task, arms, rounds * scale, 5, "exact")
-                lazy, solves = compiled_rate(family, task, arms, LONGER * rounds * scale, 5, "lazy")
-                bare = bare_rate(arms, 4 * LONGER * rounds)
+                lazy, solves = compiled_rate(family, task, arms, LAZY_ROUNDS * scale, 5, "lazy")
+                bare = bare_rate(arms, 100 * rounds)
                 rates = [
                     f"{exact:,.0f}",
                     f"{lazy:,.0f}",
@@ -154,7 +154,7 @@ def split_round(scale: int) -> list[list[str]]:
                 model.sample(rng, 0, BLOCK)
             draw = (process_time() - started) / (20 * BLOCK)
             exact, _ = compiled_rate(family, "ranking", arms, rounds * scale, 5, "exact")
-            lazy, solves = compiled_rate(family, "ranking", arms, LONGER * rounds * scale, 5, "lazy")
+            lazy, solves = compiled_rate(family, "ranking", arms, LAZY_ROUNDS * scale, 5, "lazy")
             solve = (1 / exact - 1 / lazy) / (1 - solves)
             track = 1 / lazy - draw - solves * solve
             parts = [draw, track, solve, solves * solve, 1 / exact, 1 / lazy]

@@ -59,6 +59,9 @@ from caet_opt.solving.native.instance import Layout, Workspace, make_workspace, 
 from caet_opt.solving.native.interior import CERTIFIED
 from caet_opt.solving.native.records import ModelNumbers, Plan
 
+#: Arms among which the one that lags most is looked for at once.
+BLOCK = 64
+
 #: Less than rounding takes from evidence that grows with the counts.
 MARGIN = 1.0 - 1e-9
 
@@ -108,8 +111,9 @@ def track(
     short, now = max(short_pair(view), 0), total_count(arms)  # none may be short in the middle of a batch
     watch(view, kept, patience, short)
     due, latest = kept.numbers[DUE], GROWTH * kept.numbers[SOLVED]
+    following = most_behind(arms)
     for done in range(rounds):
-        arm = most_behind(arms) if cumulated else next_arm(setting, arms, now)
+        arm = following if cumulated else next_arm(setting, arms, now)
         if streams.cursor[arm] >= streams.rewards.shape[1]:
             return REFILL, done
         spent, reward, before = arms[SPENT, arm], arms[REWARD, arm], total[0]
@@ -161,8 +165,7 @@ def track(
                 for a in range(arms.shape[1]):
                     patience[a] = inf
                 watch(view, kept, patience, short)
-        for a in range(arms.shape[1]):
-            arms[MEMORY, a] += arms[PROJECTED, a]
+        following = add_target(arms)
         if decided and (fresh or arms[COUNT, arm] > patience[arm] or not single):
             patience[pairs[0, short]], patience[pairs[1, short]] = inf, inf
             short = next_short(view, short, now)
@@ -276,6 +279,27 @@ def most_behind(arms: Array) -> int:
         if arms[MEMORY, a] - arms[COUNT, a] > lag:
             best, lag = a, arms[MEMORY, a] - arms[COUNT, a]
     return best
+
+
+def add_target(arms: Array) -> int:
+    """Add the projected target to the cumulated one; returns the arm that then lags most behind, the lowest first.
+
+    The largest lag of each block of arms is found by vector instructions, for which `loops.FINITE` says that nothing
+    here is NaN; the arm is then looked for in one block.
+    """
+    memory, target, count = arms[MEMORY], arms[PROJECTED], arms[COUNT]
+    best, first = -inf, 0
+    for start in range(0, memory.size, BLOCK):
+        lag = -inf
+        for a in range(start, min(start + BLOCK, memory.size)):
+            memory[a] += target[a]
+            lag = max(lag, memory[a] - count[a])
+        if lag > best:
+            best, first = lag, start
+    for a in range(first, memory.size):
+        if memory[a] - count[a] == best:
+            return a
+    return first
 
 
 def total_effort(effort: Array) -> float:

@@ -29,10 +29,14 @@ from caet_opt.solving.programs.cache import cached_program
 LOOP = list_functions(kernels, martingales, e_values, tally, task_pairs, kept_targets, tracking_rounds)
 
 
+#: Functions that meet no NaN, so that LLVM may find a maximum by vector instructions.
+FINITE = frozenset({tracking_rounds.add_target.__name__})
+
+
 @cache
 def compiled_loop() -> Compiled:
     """The loop's functions, compiled on first use and kept on disk."""
-    return compile_functions(LOOP, compiled_kernel())
+    return compile_functions(LOOP, compiled_kernel(), finite=FINITE)
 
 
 def compile_solver(explorer: Explorer) -> None:

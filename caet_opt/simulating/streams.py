@@ -39,19 +39,25 @@ class ArmStreams:
         self._generators = [np.random.default_rng(child) for child in seed.spawn(arms)]
         self._cost_generators = [np.random.default_rng(child) for child in seed.spawn(arms)]
         self._draw_costs = COST_DISTRIBUTIONS[cost_distribution]
-        self.buffers = Streams(np.zeros((arms, block)), np.zeros((arms, block)), np.zeros(arms, dtype=np.int64))
+        self.buffers = Streams(np.zeros((arms, block)), np.zeros((arms, block)), np.full(arms, block, dtype=np.int64))
         for arm in range(arms):
             self.refill(arm)
 
     def refill(self, arm: int) -> None:
-        """Draw the arm's next block."""
-        self.buffers.rewards[arm] = self.model.sample(self._generators[arm], arm, self.block)
-        self.buffers.spending[arm] = self._draw_costs(self._cost_generators[arm], self.model.costs[arm], self.block)
+        """Draw as much as was used of the arm's block, behind what was not; generators draw one value after the other,
+        so that it makes no difference where blocks begin."""
+        rewards, spending = self.buffers.rewards[arm], self.buffers.spending[arm]
+        used = int(self.buffers.cursor[arm])
+        for buffer in (rewards, spending):
+            buffer[: self.block - used] = buffer[used:].copy()
+        rewards[self.block - used :] = self.model.sample(self._generators[arm], arm, used)
+        costs = self._draw_costs(self._cost_generators[arm], self.model.costs[arm], used)
+        spending[self.block - used :] = costs
         self.buffers.cursor[arm] = 0
 
     def refill_used(self) -> None:
-        """Draw a new block for every arm whose last one is used up."""
-        for arm in np.flatnonzero(self.buffers.cursor >= self.block):
+        """Refill every arm whose block is used by half: others will soon be where the first one is."""
+        for arm in np.flatnonzero(2 * self.buffers.cursor >= self.block):
             self.refill(int(arm))
 
     def draw(self, arm: int) -> tuple[float, float]:

@@ -167,22 +167,27 @@ def announce_compiling(what: str) -> Iterator[None]:
 
 
 def compile_functions(
-    sources: Sources, known: Compiled | None = None, inlined: frozenset[str] = frozenset()
+    sources: Sources,
+    known: Compiled | None = None,
+    inlined: frozenset[str] = frozenset(),
+    finite: frozenset[str] = frozenset(),
 ) -> Compiled:
     """The functions under numba, calling each other and the known ones; callees come first. They let other threads run.
 
-    LLVM inlines where it pays; numba itself what is named here, wherever it is called, before it knows any types.
+    LLVM inlines where it pays; numba itself what is ``inlined``, wherever it is called, before it knows any types.
+    Those that are ``finite`` meet no NaN.
     Numba keeps on disk what comes from a file: what was typed into an interpreter is compiled in each process.
     """
     from caet_opt.solving.native.units import compile_part
 
     parts = dict(known.parts) if known is not None else {}
-    mark = fingerprint((*(part.py_func for part in parts.values()), *sources), inlined)
+    mark = fingerprint((*(part.py_func for part in parts.values()), *sources), inlined | finite)
     for source in sources:
         copy = rebind(source, parts)
         copy.__qualname__ += f"_{mark}"
         counted = owns_arrays(source, parts)
-        parts[source.__name__] = compile_part(copy, source.__name__ in inlined, counted)
+        name = source.__name__
+        parts[name] = compile_part(copy, name in inlined, counted, name in finite)
     return Compiled(parts)
 
 

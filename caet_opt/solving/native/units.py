@@ -24,13 +24,13 @@ from numba.core.types.misc import unliteral
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 
 
-def compile_part(function: Callable[..., Any], inlined: bool, counted: bool) -> Any:
+def compile_part(function: Callable[..., Any], inlined: bool, counted: bool, finite: bool) -> Any:
     """A function for compiled code to call, inlined by numba, or by LLVM where it pays; Python cannot call it.
 
-    ``counted`` says whether numba counts who holds its arrays.
+    ``counted`` says whether numba counts who holds its arrays, ``finite`` whether it meets no NaN.
     """
-    inline = "always" if inlined else "never"
-    options = {"nopython": True, "no_cpython_wrapper": True, "inline": inline, "_nrt": counted, **OPTIONS}
+    options = {"nopython": True, "no_cpython_wrapper": True, "_nrt": counted, **OPTIONS}
+    options |= {"inline": "always" if inlined else "never", "fastmath": {"nnan", "nsz"} if finite else False}
     return Part(function, targetoptions=options, pipeline_class=PartCompiler)
 
 
