@@ -31,7 +31,7 @@ LARGEST_EXPONENT = log(float_info.max)
 LEAST_SHARE = 0.9
 
 #: GAP of ``solve = "lazy"``, and RATIO of ``batch = "growing"``.
-LAZY_GAP, BATCH_RATIO = 1.0, 0.1
+LAZY_GAP, BATCH_RATIO = 0.3, 0.1
 
 #: The largest GAP: a target that may cost eleven times the best is no target.
 LARGEST_GAP = 10.0
