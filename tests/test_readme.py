@@ -217,3 +217,12 @@ def test_scripts_targets_and_extras_exist():
     assert [name for name in scripts if not (ROOT / name).is_file()] == []
     assert set(targets) <= set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(extras) <= set(PROJECT["project"]["optional-dependencies"])
+
+
+def test_every_link_leads_to_a_file_or_a_heading():
+    links = re.findall(r"\]\(([^)\s]+)\)", README)
+    assert len(links) > 10
+    for path, _, anchor in (link.partition("#") for link in links):
+        text = (ROOT / path).read_text(encoding="utf-8")
+        headings = [heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
+        assert not anchor or anchor in headings
