@@ -1,6 +1,7 @@
 """Docstrings for Sphinx: they are plain text, in which a star is a star and an indented block a formula."""
 
 import re
+from inspect import getdoc
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -11,7 +12,9 @@ import caet_opt
 def setup(app: Sphinx) -> dict[str, bool]:
     """Before napoleon reads the sections."""
     app.connect("autodoc-process-docstring", plain, priority=100)
+    app.connect("autodoc-process-docstring", restore, priority=900)
     app.connect("autodoc-process-signature", shorten)
+    app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -24,7 +27,7 @@ def shorten_types(text: str | None) -> Any:
     """Types of arrays by their names."""
     if text is None:
         return None
-    text = re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[\w+\]\]", "Array", text)
+    text = re.sub(r"~?(numpy\.)?ndarray\[.*?dtype\[[~\w.]+\]\]", "Array", text)
     return re.sub(r"\S*_Buffer \|.*?_NestedSequence\[complex \| bytes \| str\](?:\])?", "ArrayLike", text)
 
 
@@ -32,6 +35,18 @@ def plain(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list
     """List attributes, mark formulas as literal blocks, and escape what reStructuredText would read as markup."""
     escaped = [line if line.lstrip().startswith((">>>", "...")) else escape(line) for line in lines]
     lines[:] = define_attributes(mark_formulas(escaped))
+
+
+def restore(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Of a property, for which napoleon would take what stands before a colon for its type, the text as it is."""
+    if what in ("property", "attribute", "data") and obj.__doc__:
+        lines[:] = (getdoc(obj) or "").splitlines()
+        plain(app, what, name, obj, options, lines)
+
+
+def skip(app: Sphinx, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave out fields of named tuples, which the signature lists and whose docstring is their number."""
+    return True if (obj.__doc__ or "").startswith("Alias for field number") else None
 
 
 def define_attributes(lines: list[str]) -> list[str]:
