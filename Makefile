@@ -1,12 +1,12 @@
 # make reproduce: set up .venv, then the table, the closed forms and the figures.   make study: the paper's study and
-# its page.   make test: set up .venv, then lint, types and tests.
+# its page.   make test: set up .venv, then lint, types and tests.   make docs: the site, in build/docs.
 PYTHON ?= python3
 BIN := .venv/bin
 # Tiny linear systems slow down when a BLAS spreads them over threads.
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: reproduce study test clean
+.PHONY: reproduce study test docs clean
 
 reproduce: .venv/installed
 	$(BIN)/caet-opt table models/ --columns "model,family,task,K,T*,gap,expected,deviation"
@@ -27,6 +27,15 @@ test: .venv/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2
+
+# Every page is executed, every warning is an error, and every link within the site is followed.
+docs: .venv/docs
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/sphinx-build -E -W --keep-going -q -j 2 docs build/docs
+	$(BIN)/python docs/check_site.py build/docs
+
+.venv/docs: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -1,4 +1,5 @@
-"""README.md tells the truth: what it shows is what is printed, and every command in it or in a help text parses."""
+"""README.md and docs/speed.md tell the truth: what they show is what is printed, and every command in README, on a page
+of docs or in a help text parses. What is shown on other pages is made by `make docs`, which executes them."""
 
 import re
 import shlex
@@ -12,7 +13,6 @@ import tomli_w
 
 from caet_opt import read_model, simulate
 from caet_opt.cli import COMMANDS, build_parser, load_command, main, shield_negative_numbers
-from caet_opt.exploring.policies import POLICIES
 from caet_opt.presenting.figures import Effort, figure_1, policies
 from caet_opt.solving.backends import BACKENDS
 
@@ -20,11 +20,12 @@ for package in ("flint", "matplotlib", "pyarrow"):
     pytest.importorskip(package, reason=f"{package} is not installed (extra: dev)")
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README, SPEED = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/speed.md"))
+PAGES = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").rglob("*.md")))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 #: The fenced blocks as (language, text); one without a language is output.
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(r"^```([\w{}-]*)\n(.*?)^```$", f"{README}\n{SPEED}", re.MULTILINE | re.DOTALL)
 OUTPUTS = [text for language, text in BLOCKS if not language]
 SCRIPTS = [text for language, text in BLOCKS if language == "python"]
 
@@ -32,19 +33,18 @@ SCRIPTS = [text for language, text in BLOCKS if language == "python"]
 INDENTED = [line.split(" #")[0].strip() for line in re.findall(r"^    (\S.*)$", README, re.MULTILINE)]
 COMMAND_LINES = [line for line in INDENTED if line.startswith("caet-opt ")]
 
+#: Commands within a sentence, of README.md and of every page.
+WITHIN = [" ".join(line.split()) for line in re.findall(r"`(caet-opt (?!-|\w+ --help)[^`]+)`", f"{README}\n{PAGES}")]
+
 #: The command that prints an output, by how the output begins.
 SHOWN = {
     "Ranking in the regret setting": "caet-opt solve models/paper-instance-1.toml --delta 0.01",
-    "model                     task": next(line for line in COMMAND_LINES if line.endswith("--significant 8")),
-    "T* = 989.79": "caet-opt solve models/garivier-kaufmann-1.toml --digits 50 --certificate cert.json",
-    "threshold      proven": "caet-opt thresholds models/paper-instance-1.toml --delta 0.05",
-    "policy          mean cost": next(line for line in COMMAND_LINES if "--policy caet,track" in line),
-    "closed form three-arm": "caet-opt curve models/paper-instance-1.toml --sweep mean:2 --from 0 --to 2.5",
+    "closed form three-arm": "caet-opt curve paper-instance-1 --sweep mean:2 --from 0 --to 2.5",
+    "policy          mean cost": next(line for line in WITHIN if "--policy caet,track" in line),
 }
 
 #: How the outputs begin that have a test of their own.
-SCRIPT, CHECK, VERIFY = "11.656854249492 in [", "cert.json: accepted", "worst relative errors"
-STUDY = "model                log(1/delta)"
+SCRIPT, VERIFY, STUDY = "11.656854249492 in [", "formula                 instances", "model                log(1/delta)"
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +97,7 @@ def test_masks_hide_nothing_but_volatile_digits():
 
 
 def test_every_output_is_compared():
-    beginnings = (*SHOWN, SCRIPT, CHECK, VERIFY, STUDY)
+    beginnings = (*SHOWN, SCRIPT, VERIFY, STUDY)
     assert [text for text in OUTPUTS if not text.startswith(beginnings)] == []
     assert len(OUTPUTS) == len(beginnings)
     assert f"```\n\nprints\n\n```\n{SCRIPT}" in README
@@ -105,14 +105,8 @@ def test_every_output_is_compared():
 
 @pytest.mark.parametrize(("beginning", "line"), SHOWN.items())
 def test_commands_print_what_is_shown(beginning, line, capsys):
-    assert line in COMMAND_LINES
+    assert line in [*COMMAND_LINES, *WITHIN]
     check_shown(beginning, run_line(line, capsys))
-
-
-def test_the_checker_prints_what_is_shown(capsys):
-    run_line(SHOWN["T* = 989.79"], capsys)
-    assert "caet-opt check cert.json" in COMMAND_LINES
-    assert mask(run_line("caet-opt check cert.json", capsys)) == mask(find_output(CHECK))
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.splitlines()[-1])
@@ -127,14 +121,15 @@ def test_scripts_print_what_is_shown(script, capsys):
 def test_verification_has_the_lines_that_are_shown(capsys):
     """On fewer instances, so that only words and columns are the same."""
     if not all(backend.is_installed() for backend in BACKENDS.values()):
-        pytest.skip("README.md shows the table with every solver")
+        pytest.skip("docs/speed.md shows the table with every solver")
 
     def structure(text):
         return [re.sub(r"\b\d+\b", "#", re.sub(r"\(\d+ unsolved\) ", "", line)) for line in mask(text)]
 
-    assert "`caet-opt verify`" in README
+    assert "`caet-opt verify`, worst" in SPEED
     printed = run_line("caet-opt verify --instances 3 --slow 2 --workers 1", capsys)
-    assert structure(printed) == structure(find_output(VERIFY))
+    shown = structure(find_output(VERIFY))
+    assert structure(printed)[-len(shown) :] == shown
 
 
 @pytest.mark.slow
@@ -144,7 +139,6 @@ def test_the_papers_study_has_the_rows_that_are_shown(capsys):
     study["models"] = [str(ROOT / "models/paper-instance-1.toml")]
     Path("paper.toml").write_text(tomli_w.dumps(study), encoding="utf-8")
     run_line("caet-opt sweep paper.toml --out results/paper", capsys)
-    assert "caet-opt table results/paper" in COMMAND_LINES
     check_shown(STUDY, run_line("caet-opt table results/paper", capsys))
 
 
@@ -161,7 +155,7 @@ def test_figure_1_ends_where_it_is_said_to(means, words):
     level = figure_1.INSTANCES[means][0][-1]
     (row,) = figure_1.measure_point(means, level, figure_1.FIGURE.runs[0], Effort(seed=1))
     ends = [f"{row.per_log(name):.2f}" for name in ("mean_cost", "lower_bound", "upper_bound")]
-    assert words.format(*ends) in " ".join(README.split())
+    assert words.format(*ends) in " ".join(SPEED.split())
 
 
 @pytest.mark.slow
@@ -194,19 +188,18 @@ def test_policies_cost_what_is_said(words, delta, cells):
         asked = {"policy": policy, "delta": delta, "runs": policies.QUICK["runs"], "seed": Effort().seed}
         summary = simulate(entry.model, entry.task, **asked)
         ratios.append(f"{summary.mean_cost / summary.lower_bound:.2f}")
-    assert words.format(*ratios) in " ".join(README.split())
+    assert words.format(*ratios) in " ".join(SPEED.split())
 
 
 def list_commands():
-    """Every command of README.md, also those within a sentence, and those of each help text."""
-    within = re.findall(r"`(caet-opt [^`]+)`", README)
+    """Every command of README.md and of the pages that the build does not run, and those of each help text."""
     helped = [
         line.strip()
         for name in COMMANDS
         for line in load_command(name).EXAMPLES.replace("\\\n", " ").splitlines()
         if line.startswith("  caet-opt ")
     ]
-    return list(dict.fromkeys([*COMMAND_LINES, *within, *helped]))
+    return list(dict.fromkeys([*COMMAND_LINES, *WITHIN, *helped]))
 
 
 @pytest.mark.parametrize("line", list_commands())
@@ -216,17 +209,20 @@ def test_every_command_parses(line):
     assert (arguments.command, extra) == (words[0], [])
 
 
-def test_the_policies_are_listed_with_their_tasks():
-    rows = re.findall(r"^\| `([a-z-]+)` \|[^|]+\| ([a-z, -]+) \|[^|]*\|$", README, re.MULTILINE)
-    tasks = {name: policy.covered and [task.name for task in policy.covered] for name, policy in POLICIES.items()}
-    assert rows == [(name, ", ".join(covered or ["all"])) for name, covered in tasks.items()]
-
-
 def test_scripts_targets_and_extras_exist():
-    scripts = re.findall(r"python (analysis/\S+\.py)", README)
+    scripts = re.findall(r"python ((?:analysis|docs)/\S+\.py)", f"{README}\n{PAGES}")
     targets = [line.split()[1] for line in INDENTED if line.startswith("make ")]
-    extras = re.findall(r"'\.\[(\w+)\]'", README)
+    extras = ",".join(re.findall(r"'\.\[([\w,]+)\]'", f"{README}\n{PAGES}")).split(",")
     assert min(map(len, (scripts, targets, extras))) > 1
     assert [name for name in scripts if not (ROOT / name).is_file()] == []
     assert set(targets) <= set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(extras) <= set(PROJECT["project"]["optional-dependencies"])
+
+
+def test_every_link_leads_to_a_file_or_a_heading():
+    links = re.findall(r"\]\(([^)\s]+)\)", README)
+    assert len(links) > 10
+    for path, _, anchor in (link.partition("#") for link in links):
+        text = (ROOT / path).read_text(encoding="utf-8")
+        headings = [heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
+        assert not anchor or anchor in headings

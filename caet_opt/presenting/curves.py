@@ -181,6 +181,9 @@ def trace_curve(
 ) -> Curve:
     """T*, omega* and u* while one mean or cost runs from ``start`` to ``stop``.
 
+    Models without an answer, as at a tie, are points with an error. Where the binding pairs change between two points
+    of the grid, the switch is located by bisection and joins the points.
+
     Parameters
     ----------
     model, task
@@ -193,9 +196,6 @@ def trace_curve(
         A backend, a profile, or the path of one.
     progress
         Called for every point of the grid that is done.
-
-    Models without an answer, as at a tie, are points with an error. Where the binding pairs change between two points
-    of the grid, the switch is located by bisection and joins the points.
 
     Examples
     --------

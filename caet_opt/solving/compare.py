@@ -183,6 +183,8 @@ def compare_solvers(
 ) -> Comparison:
     """Solve a model by several solvers, and see whether their certified intervals overlap.
 
+    A solver without a certified answer keeps its row. `InputError`, as for a tie, is for the model.
+
     Parameters
     ----------
     model, task
@@ -193,8 +195,6 @@ def compare_solvers(
         Timed re-solves, of which the median counts; with none, the time is that of the one solve.
     tolerance
         Largest accepted relative gap; by default that of each profile.
-
-    A solver without a certified answer keeps its row. `InputError`, as for a tie, is for the model.
 
     Examples
     --------

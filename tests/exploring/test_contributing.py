@@ -53,7 +53,7 @@ def name(tmp_path, monkeypatch):
 def test_the_policy_is_short():
     source, _ = read_policy()
     assert len([row for row in source.splitlines() if row.strip()]) <= 20
-    assert len(TEXT.splitlines()) <= 160
+    assert len(TEXT.splitlines()) <= 140
 
 
 def test_both_loops_go_the_same_way(name):

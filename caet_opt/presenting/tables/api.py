@@ -51,9 +51,9 @@ def characteristic_table(
 
     Returns
     -------
-    A frame of raw values, vectors as lists in the order of ``names``: ``frame.explode(["names",
-    "sampling_proportions"])`` has one row per arm. A model that cannot be solved keeps its row, with the reason in the
-    column ``error``, which is always there.
+    A frame of raw values, vectors as lists in the order of ``names``:
+    ``frame.explode(["names", "sampling_proportions"])`` has one row per arm. A model that cannot be solved keeps its
+    row, with the reason in the column ``error``, which is always there.
 
     Examples
     --------

@@ -1,0 +1,145 @@
+"""Parts of pages that are made of the library at build time: commands, settings, policies, public names."""
+
+import argparse
+import re
+from collections.abc import Callable
+from importlib.resources import files
+
+from sphinx.application import Sphinx
+
+import caet_opt
+from caet_opt import POLICIES, SETTINGS
+from caet_opt.cli import COMMANDS, build_parser, load_command
+
+#: ``<!-- made: NAME -->`` in Markdown, ``.. made: NAME`` in reStructuredText; a word may follow the name.
+PLACE = re.compile(r"^(?:<!-- made: (.+?) -->|\.\. made: (.+))$", re.MULTILINE)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Fill the places of every page before it is read."""
+    app.connect("source-read", fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def fill(app: Sphinx, page: str, source: list[str]) -> None:
+    """Put what is made in its places."""
+    source[0] = PLACE.sub(lambda found: make(found[1] or found[2]), source[0])
+
+
+def make(words: str) -> str:
+    """What a place asks for."""
+    name, _, word = words.partition(" ")
+    makers: dict[str, Callable[[str], str]] = {
+        "commands": lambda _: "\n".join(map(describe_command, COMMANDS)),
+        "settings": lambda _: list_settings(),
+        "policies": lambda _: list_policies(),
+        "names": list_names,
+    }
+    return makers[name](word)
+
+
+def describe_command(name: str) -> str:
+    """A command: what it is for, its usage, its arguments and its examples."""
+    parser, module = find_parser(build_parser(name), name), load_command(name)
+    head = [
+        f"## {name}",
+        plain(f"{COMMANDS[name][:1].upper()}{COMMANDS[name][1:]}."),
+        plain(parser.description),
+        fence(usage(parser)),
+    ]
+    return "\n\n".join([*head, list_arguments(parser), *describe_verbs(parser), fence(module.EXAMPLES), ""])
+
+
+def find_parser(parser: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
+    """The parser of a subcommand."""
+    return subparsers(parser)[name]
+
+
+def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of the subcommands, by name."""
+    return next((dict(act.choices) for act in parser._actions if isinstance(act, argparse._SubParsersAction)), {})
+
+
+def describe_verbs(parser: argparse.ArgumentParser) -> list[str]:
+    """The subcommands of a command, one after the other."""
+    lines = []
+    for name, verb in subparsers(parser).items():
+        lines += [f"### {parser.prog.split()[-1]} {name}", fence(usage(verb)), list_arguments(verb)]
+    return lines
+
+
+def usage(parser: argparse.ArgumentParser) -> str:
+    """The usage without its heading."""
+    return re.sub(r"\x1b\[\d*m", "", parser.format_usage()).removeprefix("usage: ").rstrip()
+
+
+def list_arguments(parser: argparse.ArgumentParser) -> str:
+    """The arguments as a list of definitions, without those that every command has."""
+    lines = []
+    for group in parser._action_groups:
+        for action in group._group_actions:
+            if action.help not in (None, argparse.SUPPRESS) and not isinstance(action, argparse._HelpAction):
+                lines += [name_argument(action), f": {plain(write_help(parser, action))}", ""]
+    return "\n".join(lines)
+
+
+def name_argument(action: argparse.Action) -> str:
+    """An argument as it is typed."""
+    if not action.option_strings:
+        return f"`{action.metavar or action.dest}`"
+    value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
+    return ", ".join(f"`{flag}{value}`" for flag in action.option_strings)
+
+
+def write_help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    """The help of an argument, filled as argparse fills it."""
+    return str(parser._get_formatter()._expand_help(action))
+
+
+def list_settings() -> str:
+    """The settings of an experiment, as a table."""
+    rows = [
+        f"| `{setting.name}` | {setting.kind} | {'' if setting.default is None else f'`{setting.default}`'} "
+        f"| {'a list makes a grid' if setting.grid else 'one value' if setting.grid is False else 'none'} "
+        f"| {plain(setting.help)} |"
+        for setting in SETTINGS
+    ]
+    return "\n".join(["| name | kind | default | in a study | what it is |", "|---|---|---|---|---|", *rows])
+
+
+def list_policies() -> str:
+    """The policies, as a table."""
+    rows = [
+        f"| `{name}` | {plain(policy.about)} "
+        f"| {', '.join(task.name for task in policy.covered) if policy.covered else 'all'} |"
+        for name, policy in POLICIES.items()
+    ]
+    return "\n".join(["| policy | which arm is next | tasks |", "|---|---|---|", *rows])
+
+
+def list_names(room: str) -> str:
+    """Directives for every public name of a room, as the stub of the package lists them."""
+    stub = files("caet_opt").joinpath("__init__.pyi").read_text(encoding="utf-8")
+    names = re.findall(rf"^from \.{room}\S* import (\w+) as \w+$", stub, re.MULTILINE)
+    return "\n\n".join(map(document, names))
+
+
+def document(name: str) -> str:
+    """The directive for a public name; what a class has from another public class stands there."""
+    value = getattr(caet_opt, name)
+    if isinstance(value, type):
+        inherits = any(base.__name__ in caet_opt.__all__ for base in value.__mro__[1:])
+        return f".. autoclass:: caet_opt.{name}" + ("" if inherits else "\n   :members:")
+    if callable(value):
+        return f".. autofunction:: caet_opt.{name}"
+    return f".. autodata:: caet_opt.{name}\n   :no-value:"
+
+
+def fence(text: str) -> str:
+    """A block as it is."""
+    return f"```text\n{text.strip()}\n```"
+
+
+def plain(text: str | None) -> str:
+    """A text in which no sign is markup."""
+    return re.sub(r"([\\`*_<>|#$\[\]{}])", r"\\\1", " ".join((text or "").split()))
