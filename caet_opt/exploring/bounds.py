@@ -17,6 +17,9 @@ LONGEST = 4.0
 #: Beyond this the square of a mean, whose logarithm or log-odds it is, leaves double precision.
 FARTHEST = 300.0
 
+#: A mean so near an end of its space is at it: logarithms of smaller numbers lose their digits.
+LEAST_NORMAL = 2.3e-308
+
 
 def bound_level(setting: Conditions, arms: Array, now: float, arm: int) -> float:
     """beta of a single arm: the threshold of a pair of two arms with its pulls.
@@ -67,10 +70,10 @@ def confidence_bound(setting: Conditions, arms: Array, arm: int, level: float, a
     if setting.family == GAUSSIAN:
         return mean + sqrt(2.0 * target) if above else mean - sqrt(2.0 * target)
     end, side = (high, 1.0) if above else (low, -1.0)
-    if mean == end:
-        return mean
+    if abs(mean - end) < LEAST_NORMAL:
+        return end
     r = 0.0
-    if low < mean < high:
+    if low + LEAST_NORMAL < mean < high:
         reach = sqrt(2.0 * target * variance(setting.family, mean)) / rate_of(low, high, mean)
         r = coordinate_of(low, high, mean) + side * min(reach, LONGEST)
     inner, outer = -side * inf, side * inf

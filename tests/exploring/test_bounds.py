@@ -61,6 +61,7 @@ def bisected(family, mean, target, above):
 @example(share=1.0, scale=0.0, pulls=1, size=0.0)
 @example(share=1.0, scale=0.0, pulls=10, size=2.5)
 @example(share=0.0, scale=0.0, pulls=10**6, size=-6.0)
+@example(share=5e-324, scale=0.0, pulls=4, size=0.0)
 def test_a_bound_is_where_the_divergence_reaches_the_level(family, above, share, scale, pulls, size):
     dispersion, _, low, high = FAMILIES[family]
     mean = share if high == 1.0 else share * 10.0**scale - (5.0 if low == -inf else 0.0)

@@ -137,6 +137,10 @@ def test_a_file_that_the_system_does_not_let_grow(tmp_path):
     assert experiment.verify() == []
 
 
+#: A folder for temporary files that every user can enter: that of the tests may be root's own.
+EVERYONES = "/tmp"
+
+
 def as_nobody(action):
     """What an action returns, true or false, to a user who may not write; root is told apart by no permission."""
     if os.geteuid() != 0:
@@ -146,6 +150,7 @@ def as_nobody(action):
         status = 2
         try:
             os.setuid(65534)
+            tempfile.tempdir = EVERYONES
             status = 0 if action() else 1
         finally:
             os._exit(status)
@@ -156,7 +161,7 @@ def as_nobody(action):
 @pytest.mark.parametrize("merged", [True, False])
 def test_a_read_only_file_can_be_looked_at(merged):
     """In a folder that is read-only, too; with what is still in the log beside it."""
-    folder = Path(tempfile.mkdtemp())
+    folder = Path(tempfile.mkdtemp(dir=EVERYONES))
     try:
         experiment = start(folder)
         experiment.next(2)

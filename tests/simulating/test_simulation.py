@@ -25,6 +25,14 @@ KEYS = [
     *("upper_bound", "predicted_cost", "rounds_per_second", "policy", "threshold", "seed", "error_ci", "guaranteed"),
     *("mean_solves", "widest_gap"),
 ]
+FAMILY_MEANS = {
+    "gaussian": [1, 0],
+    "bernoulli": [0.6, 0.3],
+    "poisson": [30.0, 2.0],
+    "exponential": [1, 2],
+    "gamma:2.5": [1, 2],
+    "geometric": [1, 2],
+}
 EASY = ["--family", "gaussian", "--means", "2,0", "--costs", "1,1", "--task", "best-arm", "--delta", "0.1"]
 QUICK = [*EASY, "--workers", "1", "--runs", "3"]
 
@@ -104,9 +112,28 @@ def test_random_costs_have_the_mean_of_the_model(name):
     assert costly.mean() == pytest.approx(0.7, abs=5 * costly.std() / np.sqrt(costly.size) + 1e-12)
     assert costly.min() >= 0
     before = streams.buffers.spending.copy(), streams.buffers.rewards.copy()
+    streams.buffers.cursor[1] = 4000
     streams.refill(1)
-    assert np.any(streams.buffers.rewards[1] != before[1][1])
-    assert np.any(streams.buffers.spending[1] != before[0][1]) == (name != "constant")
+    for buffer, old in zip(
+        (streams.buffers.spending[1], streams.buffers.rewards[1]), (before[0][1], before[1][1]), strict=True
+    ):
+        assert np.array_equal(buffer[:96], old[4000:])  # what was not used comes first
+    assert np.any(streams.buffers.rewards[1, 96:] != before[1][1, 96:])
+    assert np.any(streams.buffers.spending[1, 96:] != before[0][1, 96:]) == (name != "constant")
+
+
+@pytest.mark.parametrize("family", FAMILY_MEANS)
+def test_a_stream_does_not_depend_on_where_its_blocks_begin(family):
+    model = BanditModel(parse_family(family), FAMILY_MEANS[family], [0.5, 0.7])
+    whole, parts = (ArmStreams(model, np.random.SeedSequence(3), "exponential", block) for block in (512, 64))
+    drawn = []
+    for used in (64, 40, 33, 64, 50, 61):
+        drawn.append((parts.buffers.rewards[1, :used].copy(), parts.buffers.spending[1, :used].copy()))
+        parts.buffers.cursor[1] = used
+        parts.refill_used()
+    rewards, costs = (np.concatenate(values) for values in zip(*drawn, strict=True))
+    assert np.array_equal(rewards, whole.buffers.rewards[1, : rewards.size])
+    assert np.array_equal(costs, whole.buffers.spending[1, : costs.size])
 
 
 def test_rewards_do_not_depend_on_the_distribution_of_costs():
