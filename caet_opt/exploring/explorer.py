@@ -183,7 +183,8 @@ class Explorer:
 
     @property
     def stopped(self) -> bool:
-        """Whether the answer is final: every needed pair is settled, unless the policy has a rule of its own."""
+        """Whether the answer is final: every needed pair is settled, unless the policy has a rule of its own. A policy
+        that solves for its target looks where a batch ends."""
         return self._explored and self.policy.has_ended(self._prepared())
 
     @property

@@ -48,8 +48,8 @@ from caet_opt.solving.native.divergences import mixture_divergence, variance
 #: last solve, the last round in which the target was decided on, and the one in which it will be next.
 SOLVES, WIDEST, SOLVED, DECIDED, DUE = range(5)
 
-#: Rows of Kept.box: the ends of each mean's interval and of each cost's, the means and costs of the
-#: solve, and loads to work with.
+#: Rows of Kept.box: the ends of each mean's interval and of each cost's, the means and costs of the solve, and loads to
+#: work with; those that are intervals.
 LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD = range(BOX_ROWS := 7)
 INTERVALS = [LOW, HIGH, CHEAP, DEAR]
 

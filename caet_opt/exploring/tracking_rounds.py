@@ -62,7 +62,7 @@ from caet_opt.solving.native.records import ModelNumbers, Plan
 #: Arms among which the one that lags most is looked for at once.
 BLOCK = 64
 
-#: Less than rounding takes from evidence that grows with the counts.
+#: Leaves more room than rounding takes in evidence that grows with the counts.
 MARGIN = 1.0 - 1e-9
 
 

@@ -53,7 +53,7 @@ def run_reference(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
     while explorer.state.round < end:
         if explorer.stopped:
             return True
-        for arm in explorer.next_arms()[: end - explorer.state.round]:
+        for arm in explorer.next_arms(min(explorer.batch_left, end - explorer.state.round)):
             explorer.observe(arm, *streams.draw(arm))
     return explorer.stopped
 

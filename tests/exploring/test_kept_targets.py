@@ -211,3 +211,11 @@ def test_pulls_and_pending_ones_are_checked():
     for pending in ([2], [0, -1], [0.5], ["0"]):
         with pytest.raises(InputError, match="does not exist; arms are 0 to 1"):
             caet.next_arms(1, pending=pending)
+
+
+@pytest.mark.parametrize("policy", ["caet", "top-two"])
+def test_a_batch_beyond_the_last_round_is_not_planned(policy):
+    """Both loops end in the middle of a batch that would fill the memory."""
+    model = BanditModel("gaussian", [1.0, 0.6, 0.0], costs=[1, 2, 1])
+    found = simulate(model, "ranking", delta=0.05, runs=1, policy=policy, batch=10**12, max_rounds=60)
+    assert (found.unfinished, found.mean_samples) == (1, 60)
