@@ -1,3 +1,24 @@
 """The version, where every room can read it."""
 
+import re
+
 __version__ = "0.2.0"
+
+#: The first version whose runs are those of this one to the bit; what changes a run changes this, too. Sums of rewards
+#: are compensated from 0.3.0 on.
+RESULTS_SINCE = "0.3.0"
+
+
+def order(version: str) -> tuple[int, ...]:
+    """The numbers of a version, by which versions are ordered; none for a text that is no version.
+
+    >>> order("0.10.0") > order("0.9.1"), order("0.3.0.dev1"), order("unknown")
+    (True, (0, 3, 0), ())
+    """
+    found = re.match(r"[0-9]{1,9}(\.[0-9]{1,9})*", version)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+def has_equal_results(version: str, other: str = __version__) -> bool:
+    """Whether the runs of two versions are the same to the bit, as far as this version knows."""
+    return version == other or min(order(version), order(other)) >= order(RESULTS_SINCE)

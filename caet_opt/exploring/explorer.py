@@ -21,7 +21,7 @@ from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Now,
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, read_saved, to_text
 from caet_opt.exploring.settings import ABSENT, LARGEST_BATCH, CostSource, Parameters
-from caet_opt.exploring.state import State
+from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.exploring.stopping import threshold_of
 from caet_opt.solving.native.compiled import compiled_kernel, loaded_kernel
 from caet_opt.solving.profiles import find_profile
@@ -125,6 +125,7 @@ class Explorer:
         saved = Saved(
             *(self.task, self.family, self.arms, self.parameters, costs, self.setup.seed),
             *(self.threshold.describe(), compiled, now.state, now.target, now.last, now.kept),
+            threshold_values=self.threshold.samples,
         )
         return to_text(saved)
 
@@ -150,7 +151,8 @@ class Explorer:
     def from_saved(cls, saved: Saved) -> Self:
         """The experiment that was saved; `InputError` where its parts do not fit together."""
         explorer = cls(saved.task, saved.family, saved.arms, saved.parameters, saved.costs, seed=saved.seed)
-        if explorer.threshold.describe() != saved.formula:
+        values = saved.threshold_values
+        if values is not None and not np.allclose(explorer.threshold.samples, values, rtol=ROUNDING, atol=0.0):
             raise InputError(f"its threshold is {saved.formula}, not {explorer.threshold.describe()}")
         explorer.continue_from(saved.state)
         explorer._now = Now(saved.state, saved.last, saved.target, kept=saved.kept)

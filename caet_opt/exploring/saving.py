@@ -15,22 +15,35 @@ from caet_opt.bandits.files import parse_json, read_text
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Custom, Task, parse_task
 from caet_opt.errors import CaetError, InputError
+from caet_opt.exploring.earlier import complete_settings, say_unknown
 from caet_opt.exploring.kept_targets import BOX_ROWS, CENTRE, INTERVALS, PAID, Kept, clear_box
 from caet_opt.exploring.settings import SETTINGS, Parameters
 from caet_opt.exploring.state import State, is_finite
+from caet_opt.exploring.stopping.base import PROBES
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.result import CharacteristicTime
 from caet_opt.version import __version__
 
-FORMAT = "caet-opt experiment 3"
+#: What begins the format of every saved experiment, and the number of the present one: it changes where a reader of the
+#: number before would misunderstand, or where a checkpoint of before is better made anew from its rows.
+NAME, NUMBER = "caet-opt experiment", 4
+FORMAT = f"{NAME} {NUMBER}"
 
 #: The settings that belong to an experiment, simulated or not.
 OWN = tuple(setting for setting in SETTINGS if setting.owner != "simulation")
 
 KEYS = (
     *("format", "version", "task", "answers", "family", "arms", "log_inv_delta", "settings", "costs", "seed"),
-    *("formula", "compiled", "state", "target", "kept", "solution"),
+    *("formula", "threshold_values", "compiled", "state", "target", "kept", "solution"),
 )
+
+#: The formats that are read, with the keys that each does without.
+FORMATS = {
+    f"{NAME} 2": ("threshold_values", "kept"),
+    f"{NAME} 3": ("threshold_values",),
+    FORMAT: (),
+}
+
 KEPT_KEYS = ("tied", "numbers", "means", "costs", "intervals")
 SOLUTION_KEYS = ("means", "costs", "value", "pairs", "effort", "multipliers")
 
@@ -42,10 +55,12 @@ class Saved:
     Attributes
     ----------
     task, family, arms, parameters, costs, seed : what was started
-    formula : of the threshold, in words
+    formula : of the threshold, in words, for people
+    threshold_values : `Threshold.samples`, by which thresholds are compared; None in formats that do not have them
     compiled : whether its targets were solved in compiled code, which rounds differently
     state, target, last : where it is, the target of this state if it was computed, and the last solution
     kept : how long that target is kept
+    version, format : that wrote it
     """
 
     task: Task
@@ -60,6 +75,14 @@ class Saved:
     target: Array | None
     last: CharacteristicTime | None
     kept: Kept | None
+    threshold_values: tuple[float, ...] | None = None
+    version: str = __version__
+    format: str = FORMAT
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this version wrote it, so that the same observations lead to it to the last bit."""
+        return (self.version, self.format) == (__version__, FORMAT)
 
 
 def to_text(saved: Saved) -> str:
@@ -82,6 +105,7 @@ def to_text(saved: Saved) -> str:
         "costs": saved.costs,
         "seed": saved.seed,
         "formula": saved.formula,
+        "threshold_values": saved.threshold_values,
         "compiled": saved.compiled,
         "state": asdict(saved.state),
         "target": None if saved.target is None else saved.target.tolist(),
@@ -126,13 +150,7 @@ def read_saved(path: str | Path) -> Saved:
 
 def from_text(text: str) -> Saved:
     """The experiment that a text holds, or `InputError`."""
-    try:
-        record = parse_json(text)
-    except ValueError as error:
-        raise InputError(f"not a saved experiment: {error}") from error
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise InputError(f"not a saved experiment, whose 'format' is {FORMAT!r}")
-    check_keys(record, KEYS, "a saved experiment")
+    record = read_record(text)
     family, parameters, arms = parse_family(record["family"]), read_parameters(record), record["arms"]
     if isinstance(arms, bool) or not isinstance(arms, int) or arms < 2:
         raise InputError(f"arms must be a whole number, 2 or more, got {arms!r}")
@@ -140,7 +158,7 @@ def from_text(text: str) -> Saved:
         raise InputError(f"compiled must be true or false, got {record['compiled']!r}")
     task = read_task(record)
     task.check(arms)
-    target, solution, costs = record["target"], record["solution"], record["costs"]
+    target, solution, costs, values = (record[key] for key in ("target", "solution", "costs", "threshold_values"))
     last = None if solution is None else read_solution(solution, family, task, arms)
     if (target is None) != (record["kept"] is None):
         raise InputError("a saved experiment has a target exactly if 'kept' says how long it is kept")
@@ -157,7 +175,38 @@ def from_text(text: str) -> Saved:
         target=None if target is None else read_numbers(target, "target", arms),
         last=last,
         kept=None if record["kept"] is None else read_kept(record["kept"], last, arms),
+        threshold_values=None if values is None else tuple(read_numbers(values, "values", len(PROBES), -inf).tolist()),
+        version=record["version"],
+        format=record["format"],
     )
+
+
+def read_record(text: str) -> dict[str, Any]:
+    """The table that a text holds, with every key: those that its format does without are null."""
+    try:
+        record = parse_json(text)
+    except ValueError as error:
+        raise InputError(f"not a saved experiment: {error}") from error
+    kind = record.get("format") if isinstance(record, dict) else None
+    if not isinstance(kind, str) or kind not in FORMATS:
+        raise InputError(say_format(kind))
+    if not isinstance(record.get("version"), str):
+        raise InputError("'version' of a saved experiment must be a text, as '0.2.0'")
+    if missing := [key for key in KEYS if key not in record and key not in FORMATS[kind]]:
+        raise InputError(f"a saved experiment has the keys {', '.join(KEYS)}, and {', '.join(missing)} is missing")
+    if unknown := [key for key in record if key not in KEYS]:
+        raise InputError(say_unknown("key", unknown, record["version"]))
+    if "kept" in FORMATS[kind]:
+        record["target"] = None  # how long it is kept is not known: it is solved for anew
+    return {**dict.fromkeys(KEYS), **record}
+
+
+def say_format(kind: Any) -> str:
+    """Why a text of such a format is none that can be read."""
+    name, _, number = str(kind).rpartition(" ")
+    if name == NAME and number.isdecimal() and int(number) > NUMBER:
+        return f"made by a newer caet-opt ({kind}, known here up to {NUMBER}); update caet-opt"
+    return f"not a saved experiment, whose 'format' is {FORMAT!r}"
 
 
 def check_keys(record: Any, keys: tuple[str, ...], what: str) -> None:
@@ -176,9 +225,10 @@ def read_task(record: Mapping[str, Any]) -> Task:
 
 
 def read_parameters(record: Mapping[str, Any]) -> Parameters:
-    """The confidence and the settings."""
-    check_keys(record["settings"], tuple(setting.name for setting in OWN), "'settings' of a saved experiment")
-    settings = dict(record["settings"])
+    """The confidence and the settings; one that is missing means what it meant to the version that wrote the file."""
+    if not isinstance(record["settings"], dict):
+        raise InputError("'settings' of a saved experiment must be a table")
+    settings = complete_settings(record["settings"], record["version"], [setting.name for setting in OWN])
     if isinstance(settings["solver"], dict):
         try:
             settings["solver"] = Profile(**settings["solver"])

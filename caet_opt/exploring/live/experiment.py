@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
 from types import TracebackType
@@ -10,12 +11,12 @@ from typing import Any, NamedTuple, Self
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.tasks import Task
-from caet_opt.errors import InputError, unknown_name
+from caet_opt.errors import CaetError, InputError, unknown_name
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.history import POINTS, trace
 from caet_opt.exploring.live.names import find_arm, name_answer, name_arms
-from caet_opt.exploring.live.replay import find_differences, has_ended, take_in
+from caet_opt.exploring.live.replay import begin, find_differences, has_ended, load, take_in
 from caet_opt.exploring.live.status import LEVEL, describe, summarise
 from caet_opt.exploring.live.store import WAIT, Store
 from caet_opt.exploring.saving import from_text
@@ -62,8 +63,15 @@ class LiveExperiment:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: tuple[int, Explorer] | None = None
+        self._renewed = False
         with store.reading() as db:
-            self._facts = rows.read_facts(db)
+            facts = rows.read_facts(db)
+            with self._named_errors():
+                self._start = from_text(facts.saved)
+                explorer = begin(self._start, facts.names)
+            # what the file says of the guarantee is for earlier versions
+            self._facts = facts._replace(guaranteed=explorer.threshold.guarantees(explorer.family))
+            self._load(db)
 
     @classmethod
     def start(
@@ -174,7 +182,7 @@ class LiveExperiment:
             chosen = [wanted] * int(pulls)
             if wanted is None:
                 with interpreted():
-                    chosen = self._load(db).next_arms(int(pulls), rows.waiting_arms(db))
+                    chosen = self._load_to_write(db).next_arms(int(pulls), rows.waiting_arms(db))
             return tuple(Pull(rows.hand_out(db, one), one, self.names[one]) for one in chosen)
 
     def record(
@@ -286,5 +294,23 @@ class LiveExperiment:
         """The experiment as it is now: read again only where another process has gone on."""
         position = rows.checkpoint_position(db)
         if self._known is None or self._known[0] != position:
-            self._known = position, Explorer.from_saved(from_text(rows.read_checkpoint(db)))
+            with self._named_errors():
+                explorer, self._renewed = load(db, self._start)
+            self._known = position, explorer
         return self._known[1]
+
+    def _load_to_write(self, db: sqlite3.Connection) -> Explorer:
+        """The same, with a checkpoint of it in the file, so that no process has to replay the rows again."""
+        explorer = self._load(db)
+        if self._renewed:
+            self._known, self._renewed = None, False  # until it is on disk
+            rows.keep_checkpoint(db, explorer.state.round, explorer.to_text())
+        return explorer
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        """Errors about the file begin with its path."""
+        try:
+            yield
+        except CaetError as error:
+            raise InputError(f"{self._store.path}: {error}") from error

@@ -1,19 +1,24 @@
 """From rows to a state: how an outcome is taken in, when it is over, and whether a file says what its rows say."""
 
+import json
 import sqlite3
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from math import isclose
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from caet_opt.errors import SolverError
+from caet_opt.errors import CaetError, InputError, SolverError
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.rows import Outcome
 from caet_opt.exploring.policies.base import Now
 from caet_opt.exploring.policies.tracking import TrackingPolicy
-from caet_opt.exploring.saving import from_text
+from caet_opt.exploring.saving import OWN, Saved, from_text
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.solving.native.compiled import interpreted
+
+#: What sums of two versions may differ by, relatively: one adds in another way.
+SUMMED = 1e-9
 
 
 class Replay(NamedTuple):
@@ -53,12 +58,15 @@ def has_ended(explorer: Explorer) -> bool:
     return not isinstance(explorer.policy, TrackingPolicy) and explorer.stopped
 
 
-def replay(saved: str, outcomes: Iterable[Outcome], progress: Callable[[], None] | None = None) -> Replay:
-    """The experiment after all outcomes, from what was started."""
-    explorer, stop = Explorer.from_saved(from_text(saved)), None
+def replay(explorer: Explorer, outcomes: Iterable[Outcome], progress: Callable[[], None] | None = None) -> Replay:
+    """The experiment after all outcomes, from what was started; an outcome that is none is an `InputError`."""
+    stop = None
     for outcome in outcomes:
         cost = None if explorer.known_costs is not None else outcome.cost
-        take_in(explorer, outcome.arm, outcome.reward, cost)
+        try:
+            take_in(explorer, outcome.arm, outcome.reward, cost)
+        except InputError as error:
+            raise InputError(f"outcome {outcome.position} cannot be taken in: {error}") from error
         if stop is None and has_ended(explorer):
             stop = outcome.position, explorer.answer, explorer.state.total_cost
         if progress is not None:
@@ -66,26 +74,141 @@ def replay(saved: str, outcomes: Iterable[Outcome], progress: Callable[[], None]
     return Replay(explorer, stop)
 
 
+def begin(start: Saved, names: Sequence[str]) -> Explorer:
+    """What was started, before any pull, of as many arms as there are names; `InputError` where it is not."""
+    explorer = Explorer.from_saved(start)
+    now = explorer.now
+    if now.state != explorer.policy.begin().state or any(part is not None for part in (now.last, now.target, now.kept)):
+        raise InputError("what was started has outcomes already; restore the file from a copy")
+    if len(names) != explorer.arms or len(set(names)) != explorer.arms:
+        raise InputError(f"its {explorer.arms} arms need a name each, got {', '.join(map(repr, names))}")
+    return explorer
+
+
+def load(db: sqlite3.Connection, start: Saved) -> tuple[Explorer, bool]:
+    """The experiment after all outcomes, from what was started, and whether it was made from the rows.
+
+    A checkpoint saves the time of a replay. One that another version wrote, that cannot be read or that has not all
+    outcomes is made anew from the rows. One that asks something else than what was started is an `InputError`: there is
+    no telling which of the two was changed.
+    """
+    kept = None
+    with suppress(CaetError):  # `find_differences` says why
+        kept = from_text(rows.read_checkpoint(db))
+    if kept is not None:
+        check_question(start, kept)
+        if kept.is_current and kept.state.round == rows.checkpoint_position(db) == rows.last_position(db):
+            with suppress(InputError):
+                return Explorer.from_saved(kept), False
+    return replay(Explorer.from_saved(start), rows.read_outcomes(db)).explorer, True
+
+
+def check_question(start: Saved, kept: Saved) -> None:
+    """Raise `InputError` unless a checkpoint asks what was started, in the same way."""
+    asked, found = question(start), question(kept)
+    for name, value in asked.items():
+        if found[name] != value:
+            raise InputError(
+                f"changed by hand: it was started with {name} = {value}, and its checkpoint has {found[name]}; restore "
+                "it from a copy"
+            )
+
+
+def question(saved: Saved) -> dict[str, Any]:
+    """What is asked, and how."""
+    settings = {setting.name: getattr(saved.parameters, setting.name) for setting in OWN}
+    asked = {"task": saved.task, "family": saved.family, "arms": saved.arms, "costs": saved.costs, "seed": saved.seed}
+    return {**asked, "log_inv_delta": saved.parameters.log_inv_delta, **settings}
+
+
 def find_differences(db: sqlite3.Connection, progress: Callable[[], None] | None = None) -> list[str]:
-    """What a file says that its rows do not: nothing, unless it was damaged or changed by hand."""
-    found = replay(rows.read_facts(db).saved, rows.read_outcomes(db), progress)
-    differences = compare_states(found.explorer.state, from_text(rows.read_checkpoint(db)).state)
-    if rows.checkpoint_position(db) != found.explorer.state.round:
-        differences.append(f"the checkpoint is of outcome {rows.checkpoint_position(db)}")
-    stop = rows.read_stop(db)
-    stored = None if stop is None else (stop.position, stop.answer, stop.cost)
-    if stored != found.stop:
-        differences.append(f"stopped by outcome, with answer and cost: {stored} stored, {found.stop} from the rows")
-    if wrong := rows.count_wrong_marks(db):
-        differences.append(f"{wrong} pulls are marked as out and are not, or the other way round")
+    """What a file says that does not follow from what was started and from its rows: nothing, unless it was damaged or
+    changed by hand."""
+    facts = rows.read_facts(db)
+    start = from_text(facts.saved)
+    explorer = begin(start, facts.names)
+    differences = [*compare_start(db, start, explorer), *find_wrong_rows(db, explorer)]
+    try:
+        found = replay(explorer, rows.read_outcomes(db), progress)
+    except InputError as error:
+        return [*differences, str(error)]
+    return [*differences, *compare_checkpoint(db, found.explorer), *compare_stop(db, found)]
+
+
+def compare_start(db: sqlite3.Connection, start: Saved, explorer: Explorer) -> list[str]:
+    """What is stored beside the experiment that was started, and follows from it."""
+    differences, threshold = list[str](), explorer.threshold
+    guaranteed, version = rows.read_facts(db).guaranteed, rows.read_version(db)
+    if guaranteed != threshold.guarantees(explorer.family):
+        differences.append(f"guaranteed: {guaranteed} stored, and threshold {threshold.name!r} is {threshold.reason}")
+    if version != start.version:
+        differences.append(f"version: {version} stored, and caet-opt {start.version} wrote what was started")
     return differences
 
 
-def compare_states(state: State, stored: State) -> list[str]:
-    """Sums and counts to the last bit; the memory of a policy within what another machine may round otherwise."""
-    parts = ("round", "counts", "reward_sums", "cost_sums", "total_cost")
-    different = [name for name in parts if getattr(state, name) != getattr(stored, name)]
-    for one, other in zip(state.memory, stored.memory, strict=True):
-        if not isclose(one, other, rel_tol=ROUNDING, abs_tol=ROUNDING) and "memory" not in different:
-            different.append("memory")
+def find_wrong_rows(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
+    """Rows that no command writes."""
+    differences, known = rows.find_gaps(db), explorer.known_costs
+    if known is not None:
+        costs = dict(enumerate(known.tolist()))
+        wrong = [one for one in rows.read_outcomes(db) if one.cost != costs.get(one.arm, one.cost)]
+        if wrong:
+            first = f"the first is outcome {wrong[0].position}, {wrong[0].cost} instead of {costs[wrong[0].arm]}"
+            differences.append(f"{len(wrong)} outcomes have not the known costs of their arms; {first}")
+    if strange := rows.count_foreign_arms(db, explorer.arms):
+        differences.append(f"{strange} pulls are of arms that there are not")
+    if wrong_marks := rows.count_wrong_marks(db):
+        differences.append(f"{wrong_marks} pulls are marked as out and are not, or the other way round")
+    return differences
+
+
+def compare_checkpoint(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
+    """What the checkpoint says that the rows do not; of another version's, what does not depend on the version."""
+    differences, text = list[str](), rows.read_checkpoint(db)
+    if rows.checkpoint_position(db) != explorer.state.round:
+        differences.append(f"the checkpoint is of outcome {rows.checkpoint_position(db)}")
+    try:
+        kept = from_text(text)
+    except CaetError as error:
+        return [*differences, f"the checkpoint cannot be read ({error}); all is taken from the rows"]
+    if not kept.is_current:
+        return differences + compare_states(explorer.state, kept.state, SUMMED, ())
+    differences += compare_states(explorer.state, kept.state, 0.0, ("memory",))
+    stored, found = json.loads(text), json.loads(explorer.to_text())
+    unlike = [name for name in found if name != "state" and not is_alike(stored[name], found[name])]
+    return differences + [f"{name} of the checkpoint is not what the rows give" for name in unlike]
+
+
+def compare_states(state: State, stored: State, rounding: float, remembered: Sequence[str]) -> list[str]:
+    """Counts exactly and sums within their rounding; what is remembered within what another machine may round
+    otherwise."""
+    parts = {"round": 0.0, "counts": 0.0, **dict.fromkeys(("reward_sums", "cost_sums", "total_cost"), rounding)}
+    parts |= dict.fromkeys(remembered, ROUNDING)
+    different = [
+        name for name, within in parts.items() if not is_alike(getattr(stored, name), getattr(state, name), within)
+    ]
     return [f"{name}: {getattr(stored, name)} stored, {getattr(state, name)} from the rows" for name in different]
+
+
+def is_alike(one: Any, other: Any, rounding: float = ROUNDING) -> bool:
+    """Whether two values as JSON has them are the same, their numbers up to rounding."""
+    if isinstance(one, Sequence) and not isinstance(one, str) and isinstance(other, type(one)):
+        return len(one) == len(other) and all(map(is_alike, one, other, [rounding] * len(one)))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_alike(one[key], other[key], rounding) for key in one)
+    if isinstance(one, float) and isinstance(other, float):
+        return isclose(one, other, rel_tol=rounding, abs_tol=rounding)
+    return bool(one == other)
+
+
+def compare_stop(db: sqlite3.Connection, found: Replay) -> list[str]:
+    """The declared answer: by which outcome, with which cost, and not before that outcome."""
+    stop = rows.read_stop(db)
+    stored = None if stop is None else (stop.position, stop.answer, stop.cost)
+    if stop is None or found.stop is None or not is_alike(stored, found.stop, SUMMED):
+        same = stored is found.stop is None
+        words = f"stopped by outcome, with answer and cost: {stored} stored, {found.stop} from the rows"
+        return [] if same else [words]
+    if (recorded := rows.time_of(db, stop.position)) > stop.stopped:
+        return [f"stopped at {stop.stopped}, before outcome {stop.position} was recorded at {recorded}"]
+    return []

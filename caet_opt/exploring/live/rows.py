@@ -149,7 +149,7 @@ def count_pulls(db: sqlite3.Connection) -> tuple[int, int]:
     """How many pulls were handed out, and how many of them withdrawn and without an outcome."""
     handed = db.execute("SELECT max(number) FROM pulls").fetchone()[0] or 0
     waiting = db.execute("SELECT count(*) FROM pulls INDEXED BY waiting WHERE waiting = 1").fetchone()[0]
-    return int(handed), int(handed - waiting - checkpoint_position(db))
+    return int(handed), int(handed - waiting - last_position(db))
 
 
 def count_wrong_marks(db: sqlite3.Connection) -> int:
@@ -159,6 +159,39 @@ def count_wrong_marks(db: sqlite3.Connection) -> int:
         "WHERE waiting != (pull IS NULL AND withdrawn IS NULL)"
     )
     return int(db.execute(query).fetchone()[0])
+
+
+def read_version(db: sqlite3.Connection) -> str:
+    """The version of caet-opt that started it."""
+    return str(db.execute("SELECT version FROM experiment").fetchone()[0])
+
+
+def last_position(db: sqlite3.Connection) -> int:
+    """The position of the last outcome, which is how many there are; 0 before the first."""
+    return int(db.execute("SELECT max(position) FROM outcomes").fetchone()[0] or 0)
+
+
+def time_of(db: sqlite3.Connection, position: int) -> float:
+    """When an outcome was recorded."""
+    return float(db.execute("SELECT recorded FROM outcomes WHERE position = ?", (position,)).fetchone()[0])
+
+
+def find_gaps(db: sqlite3.Connection) -> list[str]:
+    """Numbers of pulls and positions of outcomes that are not 1, 2, 3 and so on, and outcomes of no pull."""
+    found = []
+    for table, column, words in (("pulls", "number", "pulls"), ("outcomes", "position", "outcomes")):
+        count, first, last = db.execute(f"SELECT count(*), min({column}), max({column}) FROM {table}").fetchone()
+        if count and (first, last) != (1, count):
+            found.append(f"{count} {words} are numbered from {first} to {last}")
+    if lost := db.execute("SELECT count(*) FROM outcomes WHERE pull NOT IN (SELECT number FROM pulls)").fetchone()[0]:
+        found.append(f"{lost} outcomes are of pulls that were not handed out")
+    return found
+
+
+def count_foreign_arms(db: sqlite3.Connection, arms: int) -> int:
+    """How many pulls are of arms other than 0 to arms - 1."""
+    query = "SELECT count(*) FROM pulls WHERE typeof(arm) != 'integer' OR arm NOT BETWEEN 0 AND ?"
+    return int(db.execute(query, (arms - 1,)).fetchone()[0])
 
 
 def answer_text(answer: Hashable) -> str:

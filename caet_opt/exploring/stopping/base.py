@@ -11,6 +11,9 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.stopping.kernels import threshold_value
 
+#: Rounds and pulls of two arms at which thresholds are compared: few and many, alike and not.
+PROBES = ((4, 2, 2), (1000, 10, 900), (10**7, 5 * 10**6, 10**4))
+
 
 class PairState(NamedTuple):
     """An arm of a pair: its pulls, empirical mean and dispersion, and how many times rho its prior is worth."""
@@ -90,6 +93,11 @@ class Threshold(ABC):
     def value(self, t: float, n_a: float, n_b: float) -> float:
         """beta at round t for a pair whose arms were pulled n_a and n_b times."""
         return threshold_value(self.code, t, n_a, n_b, self.level, self.slope)
+
+    @property
+    def samples(self) -> tuple[float, ...]:
+        """beta at `PROBES`: what is computed, however it is described."""
+        return tuple(float(self.value(*probe)) for probe in PROBES)
 
     def needed(self, family: Family, evidence: float, t: float, winner: PairState, loser: PairState) -> float:
         """What the evidence of a pair must exceed, where beta may depend on means and evidence as well."""
