@@ -19,6 +19,6 @@ def order(version: str) -> tuple[int, ...]:
     return tuple(map(int, found[0].split("."))) if found else ()
 
 
-def has_equal_results(version: str, other: str = __version__) -> bool:
-    """Whether the runs of two versions are the same to the bit, as far as this version knows."""
-    return version == other or min(order(version), order(other)) >= order(RESULTS_SINCE)
+def has_equal_results(version: str, now: str = __version__) -> bool:
+    """Whether the runs of a version are those of the present one to the bit; of a newer one that is not known."""
+    return version == now or order(RESULTS_SINCE) <= order(version) <= order(now)

@@ -11,7 +11,7 @@ settings.register_profile("caet-opt", deadline=None, derandomize=True, print_blo
 settings.load_profile("caet-opt")
 
 #: Folders and files of tests that simulate, or solve so much that the kernel is compiled in the midst of it.
-COMPILED = {"cli", "presenting", "simulating", "test_readme"}
+COMPILED = {"cli", "presenting", "simulating", "test_kept", "test_readme"}
 COMPILED |= {"test_saving", "test_tracking", "test_verify"}
 COMPILED |= {"test_batch", "test_certificate", "test_characteristic", "test_compare", "test_native"}
 

@@ -65,7 +65,7 @@ examples:
 
 
 #: What is said of a sweep as JSON, of all that its progress knows.
-REPORTED = ("runs", "runs_stored", "blocks", "blocks_stored", "damaged", "outdated", "failures")
+REPORTED = ("runs", "runs_stored", "blocks", "blocks_stored", "damaged", "failures")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -139,7 +139,6 @@ def describe(done: Mapping[str, Any]) -> str:
     if done["blocks"]:
         work = f"{done['blocks_stored']} blocks computed in {duration(done['seconds'])}"
     work += f", {done['damaged']} damaged files among them" if done["damaged"] else ""
-    work += f", {done['outdated']} files of another version among them" if done["outdated"] else ""
     lines = [f"{folder}: {done['runs_stored']} of {done['runs']} runs of {done['cells']} cells are stored", work]
     lines += [f"written: {file}" for file in done["figures"]]
     return "\n".join([*lines, f"next: caet-opt table {folder}, caet-opt report {folder} -o report.html"])
@@ -178,9 +177,9 @@ def follow(progress: Progress, names: dict[str, str], bar: Bar) -> Callable[[Blo
 
 def show_plan(study: Study, cells: Sequence[Cell], store: Store, arguments: argparse.Namespace) -> None:
     """Print the cells, the runs and the time that they may take; write nothing."""
-    stored = store.take_stock()[0] if store.blocks.is_dir() else {}
-    progress = Progress()
-    plan(progress, study, cells, stored)
+    progress, stock = Progress(), store.take_stock()
+    stock.check_versions(store.folder, cells)
+    plan(progress, study, cells, stock.whole)
     per_run = seconds_per_run(cells)
     total = sum(job.block.runs * per_run[job.block.cell] for job in progress.jobs)
     workers = arguments.workers or cores()

@@ -8,14 +8,15 @@ from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
 from caet_opt.errors import InputError
+from caet_opt.exploring.settings import SETTINGS
 from caet_opt.exploring.stopping import OPTIONS, THRESHOLDS
 from caet_opt.version import __version__, order
 
 Key = TypeVar("Key")
 
 #: What a setting that a file does not have meant, by the version since when. A default that changes is a line under the
-#: version that changes it. A new setting has one there, and one under the first version: that with which everything is
-#: as it was before there was such a setting. Lines of settings that are no more stay.
+#: version that changes it. A new setting needs none if everything is by default as it was before there was such a
+#: setting, else one under the first version, too, that says how it was. Lines of settings that are no more stay.
 DEFAULTS: dict[str, dict[str, Any]] = {
     "0.2.0": {
         "policy": "caet",
@@ -64,6 +65,11 @@ def since(table: Mapping[str, Mapping[Key, Any]], version: str) -> dict[Key, Any
     return found
 
 
+def defaults_of(version: str) -> dict[str, Any]:
+    """What settings meant to a version that does not write them."""
+    return {setting.name: setting.default for setting in SETTINGS} | since(DEFAULTS, version)
+
+
 def complete_settings(settings: Mapping[str, Any], version: str, known: Collection[str]) -> dict[str, Any]:
     """The settings of a file that a version wrote, each of the known ones with a value, in words of this version.
 
@@ -72,7 +78,7 @@ def complete_settings(settings: Mapping[str, Any], version: str, known: Collecti
     """
     if unknown := [name for name in settings if name not in known and name not in DROPPED]:
         raise InputError(say_unknown("setting", unknown, version))
-    defaults = since(DEFAULTS, version)
+    defaults = defaults_of(version)
     told = {name: settings[name] if name in settings else defaults[name] for name in known}
     then, now = since(MEANINGS, version), since(MEANINGS, __version__)
     for (name, word), meaning in then.items():
@@ -90,4 +96,6 @@ def is_used(name: str, settings: Mapping[str, Any]) -> bool:
 def say_unknown(what: str, names: Collection[str], version: str) -> str:
     """Why a file is refused that says something which this version does not understand."""
     quoted = ", ".join(map(repr, sorted(names)))
-    return f"{what} {quoted} is not known to caet-opt {__version__}; caet-opt {version} wrote it: use that, or a later one"
+    return (
+        f"{what} {quoted} is not known to caet-opt {__version__}; caet-opt {version} wrote it: use that, or a later one"
+    )

@@ -13,6 +13,7 @@ from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.modelfile import ModelFile, read_model, to_table
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import CaetError, InputError, SolverError
+from caet_opt.exploring.earlier import DROPPED
 from caet_opt.exploring.policies import POLICIES, list_policies
 from caet_opt.exploring.settings import RECORDED, Parameters, Setting
 from caet_opt.exploring.stopping import THRESHOLDS
@@ -49,9 +50,13 @@ def find_varying(rows: Iterable[Mapping[Any, Any]], model_of: Callable[[Mapping[
 
 
 def identify(record: Mapping[str, Any]) -> str:
-    """The id of a cell, from its record in a manifest or what there is of it: a hash of its truth and its setting."""
+    """The id of a cell, from its record in a manifest or what there is of it: a hash of its truth and its setting.
+
+    Of another version's cell, the settings that this version had.
+    """
     truth = [record[name] for name in ("family", "means", "arm_costs", "task")]
-    return digest([[*truth, record["model_table"].get("answers")], {name: record[name] for name in SETTING}])
+    setting = {name: record[name] for name in (*SETTING, *DROPPED) if name in record}
+    return digest([[*truth, record["model_table"].get("answers")], setting])
 
 
 @dataclass(frozen=True)

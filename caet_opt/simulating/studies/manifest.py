@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 
 from caet_opt.bandits.files import parse_json
 from caet_opt.errors import InputError
+from caet_opt.exploring.earlier import defaults_of, say_unknown
 from caet_opt.exploring.settings import RECORDED
 from caet_opt.exploring.state import is_count, is_finite
 from caet_opt.simulating.studies.cells import identify
 
-FORMAT = 4
+#: The formats that are read, of which the last is written.
+FORMATS = (4,)
+FORMAT = FORMATS[-1]
 
 #: What stands in place of the seal while the seal, a hash of all bytes, is computed.
 SEAL, UNSEALED = "sha256", "0" * 64
@@ -81,6 +84,7 @@ RECORDED_KINDS = {
     for setting in RECORDED
 }
 
+#: What every cell has besides its settings; one of an earlier version lacks those that there were not.
 CELL_KINDS = {
     **dict.fromkeys(("id", "model", "task", "family"), TEXT),
     "title": TEXT.or_nothing(),
@@ -90,7 +94,6 @@ CELL_KINDS = {
     **dict.fromkeys(("arm_costs", "cost_proportions", "sampling_proportions"), AMOUNTS),
     "model_table": TABLE,
     **dict.fromkeys(("delta", "log_inv_delta"), AMOUNT),
-    **RECORDED_KINDS,
     "runs": COUNT,
     "seed": SEED,
     "guaranteed": FLAG,
@@ -115,8 +118,10 @@ def unseal(content: bytes) -> Record:
         found = parse_json(content)
     except ValueError as error:
         raise InputError(f"damaged ({error}); move it away, and the sweep writes it anew") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(f"not a manifest of format {FORMAT}; name another folder")
+    if not isinstance(found, dict) or found.get("format") not in FORMATS:
+        newer = isinstance(found, dict) and is_count(found.get("format")) and found["format"] > FORMAT
+        way = "made by a newer caet-opt: update caet-opt" if newer else "name another folder"
+        raise InputError(f"not a manifest of format {FORMAT}; {way}")
     seal = str(found.pop(SEAL, ""))
     if sha256(content.replace(seal.encode(), UNSEALED.encode(), 1)).hexdigest() != seal:
         raise InputError("damaged (not what was written); move it away, and the sweep writes it anew")
@@ -134,11 +139,26 @@ def check_manifest(manifest: Any) -> None:
         check_keys(failure, FAILURE_KINDS, f"failure {number}")
     for number, cell in enumerate(manifest["cells"]):
         check_keys(cell, CELL_KINDS, f"cell {number}")
+        check_keys(cell, {name: kind for name, kind in RECORDED_KINDS.items() if name in cell}, f"cell {number}")
         check_arms(cell, f"cell {number}")
         if cell["id"] != identify(cell):
-            raise InputError(f"cell {number} is not the one that its id, {cell['id']!r}, stands for")
+            raise InputError(say_other_cell(cell, f"cell {number}", manifest["versions"].get("caet_opt", "?")))
     if len({cell["id"] for cell in manifest["cells"]}) < len(manifest["cells"]):
         raise InputError("a cell is listed twice")
+
+
+def say_other_cell(cell: Mapping[str, Any], what: str, version: str) -> str:
+    """Why a cell is refused whose id is not that of its settings: there may be settings that this version has not."""
+    if unknown := [name for name in cell if name not in CELL_KINDS and name not in RECORDED_KINDS]:
+        return f"{what}: {say_unknown('setting', unknown, version)}"
+    return f"{what} is not the one that its id, {cell['id']!r}, stands for"
+
+
+def complete(manifest: Record) -> Record:
+    """A manifest whose cells have every setting: one that a cell lacks was not known to the version that wrote it."""
+    first = defaults_of("")
+    usual = {name: first[name] for name in RECORDED_KINDS}
+    return manifest | {"cells": [usual | cell for cell in manifest["cells"]]}
 
 
 def check_keys(record: Mapping[str, Any], kinds: Mapping[str, Kind], what: str) -> None:

@@ -12,6 +12,7 @@ from caet_opt.exploring.settings import RECORDED
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.store import DamagedError, Store, StoredBlock, require_pyarrow, schema
 from caet_opt.simulating.summary import measure_runs
+from caet_opt.version import has_equal_results, order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,14 +187,15 @@ def read_runs(folder: str | Path) -> "tuple[list[Record], list[pa.Table]]":
 
 
 def one_version(folder: str | Path, record: Record, parts: Sequence[StoredBlock]) -> str | None:
-    """The version of caet-opt that computed all runs of a cell; `InputError` when there are several."""
-    found = sorted({part.version for part in parts})
-    if len(found) > 1:
+    """The version of caet-opt that computed all runs of a cell, the last of those whose runs are the same; `InputError`
+    when there are several."""
+    found = sorted({part.version for part in parts}, key=order)
+    if len(found) > 1 and not all(map(has_equal_results, found)):
         raise InputError(
-            f"{folder}: the runs of cell {record['id']} ({record['model']}) are of caet-opt {' and '.join(found)}; "
-            f"the same caet-opt sweep computes them with one version"
+            f"{folder}: the runs of cell {record['id']} ({record['model']}) are of caet-opt {' and '.join(found)}, "
+            "which differ; sweep the study in another folder"
         )
-    return found[0] if found else None
+    return found[-1] if found else None
 
 
 def join_blocks(parts: "Sequence[StoredBlock]") -> "pa.Table":

@@ -20,9 +20,9 @@ from caet_opt.errors import CaetError, InputError, missing_extra
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.studies.blocks import Block
 from caet_opt.simulating.studies.cells import Cell
-from caet_opt.simulating.studies.manifest import FORMAT, Record, seal, unseal
+from caet_opt.simulating.studies.manifest import FORMAT, Record, complete, seal, unseal
 from caet_opt.simulating.studies.study import Study
-from caet_opt.version import __version__
+from caet_opt.version import __version__, has_equal_results
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,14 +56,22 @@ class Stock(NamedTuple):
 
     Attributes
     ----------
-    whole : the blocks of each cell that are whole, and of this version of caet-opt
-    outdated : the files of each cell that another version computed
+    whole : the blocks of each cell that are whole, and of a version of caet-opt whose runs are those of this one
+    outdated : the versions of each cell's other blocks
     damaged : the files that are not what was written
     """
 
     whole: dict[str, list[Block]]
-    outdated: dict[str, list[Path]]
+    outdated: dict[str, set[str]]
     damaged: list[Path]
+
+    def check_versions(self, folder: Path, cells: Iterable[Cell]) -> None:
+        """Raise `InputError` where cells have runs of a version whose runs are others: they are kept, and not mixed."""
+        if found := sorted(set().union(*(self.outdated.get(cell.id, ()) for cell in cells))):
+            raise InputError(
+                f"{folder}: has runs of caet-opt {' and '.join(found)}, which are not those of caet-opt {__version__}; "
+                "they can be read and reported, but to go on name another folder, or move this one away"
+            )
 
 
 class StoreError(CaetError):
@@ -78,7 +86,11 @@ class Store:
         self.blocks = self.folder / BLOCKS
 
     def read_manifest(self) -> Record:
-        """The manifest; `InputError` where there is none, or none that this version reads."""
+        """The manifest, every setting in it; `InputError` where there is none, or none that this version reads."""
+        return complete(self.read_stored_manifest())
+
+    def read_stored_manifest(self) -> Record:
+        """The manifest as it is stored."""
         path = self.folder / MANIFEST
         try:
             return unseal(path.read_bytes())
@@ -93,7 +105,9 @@ class Store:
 
     def begin(self, study: Study, cells: Sequence[Cell]) -> Record:
         """Write the manifest of a study: its cells, then those of earlier studies, and the failures known so far."""
-        before: Record = self.read_manifest() if (self.folder / MANIFEST).exists() else {"cells": [], "failures": []}
+        before: Record = (
+            self.read_stored_manifest() if (self.folder / MANIFEST).exists() else {"cells": [], "failures": []}
+        )
         records = [cell.record() for cell in cells]
         asked = {record["id"] for record in records}
         manifest = {
@@ -138,12 +152,12 @@ class Store:
 
     def take_stock(self) -> Stock:
         """What the files hold."""
-        stock = Stock(defaultdict(list), defaultdict(list), [])
+        stock = Stock(defaultdict(list), defaultdict(set), [])
         for path, found in self.read_blocks():
             if isinstance(found, DamagedError):
                 stock.damaged.append(path)
-            elif found.version != __version__:
-                stock.outdated[found.block.cell].append(path)
+            elif not has_equal_results(found.version, __version__):
+                stock.outdated[found.block.cell].add(found.version)
             else:
                 stock.whole[found.block.cell].append(found.block)
         return stock
@@ -276,8 +290,20 @@ def read_block(path: Path) -> StoredBlock:
         table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
         label = json.loads(table.schema.metadata[METADATA])
         found = StoredBlock(Block(*(label[key] for key in Block._fields)), str(label["caet_opt"]), table)
+        if found.version != __version__:
+            found = found._replace(table=fit_columns(table))
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedError(f"{path} cannot be read ({error})") from error
-    if not table.schema.equals(schema()) or table.num_rows != found.block.runs or found.block.name != name:
+    if not found.table.schema.equals(schema()) or table.num_rows != found.block.runs or found.block.name != name:
         raise DamagedError(f"{path} does not hold what it says")
     return found
+
+
+def fit_columns(table: "pa.Table") -> "pa.Table":
+    """The columns of this version in a block of another one, empty where it has none."""
+    import pyarrow as pa
+
+    columns = [
+        table[one.name] if one.name in table.column_names else pa.nulls(table.num_rows, one.type) for one in schema()
+    ]
+    return pa.Table.from_arrays(columns, schema=schema().with_metadata(table.schema.metadata))

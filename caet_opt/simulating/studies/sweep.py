@@ -38,7 +38,7 @@ class Progress:
     tell : called once before the first block, and then with every block that is stored or given up
     runs, runs_stored : that the study asks for, and those of them that are stored
     blocks, blocks_stored : that this sweep computes, and those of them that are stored
-    damaged, outdated : files that were found damaged, or of another version, whose runs are computed again
+    damaged : files that were found damaged, whose runs are computed again
     failures : blocks given up by this sweep, as in the manifest
     rounds : expected of a run of each cell
     """
@@ -49,7 +49,6 @@ class Progress:
     blocks: int = 0
     blocks_stored: int = 0
     damaged: int = 0
-    outdated: int = 0
     jobs: Sequence[Job] = ()
     failures: list[Failure] = field(default_factory=list)
     rounds: Mapping[str, float] = field(default_factory=dict)
@@ -58,18 +57,15 @@ class Progress:
 def sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine, progress: Progress) -> None:
     """Compute and keep what is missing; the progress says what became of it, whatever ends the sweep."""
     with store.lock():
-        manifest = store.begin(study, cells)
         stock = store.take_stock()
-        stored = stock.whole
+        stock.check_versions(store.folder, cells)
+        manifest, stored = store.begin(study, cells), stock.whole
         remove(stock.damaged)
         plan(progress, study, cells, stored)
         progress.damaged = len(stock.damaged)
-        progress.outdated = sum(len(stock.outdated[cell.id]) for cell in cells)
         progress.tell(None)
         with closing(engine(progress.jobs)) as outcomes:
             for outcome in outcomes:
-                if outcome.records is not None:
-                    remove(stock.outdated.pop(outcome.block.cell, ()))  # a cell has runs of one version
                 keep(store, outcome, stored, progress)
                 if outcome.records is None:
                     store.write_manifest(manifest | {"failures": failures_left(manifest, progress, stored)})
