@@ -153,7 +153,8 @@ class Explorer:
         explorer = cls(saved.task, saved.family, saved.arms, saved.parameters, saved.costs, seed=saved.seed)
         values = saved.threshold_values
         if values is not None and not np.allclose(explorer.threshold.samples, values, rtol=ROUNDING, atol=0.0):
-            raise InputError(f"its threshold is {saved.formula}, not {explorer.threshold.describe()}")
+            words = explorer.threshold.describe()
+            raise InputError(f"its threshold is {saved.formula}, whose values are not those of {words}")
         explorer.continue_from(saved.state)
         explorer._now = Now(saved.state, saved.last, saved.target, kept=saved.kept)
         return explorer

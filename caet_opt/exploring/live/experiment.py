@@ -19,7 +19,7 @@ from caet_opt.exploring.live.names import find_arm, name_answer, name_arms
 from caet_opt.exploring.live.replay import begin, find_differences, has_ended, load, take_in
 from caet_opt.exploring.live.status import LEVEL, describe, summarise
 from caet_opt.exploring.live.store import WAIT, Store
-from caet_opt.exploring.saving import from_text
+from caet_opt.exploring.saving import Saved, from_text
 from caet_opt.solving.native.compiled import interpreted
 
 #: More pulls at once are a slip of the keyboard, and would take so long to choose that others give up waiting.
@@ -64,14 +64,13 @@ class LiveExperiment:
         self._store = store
         self._known: tuple[int, Explorer] | None = None
         self._renewed = False
-        with store.reading() as db:
-            facts = rows.read_facts(db)
-            with self._named_errors():
-                self._start = from_text(facts.saved)
-                explorer = begin(self._start, facts.names)
-            # what the file says of the guarantee is for earlier versions
-            self._facts = facts._replace(guaranteed=explorer.threshold.guarantees(explorer.family))
-            self._load(db)
+        try:
+            with store.reading() as db:
+                self._facts, self._start = self._read_start(db)
+                self._load(db)
+        except BaseException:
+            store.close()
+            raise
 
     @classmethod
     def start(
@@ -289,6 +288,14 @@ class LiveExperiment:
         """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""
         with self._store.reading() as db:
             return [{**record, "name": self.names[record["arm"]]} for record in rows.list_pulls(db)]
+
+    def _read_start(self, db: sqlite3.Connection) -> tuple[rows.Facts, Saved]:
+        """What was started, with the guarantee that it has, whatever the file says of it."""
+        facts = rows.read_facts(db)
+        with self._named_errors():
+            start = from_text(facts.saved)
+            explorer = begin(start, facts.names)
+        return facts._replace(guaranteed=explorer.threshold.guarantees(explorer.family)), start
 
     def _load(self, db: sqlite3.Connection) -> Explorer:
         """The experiment as it is now: read again only where another process has gone on."""
