@@ -245,9 +245,8 @@ def test_a_consistent_change_is_another_experiment(originals, tmp_path):
     """Without a secret nobody can tell: everything that follows from another reward was changed, too."""
     path = tmp_path / "trial.caet"
     shutil.copyfile(originals / "running", path)
-    change(
-        path, "UPDATE outcomes SET reward = 1 - reward WHERE position = 2", "UPDATE checkpoint SET saved = 'nothing'"
-    )
+    change(path, "UPDATE outcomes SET reward = 1 - reward WHERE position = 2")
+    change(path, "UPDATE checkpoint SET saved = 'nothing'")
     with LiveExperiment.open(path) as experiment:
         experiment.next()  # keeps a checkpoint of the changed rows
         assert experiment.verify() == []

@@ -203,7 +203,7 @@ class LiveExperiment:
         told = list(outcomes)
         with self._store.writing() as db:
             explorer = self._load(db)
-            self._known = None  # until it is on disk
+            self._known, self._renewed = None, False  # until it is on disk
             for number, outcome in enumerate(told, start=1):
                 try:
                     self._record(db, explorer, outcome)

@@ -50,7 +50,7 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     A row per run, by cell in the order of the manifest and then by run: ``cell`` and its attributes, words among them
     as categoricals, then ``run``, ``stopped``, ``correct`` (missing when the run did not stop), ``answer``, ``rounds``
     and ``cost``. ``version`` is that of caet-opt which computed the runs. A damaged file is an `InputError`, and
-    so is a cell with runs of several versions.
+    so is a cell with runs of several versions that differ.
 
     Examples
     --------
