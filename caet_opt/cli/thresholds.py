@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from caet_opt.bandits.model import BanditModel
 from caet_opt.cli.arguments import add_confidence, read_confidence
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import show
@@ -51,12 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.json,
         lambda: {
             **{name: result.to_record()[name] for name in ("task", "family", "means", "costs", "characteristic_time")},
+            "assumes": entry.model.family.describe_assumption(),
             "delta": arguments.delta or parameters.delta,
             "log_inv_delta": parameters.log_inv_delta,
             "lower_bound": least,
             "thresholds": found,
         },
-        lambda: "\n".join([*heading(entry), "", tabulate(found), "", say_least(least)]),
+        lambda: "\n".join([*heading(entry), "", tabulate(found), "", say_proven(entry.model), say_least(least)]),
     )
     return 0
 
@@ -78,6 +80,11 @@ def tabulate(found: Sequence[dict[str, Any]]) -> str:
 def write(value: float | None) -> str:
     """A predicted number."""
     return "-" if value is None else to_digits(value, DIGITS)
+
+
+def say_proven(model: BanditModel) -> str:
+    """What the proofs are about."""
+    return f"proven: guaranteed for {model.family.describe_assumption()}: wrong with probability at most delta"
 
 
 def say_least(least: float) -> str:

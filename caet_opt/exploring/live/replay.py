@@ -1,14 +1,15 @@
 """From rows to a state: how an outcome is taken in, when it is over, and whether a file says what its rows say."""
 
 import sqlite3
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import isclose
 from typing import NamedTuple
 
 from caet_opt.errors import SolverError
-from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.explorer import Explorer, fewest_first
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.rows import Outcome
+from caet_opt.exploring.live.watch import least_outcomes
 from caet_opt.exploring.policies.base import Now
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import from_text
@@ -17,10 +18,12 @@ from caet_opt.solving.native.compiled import interpreted
 
 
 class Replay(NamedTuple):
-    """Where the rows lead: the experiment, and if it stopped, by which outcome, with which answer and at which cost."""
+    """Where the rows lead: the experiment, and if it stopped, by which outcome, with which answer and at which cost;
+    and where it had ended first, which is where versions up to 0.2.0 stopped."""
 
     explorer: Explorer
     stop: tuple[int, Hashable, float] | None
+    ended: tuple[int, Hashable, float] | None
 
 
 def take_in(explorer: Explorer, arm: int, reward: float, cost: float | None) -> None:
@@ -53,17 +56,35 @@ def has_ended(explorer: Explorer) -> bool:
     return not isinstance(explorer.policy, TrackingPolicy) and explorer.stopped
 
 
+def may_declare(explorer: Explorer) -> bool:
+    """Whether it has ended, and every arm has as many outcomes as it takes to watch their spread.
+
+    To stop later than one might, where the threshold is still exceeded, keeps the error probability below delta.
+    """
+    return min(explorer.state.counts) >= least_outcomes(explorer.family) and has_ended(explorer)
+
+
+def choose_arms(explorer: Explorer, pulls: int, out: Sequence[int]) -> list[int]:
+    """The arms of the next pulls: as the policy has them, but where an answer only waits for second outcomes of some
+    arms, which the policy may never ask for, those with the fewest outcomes and pulls that are out."""
+    if min(explorer.state.counts) < least_outcomes(explorer.family) and has_ended(explorer):
+        return fewest_first(explorer.state.counts, pulls, out)
+    return explorer.next_arms(pulls, out)
+
+
 def replay(saved: str, outcomes: Iterable[Outcome], progress: Callable[[], None] | None = None) -> Replay:
     """The experiment after all outcomes, from what was started."""
-    explorer, stop = Explorer.from_saved(from_text(saved)), None
+    explorer, stop, ended = Explorer.from_saved(from_text(saved)), None, None
     for outcome in outcomes:
         cost = None if explorer.known_costs is not None else outcome.cost
         take_in(explorer, outcome.arm, outcome.reward, cost)
         if stop is None and has_ended(explorer):
-            stop = outcome.position, explorer.answer, explorer.state.total_cost
+            here = outcome.position, explorer.answer, explorer.state.total_cost
+            ended = ended or here
+            stop = here if may_declare(explorer) else None
         if progress is not None:
             progress()
-    return Replay(explorer, stop)
+    return Replay(explorer, stop, ended)
 
 
 def find_differences(db: sqlite3.Connection, progress: Callable[[], None] | None = None) -> list[str]:
@@ -74,7 +95,7 @@ def find_differences(db: sqlite3.Connection, progress: Callable[[], None] | None
         differences.append(f"the checkpoint is of outcome {rows.checkpoint_position(db)}")
     stop = rows.read_stop(db)
     stored = None if stop is None else (stop.position, stop.answer, stop.cost)
-    if stored != found.stop:
+    if stored not in (found.stop, found.ended):
         differences.append(f"stopped by outcome, with answer and cost: {stored} stored, {found.stop} from the rows")
     if wrong := rows.count_wrong_marks(db):
         differences.append(f"{wrong} pulls are marked as out and are not, or the other way round")
