@@ -147,9 +147,9 @@ def pair_texts(pair: Record) -> list[str]:
 
 def say_intervals(status: Record) -> str:
     """What the intervals mean."""
-    others = ", which these are not," if status["refuted"] else ""
+    others = ", which these are not" if status["refuted"] else ""
     return (
-        f"Intervals: for {status['assumes']}{others} with probability {100 * status['level']:g} % all of means hold at "
+        f"Intervals: for {status['assumes']}{others}, with probability {100 * status['level']:g} % all of means hold at "
         "every look, and so do all of differences.\n"
         "They have two ends and hold for every pair: that of a settled pair may reach beyond zero."
     )
