@@ -10,6 +10,7 @@ from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, headin
 from caet_opt.cli.output import show
 from caet_opt.exploring.prediction import compare_thresholds
 from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.stopping.base import say_worth
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.numbers import table, to_digits
 
@@ -58,7 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
             "lower_bound": least,
             "thresholds": found,
         },
-        lambda: "\n".join([*heading(entry), "", tabulate(found), "", say_proven(entry.model), say_least(least)]),
+        lambda: "\n".join(
+            [*heading(entry), "", tabulate(found), "", say_proven(entry.model, parameters), say_least(least)]
+        ),
     )
     return 0
 
@@ -82,9 +85,9 @@ def write(value: float | None) -> str:
     return "-" if value is None else to_digits(value, DIGITS)
 
 
-def say_proven(model: BanditModel) -> str:
-    """What the proofs are about."""
-    return f"proven: guaranteed for {model.family.describe_assumption()}: wrong with probability at most delta"
+def say_proven(model: BanditModel, parameters: Parameters) -> str:
+    """What an answer is worth by a threshold that is proven."""
+    return f"proven: {say_worth(True, model.family.describe_assumption(), parameters.log_inv_delta)}"
 
 
 def say_least(least: float) -> str:

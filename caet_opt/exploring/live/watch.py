@@ -77,8 +77,14 @@ ROUNDING, LARGEST = 4e-15, 1e300
 #: What is said where nothing is watched.
 NOTHING: dict[str, Any] = {
     **dict.fromkeys(("watched", "alarm"), False),
-    **dict.fromkeys(("level", "needed", "log_e", "since", "variances", "reason")),
+    **dict.fromkeys(("level", "needed", "log_e", "since", "variances", "fits", "reason")),
     "unseen": [],
+}
+
+#: What to record instead of rewards that spread too much, by the name of their family.
+INSTEAD = {
+    "gaussian": "something that spreads less, such as logarithms of amounts",
+    "poisson": "counts of the groups in which they come, where they come in groups",
 }
 
 Record = dict[str, Any]
@@ -211,4 +217,16 @@ def describe_watch(db: sqlite3.Connection, family: Family, arms: int) -> Record:
         "since": seen.since,
         "unseen": [arm for arm, count in enumerate(seen.counts) if count < LEAST_OUTCOMES],
         "variances": seen.variances,
+        "fits": None if seen.since is None else list_fitting(family, seen),
     }
+
+
+def list_fitting(family: Family, seen: Spread) -> list[str]:
+    """What would fit rewards that spread more than assumed, in words."""
+    largest = max(variance for variance in seen.variances if variance is not None)
+    return [
+        f"family gaussian:VAR with VAR at least the variance of the rewards (so far {largest:.4g} in one arm)",
+        "rewards cut to a range [low, high], for which gaussian:VAR with VAR = (high - low)^2 / 4 is proven",
+        *([INSTEAD[family.name]] if family.name in INSTEAD else []),
+        "bernoulli for whether there was any",
+    ]

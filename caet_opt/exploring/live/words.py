@@ -80,13 +80,8 @@ def say_alarm(status: Record) -> str:
 
 def say_fitting(status: Record) -> str:
     """What would fit rewards that spread more than assumed."""
-    pairs = zip(status["arms"], status["watch"]["variances"], strict=True)
-    found = ", ".join(f"{arm['name']} {write(variance)}" for arm, variance in pairs)
-    return (
-        f"What would fit: a new experiment with family gaussian:VAR, VAR at least their variance (so far {found}); "
-        "rewards cut to a range [low, high], for which VAR = (high - low)^2 / 4 is proven; or something that spreads "
-        "less, such as logarithms of amounts, or bernoulli for whether there was any."
-    )
+    *others, last = status["watch"]["fits"]
+    return f"What would fit, in a new experiment: {'; '.join(others)}; or {last}."
 
 
 def say_standing(status: Record) -> str:
@@ -149,8 +144,8 @@ def say_intervals(status: Record) -> str:
     """What the intervals mean."""
     others = ", which these are not" if status["refuted"] else ""
     return (
-        f"Intervals: for {status['assumes']}{others}, with probability {100 * status['level']:g} % all of means hold at "
-        "every look, and so do all of differences.\n"
+        f"Intervals: for {status['assumes']}{others}, with probability {100 * status['level']:g} % all of means hold "
+        "at every look, and so do all of differences.\n"
         "They have two ends and hold for every pair: that of a settled pair may reach beyond zero."
     )
 
