@@ -2,7 +2,7 @@
 
 import re
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 #: The first version whose runs are those of this one to the bit; what changes a run changes this, too. Sums of rewards
 #: are compensated from 0.3.0 on.

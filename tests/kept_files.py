@@ -29,7 +29,7 @@ CHAMPION = Custom([[(0, 1), (0, 2)], [(1, 0)], [(2, 0), (0, 1)]])
 EXPERIMENTS = {
     "caet-exact": ("best-arm", "bernoulli", ["large", "small", "local"], 60, {"costs": [3, 1, 0.5], "delta": 0.05}),
     "caet-lazy": ("ranking", "gaussian:0.5", 3, 40, {"costs": [1, 2, 0], "delta": 0.1, "solve": "lazy"}),
-    "caet-stopped": ("best-arm", "gaussian", 2, 200, {"costs": [1, 2], "log_inv_delta": 2.5}),
+    "caet-stopped": ("best-arm", "gaussian:1", 2, 200, {"costs": [1, 2], "log_inv_delta": 2.5}),
     "caet-d-growing": (
         *("top-arms:2", "exponential", 4, 70),
         {"cost_source": "gaps", "delta": 0.05, "tracking": "d", "batch": "growing:0.2"},

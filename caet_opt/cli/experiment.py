@@ -80,7 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
 def declare_start(parser: argparse.ArgumentParser) -> None:
     """What is asked, and how."""
     parser.add_argument("--task", required=True, metavar="T", help="task, for example best-arm or top-arms:2")
-    parser.add_argument("--family", required=True, metavar="F", help="reward family, for example bernoulli")
+    parser.add_argument(
+        "--family", required=True, metavar="F", help="reward family, for example bernoulli or gaussian:4"
+    )
     parser.add_argument("--arms", required=True, nargs="+", metavar="NAME", help="names, as large,small, or how many")
     parser.add_argument("--costs", nargs="+", metavar="C", help="of a pull of each arm; else --cost-source")
     add_confidence(parser)

@@ -4,11 +4,13 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from caet_opt.bandits.model import BanditModel
 from caet_opt.cli.arguments import add_confidence, read_confidence
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import show
 from caet_opt.exploring.prediction import compare_thresholds
 from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.stopping.base import say_worth
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.numbers import table, to_digits
 
@@ -51,12 +53,15 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.json,
         lambda: {
             **{name: result.to_record()[name] for name in ("task", "family", "means", "costs", "characteristic_time")},
+            "assumes": entry.model.family.describe_assumption(),
             "delta": arguments.delta or parameters.delta,
             "log_inv_delta": parameters.log_inv_delta,
             "lower_bound": least,
             "thresholds": found,
         },
-        lambda: "\n".join([*heading(entry), "", tabulate(found), "", say_least(least)]),
+        lambda: "\n".join(
+            [*heading(entry), "", tabulate(found), "", say_proven(entry.model, parameters), say_least(least)]
+        ),
     )
     return 0
 
@@ -78,6 +83,11 @@ def tabulate(found: Sequence[dict[str, Any]]) -> str:
 def write(value: float | None) -> str:
     """A predicted number."""
     return "-" if value is None else to_digits(value, DIGITS)
+
+
+def say_proven(model: BanditModel, parameters: Parameters) -> str:
+    """What an answer is worth by a threshold that is proven."""
+    return f"proven: {say_worth(True, model.family.describe_assumption(), parameters.log_inv_delta)}"
 
 
 def say_least(least: float) -> str:

@@ -258,11 +258,7 @@ class Explorer:
         pending = [] if pending is None else [read_arm(arm, self.arms) for arm in pending]
         if self._explored:
             return self.policy.next_arms(self._prepared(), pulls, pending)
-        counts, chosen = [count + pending.count(arm) for arm, count in enumerate(self.state.counts)], list[int]()
-        for _ in range(pulls):
-            chosen.append(counts.index(min(counts)))
-            counts[chosen[-1]] += 1
-        return chosen
+        return fewest_first(self.state.counts, pulls, pending)
 
     @property
     def batch_left(self) -> int:
@@ -340,6 +336,15 @@ class Explorer:
         if cost is None and self.parameters.cost_source == "observed":
             raise InputError("observed costs need a cost of zero or more with every reward, got None")
         return 0.0 if cost is None else cost
+
+
+def fewest_first(observed: Sequence[int], pulls: int, pending: Sequence[int]) -> list[int]:
+    """So many pulls, each of the arm with the fewest so far, observed or pending or of these."""
+    counts, chosen = [count + pending.count(arm) for arm, count in enumerate(observed)], list[int]()
+    for _ in range(pulls):
+        chosen.append(counts.index(min(counts)))
+        counts[chosen[-1]] += 1
+    return chosen
 
 
 def source_of_costs(source: CostSource | None, costs: Sequence[float] | None) -> CostSource:

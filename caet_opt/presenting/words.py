@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-#: Families whose name is a person's.
-NAMED_AFTER = {"gaussian": "Gaussian", "bernoulli": "Bernoulli", "poisson": "Poisson"}
+from caet_opt.bandits.families.base import NAMED_AFTER
 
 
 def family_words(family: str) -> str:

@@ -81,10 +81,11 @@ def compare_policies(
     A row per policy, in the order given. ``policy`` and ``runs``; ``mean_cost``, ``cost_low``, ``cost_high`` with a
     95 % t-interval; ``ratio``, mean cost over the lower bound; ``difference``, the mean over the runs of cost less the
     cost of the first policy in the same run, with ``difference_low``, ``difference_high``, all zero for the first
-    policy; ``mean_samples``; ``error_rate``, ``error_low``, ``error_high``, ``unfinished``, ``guaranteed`` and
-    ``consistent`` as in `Summary`; ``microseconds_per_round``, of all workers together; ``threshold``. A single run has
-    no t-interval. A run that did not stop counts with what it has cost: costs and samples are then lower estimates, and
-    a difference is too small by what is missing of its own policy, too large by what is missing of the first.
+    policy; ``mean_samples``; ``error_rate``, ``error_low``, ``error_high``, ``unfinished``, ``guaranteed``,
+    ``assumes`` and ``consistent`` as in `Summary`; ``microseconds_per_round``, of all workers together; ``threshold``.
+    A single run has no t-interval. A run that did not stop counts with what it has cost: costs and samples are then
+    lower estimates, and a difference is too small by what is missing of its own policy, too large by what is missing of
+    the first.
 
     Ctrl-C raises `ComparisonInterrupted` with what is finished.
 
@@ -152,6 +153,7 @@ class PolicyComparison:
             **ends("error", summary.error_ci),
             "unfinished": summary.unfinished,
             "guaranteed": summary.guaranteed,
+            "assumes": summary.assumes,
             "consistent": summary.consistent,
             "microseconds_per_round": summary.microseconds_per_round,
             "threshold": summary.threshold,

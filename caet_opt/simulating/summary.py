@@ -13,6 +13,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RUNS, SEED, Parameters
+from caet_opt.exploring.stopping.base import say_worth
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Summary:
         for a policy that is not predictable
     rounds_per_second : of all workers together; None when no time was given
     policy, threshold, seed : of the runs; no seed where it was not told
-    guaranteed : whether the threshold is proven for this family
+    guaranteed, assumes : whether the threshold is proven, and for which rewards
     consistent : whether so many errors are not significantly (1 %, one-sided, exact) more than delta allows
 
     Examples
@@ -119,6 +120,7 @@ class Summary:
     seed: int | None
     error_ci: tuple[float, float]
     guaranteed: bool
+    assumes: str
     mean_solves: float
     widest_gap: float
     consistent: bool = field(metadata={"told": False})
@@ -233,13 +235,10 @@ def conditions(experiments: Sequence[Experiment], runs: str, seed: int | None) -
 
 
 def threshold_lines(experiment: Experiment) -> list[str]:
-    """The formula of the threshold, and whether it guarantees the error probability here."""
-    rule, family = experiment.rule, experiment.model.family
-    verdict = "guaranteed" if rule.guarantees(family) else "NOT guaranteed"
-    return [
-        f"threshold {rule.name}: {rule.describe()}",
-        f"error probability at most delta: {verdict} for {family} ({rule.reason})",
-    ]
+    """The formula of the threshold, and whether it guarantees the error probability, and for which rewards."""
+    rule, family, level = experiment.rule, experiment.model.family, experiment.parameters.log_inv_delta
+    worth = say_worth(rule.guarantees(family), family.describe_assumption(), level)
+    return [f"threshold {rule.name}: {rule.describe()}", f"{worth} ({rule.reason})"]
 
 
 def bound_lines(experiment: Experiment) -> list[str]:
@@ -282,6 +281,7 @@ def summarise(
         threshold=experiment.rule.name,
         seed=seed,
         guaranteed=experiment.rule.guarantees(experiment.model.family),
+        assumes=experiment.model.family.describe_assumption(),
         experiment=experiment,
         run_records=tuple(records),
     )

@@ -46,7 +46,7 @@ def contents(path):
 def test_a_whole_experiment(tmp_path, capsys, monkeypatch):
     path = tmp_path / "trial.caet"
     said = verb(capsys, "start", path, *START, "--arms", "large", "small", "--costs", "3,5", "--policy", "uniform")
-    assert "guaranteed: wrong with probability at most 0.05" in said
+    assert "guaranteed for independent Bernoulli rewards: wrong with probability at most 0.05" in said
     assert verb(capsys, "next", path, "--pulls", "2") == "pull 1: large\npull 2: small\n"
     assert verb(capsys, "record", path, "large", "1") == "recorded: 1\n"
     assert verb(capsys, "record", path, "0", "--pull", "2") == "recorded: 1\n"
@@ -61,7 +61,7 @@ def test_a_whole_experiment(tmp_path, capsys, monkeypatch):
     assert verb(capsys, "next", path) == "nothing to pull: it has stopped with the answer large\n"
     said = verb(capsys, "status", path)
     assert "STOPPED: large, at outcome" in said
-    assert said.count("guaranteed: wrong with probability at most 0.05") == 2
+    assert said.count("guaranteed for independent Bernoulli rewards: wrong with probability at most 0.05") == 2
     assert "verified, the state is what its" in verb(capsys, "status", path, "--verify")
 
 

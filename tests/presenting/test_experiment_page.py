@@ -63,6 +63,21 @@ def test_what_is_not_guaranteed_is_said_first(tmp_path):
     assert "not proven to keep the error probability below" in page
 
 
+def test_rewards_that_spread_more_than_assumed_are_warned_of_first(tmp_path):
+    asked = {"arms": ["old", "new"], "costs": [1, 1], "delta": 0.05}
+    with LiveExperiment.start(tmp_path / "trial.caet", "best-arm", "gaussian:1", **asked) as experiment:
+        page = experiment_page(experiment)
+        assert "guaranteed for independent Gaussian rewards of variance 1: wrong with probability at most 0.05" in page
+        assert 'id="alarm"' not in page
+        for pull, reward in zip(experiment.next(4), (0.0, 31.0, 33.0, 0.0), strict=True):
+            experiment.record(pull.arm, reward, pull=pull.number)
+        page = experiment_page(experiment)
+    assert "Warning: the rewards spread more than independent Gaussian rewards of variance 1, and the guarantee" in page
+    assert "(so far 544.5 in one arm)" in page
+    assert "guaranteed for" not in page
+    assert page.index('id="alarm"') < page.index('id="answer"')
+
+
 def test_the_command_and_the_function_write_the_same_page(tmp_path, capsys):
     experiment = run_experiment(tmp_path)
     write_experiment_page(experiment, tmp_path / "one.html")

@@ -163,6 +163,7 @@ def test_findings_come_first_and_settings_last(html):
 def row(policy, threshold, ratio, half=0.1, level=2.0, proven=True, consistent=True):
     """A cell of a model with a lower bound of 10."""
     found = {"policy": policy, "threshold": threshold, "delta": 0.1, "log_inv_delta": level, "guaranteed": proven}
+    found |= {"family": "gaussian"}
     cost = {"mean_cost": 10 * ratio, "cost_low": 10 * (ratio - half), "cost_high": 10 * (ratio + half)}
     ratios = {"ratio": ratio, "ratio_low": ratio - half, "ratio_high": ratio + half}
     return found | cost | ratios | {"runs": 5, "consistent": consistent}
@@ -174,19 +175,22 @@ def row(policy, threshold, ratio, half=0.1, level=2.0, proven=True, consistent=T
         (
             [row("caet", "e-process", 1.5)],
             "At log(1/δ) = 2, caet with the e-process threshold costs 1.50 times the lower bound (95 % in [1.40, "
-            "1.60]); its threshold is proven for this family; error rates are consistent with δ in 1 cell.",
+            "1.60]); its threshold is proven for independent Gaussian rewards of variance 1; error rates are "
+            "consistent with δ in 1 cell.",
         ),
         (
             [row("caet", "mixture", 2.0), row("top-two", "mixture", 1.5), row("top-two", "mixture", 9.0, level=1.0)],
             "At log(1/δ) = 2, top-two with the mixture threshold costs least, 1.50 times the lower bound (95 % in "
-            "[1.40, 1.60]); its threshold is proven for this family; error rates are consistent with δ in all 3 cells.",
+            "[1.40, 1.60]); its threshold is proven for independent Gaussian rewards of variance 1; error rates "
+            "are consistent with δ in all 3 cells.",
         ),
         (
             [row("caet", "customary", 1.5, proven=False), row("caet", "mixture", 1.6, consistent=False)],
             "At log(1/δ) = 2, caet with the customary threshold costs least, 1.50 times the lower bound (95 % in "
-            "[1.40, 1.60]); the interval of 1 of 1 other overlaps with its own; its threshold is not proven for this "
-            "family, and of those that are, caet with the mixture threshold costs 1.60 times the lower bound (95 % in "
-            "[1.50, 1.70]); significantly more errors than δ allows in 1 of 2 cells.",
+            "[1.40, 1.60]); the interval of 1 of 1 other overlaps with its own; its threshold is not proven for "
+            "independent Gaussian rewards of variance 1, and of those that are, caet with the mixture threshold costs "
+            "1.60 times the lower bound (95 % in [1.50, 1.70]); significantly more errors than δ allows in 1 of 2 "
+            "cells.",
         ),
     ],
 )

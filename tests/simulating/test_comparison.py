@@ -231,7 +231,7 @@ def test_the_table(capsys):
         "delta = 0.1; solver native, compiled loop"
     )
     assert lines[2].startswith("threshold e-process: ")
-    assert lines[3].startswith("error probability at most delta: guaranteed")
+    assert lines[3].startswith("guaranteed for independent Gaussian rewards of variance 1: wrong with")
     assert [line.split("  ")[0] for line in lines[5:7]] == ["T*", "lower bound"]
     assert lines[8].split("  ")[0] == "policy"
     assert [line.split()[0] for line in lines[9:12]] == NAMES

@@ -23,7 +23,7 @@ from caet_opt.simulating.summary import mean_interval, simulate, summarise
 KEYS = [
     *("runs", "mean_cost", "cost_ci", "mean_samples", "error_rate", "unfinished", "characteristic_time", "lower_bound"),
     *("upper_bound", "predicted_cost", "rounds_per_second", "policy", "threshold", "seed", "error_ci", "guaranteed"),
-    *("mean_solves", "widest_gap"),
+    *("assumes", "mean_solves", "widest_gap"),
 ]
 FAMILY_MEANS = {
     "gaussian": [1, 0],
@@ -352,7 +352,8 @@ def test_text(capsys):
     printed = simulated(capsys, *QUICK)
     for words in (
         "policy caet with C-tracking, known costs; 3 runs, seed 0, delta = 0.1; solver native, compiled loop",
-        "guaranteed for gaussian (proven for every family with log_martingale)",
+        "\nguaranteed for independent Gaussian rewards of variance 1: wrong with probability at most 0.1 (proven for "
+        "every family with log_martingale)\n",
         "consistent with delta",
         "lower bound",
         "T* beta(tau) at this delta",
@@ -364,7 +365,7 @@ def test_text(capsys):
 
 def test_text_of_an_unproven_threshold_and_unfinished_runs(capsys):
     printed = simulated(capsys, *QUICK, "--threshold", "customary", "--max-rounds", 2, "--tracking", "d")
-    assert "NOT guaranteed for gaussian" in printed
+    assert "\nNOT GUARANTEED: no proof that the error probability stays below delta (not proven for any" in printed
     assert "D-tracking" in printed
     assert "mean cost    at least 2," in printed
     assert "2 of 3 runs had not stopped after 2 rounds" in printed

@@ -30,6 +30,16 @@ def parse_family(text: str) -> Family:
     return family.parse(argument)
 
 
+def describe_assumption(text: str) -> str:
+    """`Family.describe_assumption` of a family in the grammar; results may be of one that is not registered here.
+
+    >>> describe_assumption("gaussian"), describe_assumption("own:3")
+    ('independent Gaussian rewards of variance 1', 'independent own:3 rewards')
+    """
+    known = text.partition(":")[0] in FAMILIES
+    return parse_family(text).describe_assumption() if known else f"independent {text} rewards"
+
+
 __all__ = [
     "FAMILIES",
     "Bernoulli",
@@ -40,5 +50,6 @@ __all__ = [
     "Geometric",
     "MeanSpace",
     "Poisson",
+    "describe_assumption",
     "parse_family",
 ]

@@ -14,6 +14,9 @@ from caet_opt.bandits.families.martingales import FAR
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import InputError
 
+#: Families whose name is a person's.
+NAMED_AFTER = {"gaussian": "Gaussian", "bernoulli": "Bernoulli", "poisson": "Poisson"}
+
 
 class MeanSpace(NamedTuple):
     """The interval of admissible means, with its ends included or not.
@@ -156,6 +159,18 @@ class Family(ABC):
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         dispersion = self.dispersions(x.size if x.ndim else 1)
         return self.unit_divergence(x, y, y - x) / (dispersion if x.ndim else dispersion[0])
+
+    def describe_assumption(self) -> str:
+        """What a guarantee takes for granted of the rewards, for printing after "guaranteed for".
+
+        >>> parse_family("poisson").describe_assumption(), parse_family("gamma:2.5").describe_assumption()
+        ('independent Poisson rewards', 'independent gamma rewards of shape 2.5')
+        """
+        return f"independent {NAMED_AFTER.get(self.name, self.name)} rewards"
+
+    def unstated(self) -> str | None:
+        """What is to be said where a parameter on which a guarantee depends was not stated but taken by default."""
+        return None
 
     def check_means(self, means: Sequence[float]) -> None:
         """Raise `InputError` unless every mean is finite and admissible."""

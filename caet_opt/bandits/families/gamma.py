@@ -102,6 +102,9 @@ class Gamma(Exponential):
     def exact_dispersions(self, arms: int) -> tuple[Fraction, ...]:
         return (1 / exact(self._given),) * arms
 
+    def describe_assumption(self) -> str:
+        return f"{super().describe_assumption()} of shape {self._text}"
+
     @classmethod
     def parse(cls, argument: str | None) -> "Gamma":
         if argument is None:

@@ -14,9 +14,12 @@ from caet_opt.bandits.families.martingales import gaussian_log_martingale, gauss
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import InputError
 
+#: More variances than these are not written one by one in a sentence.
+MOST_WRITTEN = 6
+
 
 class Gaussian(Family):
-    """``d(x, y) = (x - y)^2 / (2 variance)``; one variance for all arms, or one per arm.
+    """``d(x, y) = (x - y)^2 / (2 variance)``; one variance for all arms, or one per arm; 1 where none is stated.
 
     >>> print(Gaussian().divergence(3.0, 1.0))
     2.0
@@ -27,8 +30,10 @@ class Gaussian(Family):
     name = "gaussian"
     mean_space = MeanSpace(-np.inf, np.inf)
 
-    def __init__(self, variance: Number | Sequence[Number] = 1.0) -> None:
-        self._given = tuple(variance) if isinstance(variance, Iterable) else (variance,)
+    def __init__(self, variance: Number | Sequence[Number] | None = None) -> None:
+        self._stated = variance is not None  # no part of equality: a Gaussian() is a Gaussian(1)
+        given = 1.0 if variance is None else variance
+        self._given = tuple(given) if isinstance(given, Iterable) else (given,)
         self.variances = positive_numbers(self._given, "variances")
 
     divergence_error = 11.0
@@ -81,6 +86,29 @@ class Gaussian(Family):
     def exact_dispersions(self, arms: int) -> tuple[Fraction, ...]:
         self._check_count(arms)
         return self._exact_variances if len(self._given) > 1 else self._exact_variances * arms
+
+    def describe_assumption(self) -> str:
+        """With the variances, up to `MOST_WRITTEN` of them one by one.
+
+        >>> Gaussian().describe_assumption(), Gaussian([1, 4]).describe_assumption()
+        ('independent Gaussian rewards of variance 1', 'independent Gaussian rewards of variances 1 and 4 by arm')
+        """
+        rewards = super().describe_assumption()
+        if len(set(self._exact_variances)) == 1:
+            return f"{rewards} of variance {decimal_text(self._exact_variances[0])}"
+        if len(self._given) > MOST_WRITTEN:
+            ends = map(decimal_text, (min(self._exact_variances), max(self._exact_variances)))
+            return f"{rewards} of variances from {' to '.join(ends)} by arm"
+        *others, last = map(decimal_text, self._exact_variances)
+        return f"{rewards} of variances {', '.join(others)} and {last} by arm"
+
+    def unstated(self) -> str | None:
+        if self._stated:
+            return None
+        return (
+            "family 'gaussian' needs its variance here, since the guarantee holds for no larger one: gaussian:VAR, "
+            "for example gaussian:4, or one per arm, gaussian:1,4; gaussian:1 where it is known to be 1"
+        )
 
     def _check_count(self, arms: int) -> None:
         if len(self.variances) not in (1, arms):

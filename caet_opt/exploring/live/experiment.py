@@ -16,7 +16,7 @@ from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.history import POINTS, trace
 from caet_opt.exploring.live.names import find_arm, name_answer, name_arms
-from caet_opt.exploring.live.replay import begin, find_differences, has_ended, load, take_in
+from caet_opt.exploring.live.replay import begin, choose_arms, find_differences, load, may_declare, take_in
 from caet_opt.exploring.live.status import LEVEL, describe, summarise
 from caet_opt.exploring.live.store import WAIT, Store
 from caet_opt.exploring.saving import Saved, from_text
@@ -96,7 +96,7 @@ class LiveExperiment:
         path
             Of the file, which must not exist.
         task, family, delta, log_inv_delta, costs, policy, seed, settings
-            As for `Explorer.start`.
+            As for `Explorer.start`, but a Gaussian family needs its variance: ``"gaussian:4"``, or ``Gaussian(4)``.
         arms
             The names of the arms, or how many there are.
         unproven
@@ -117,6 +117,8 @@ class LiveExperiment:
         explorer = Explorer.start(
             task, family, arms=len(names), costs=costs, policy=policy, seed=seed, **confidence, **settings
         )
+        if (missing := explorer.family.unstated()) is not None:
+            raise InputError(missing)
         guaranteed = explorer.threshold.guarantees(explorer.family)
         if not (guaranteed or unproven):
             raise InputError(
@@ -181,7 +183,7 @@ class LiveExperiment:
             chosen = [wanted] * int(pulls)
             if wanted is None:
                 with interpreted():
-                    chosen = self._load_to_write(db).next_arms(int(pulls), rows.waiting_arms(db))
+                    chosen = choose_arms(self._load_to_write(db), int(pulls), rows.waiting_arms(db))
             return tuple(Pull(rows.hand_out(db, one), one, self.names[one]) for one in chosen)
 
     def record(
@@ -226,7 +228,7 @@ class LiveExperiment:
         take_in(explorer, arm, reward, cost)  # type: ignore[arg-type]  # a missing reward is refused
         paid = float(known[arm]) if known is not None else float(cost or 0.0)
         position = rows.record(db, number, float(reward), paid)  # type: ignore[arg-type]
-        if rows.read_stop(db) is None and has_ended(explorer):
+        if rows.read_stop(db) is None and may_declare(explorer):
             rows.declare(db, position, explorer.answer, explorer.state.total_cost)
 
     def _find_pull(self, db: sqlite3.Connection, number: Any, arm: Any) -> tuple[int, int]:

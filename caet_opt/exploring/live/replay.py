@@ -9,14 +9,19 @@ from math import isclose
 from typing import Any, NamedTuple
 
 from caet_opt.errors import CaetError, InputError, SolverError
-from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.explorer import Explorer, fewest_first
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.rows import Outcome
+from caet_opt.exploring.live.watch import least_outcomes
 from caet_opt.exploring.policies.base import Now
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, from_text
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.solving.native.compiled import interpreted
+from caet_opt.version import order
+
+#: The version since which an answer waits for two outcomes of every arm where their spread is watched.
+TWO_OUTCOMES_SINCE = "0.3.0"
 
 #: What is the same in every version, its sums up to so much relatively: versions add in different ways.
 SUMS, SUMMED = ("round", "counts", "reward_sums", "cost_sums", "total_cost"), 1e-9
@@ -27,10 +32,12 @@ SOLVED = dict.fromkeys(("target", "kept", "solution"), 1e-3)
 
 
 class Replay(NamedTuple):
-    """Where the rows lead: the experiment, and if it stopped, by which outcome, with which answer and at which cost."""
+    """Where the rows lead: the experiment, and if it stopped, by which outcome, with which answer and at which cost;
+    and where it had ended first, which is where versions up to 0.2.0 stopped."""
 
     explorer: Explorer
     stop: tuple[int, Hashable, float] | None
+    ended: tuple[int, Hashable, float] | None
 
 
 def take_in(explorer: Explorer, arm: int, reward: float, cost: float | None) -> None:
@@ -63,9 +70,25 @@ def has_ended(explorer: Explorer) -> bool:
     return not isinstance(explorer.policy, TrackingPolicy) and explorer.stopped
 
 
+def may_declare(explorer: Explorer) -> bool:
+    """Whether it has ended, and every arm has as many outcomes as it takes to watch their spread.
+
+    To stop later than one might, where the threshold is still exceeded, keeps the error probability below delta.
+    """
+    return min(explorer.state.counts) >= least_outcomes(explorer.family) and has_ended(explorer)
+
+
+def choose_arms(explorer: Explorer, pulls: int, out: Sequence[int]) -> list[int]:
+    """The arms of the next pulls: as the policy has them, but where an answer only waits for second outcomes of some
+    arms, which the policy may never ask for, those with the fewest outcomes and pulls that are out."""
+    if min(explorer.state.counts) < least_outcomes(explorer.family) and has_ended(explorer):
+        return fewest_first(explorer.state.counts, pulls, out)
+    return explorer.next_arms(pulls, out)
+
+
 def replay(explorer: Explorer, outcomes: Iterable[Outcome], progress: Callable[[], None] | None = None) -> Replay:
     """The experiment after all outcomes, from what was started; an outcome that is none is an `InputError`."""
-    stop = None
+    stop = ended = None
     for outcome in outcomes:
         cost = None if explorer.known_costs is not None else outcome.cost
         try:
@@ -73,10 +96,12 @@ def replay(explorer: Explorer, outcomes: Iterable[Outcome], progress: Callable[[
         except InputError as error:
             raise InputError(f"outcome {outcome.position} cannot be taken in: {error}") from error
         if stop is None and has_ended(explorer):
-            stop = outcome.position, explorer.answer, explorer.state.total_cost
+            here = outcome.position, explorer.answer, explorer.state.total_cost
+            ended = ended or here
+            stop = here if may_declare(explorer) else None
         if progress is not None:
             progress()
-    return Replay(explorer, stop)
+    return Replay(explorer, stop, ended)
 
 
 def begin(start: Saved, names: Sequence[str]) -> Explorer:
@@ -210,7 +235,8 @@ def compare_stop(db: sqlite3.Connection, found: Replay) -> list[str]:
     """The declared answer: by which outcome, with which cost, and not before that outcome."""
     stop = rows.read_stop(db)
     stored = None if stop is None else (stop.position, stop.answer, stop.cost)
-    if not is_alike(stored, found.stop, SUMMED):
+    earlier = order(rows.read_version(db)) < order(TWO_OUTCOMES_SINCE) and is_alike(stored, found.ended, SUMMED)
+    if not earlier and not is_alike(stored, found.stop, SUMMED):
         return [f"stopped by outcome, with answer and cost: {stored} stored, {found.stop} from the rows"]
     if stop is not None and (recorded := rows.time_of(db, stop.position)) > stop.stopped:
         return [f"stopped at {stop.stopped}, before outcome {stop.position} was recorded at {recorded}"]

@@ -15,6 +15,7 @@ from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.intervals import Intervals
 from caet_opt.exploring.live.names import name_answer
 from caet_opt.exploring.live.rows import Facts, Stop
+from caet_opt.exploring.live.watch import describe_watch
 from caet_opt.exploring.policies.base import Setup
 from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.state import State
@@ -40,8 +41,11 @@ def describe(db: sqlite3.Connection, explorer: Explorer, facts: Facts, level: fl
     answer = find_answer(explorer, stop)
     pairs = () if answer is None else explorer.task.answer_pairs(answer, explorer.arms)
     weighed = sorted(weigh_pairs(explorer.setup, state, pairs), key=lambda one: one.evidence - one.needed)
+    watch = describe_watch(db, explorer.family, explorer.arms)
     return {
         **describe_question(explorer, facts),
+        **describe_worth(explorer, facts, watch),
+        "watch": watch,
         **summarise(db, explorer, facts),
         "out": [{name: row[name] for name in ("pull", "arm", "handed_out")} for row in out[:MOST_OUT]],
         "level": level,
@@ -49,7 +53,7 @@ def describe(db: sqlite3.Connection, explorer: Explorer, facts: Facts, level: fl
         "pairs": describe_pairs(weighed[:MOST_PAIRS], state, facts.names, intervals),
         "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
         "ahead": None if stop or answer is None else look_ahead(explorer, weighed),
-        "stopped": None if stop is None else describe_stop(explorer, stop, facts),
+        "stopped": None if stop is None else describe_stop(explorer, stop, facts, watch),
     }
 
 
@@ -86,12 +90,20 @@ def describe_question(explorer: Explorer, facts: Facts) -> Record:
         "cost_source": parameters.cost_source,
         "costs": None if explorer.known_costs is None else explorer.known_costs.tolist(),
         "delta": parameters.delta,
-        "log_inv_delta": parameters.log_inv_delta,
         "threshold": threshold.name,
         "formula": threshold.describe(),
-        "guaranteed": facts.guaranteed,
         "reason": threshold.reason,
         "started": facts.started,
+    }
+
+
+def describe_worth(explorer: Explorer, facts: Facts, watch: Record) -> Record:
+    """What an answer is worth: whether delta is guaranteed, for which rewards, and whether these are others."""
+    return {
+        "guaranteed": facts.guaranteed and not watch["alarm"],
+        "refuted": watch["alarm"],
+        "assumes": explorer.family.describe_assumption(),
+        "log_inv_delta": explorer.parameters.log_inv_delta,
     }
 
 
@@ -186,13 +198,12 @@ def look_ahead(explorer: Explorer, weighed: Sequence[Weighed]) -> Record | None:
     return {"characteristic_time": found.value, "missing": missing, "cost": found.value * missing}
 
 
-def describe_stop(explorer: Explorer, stop: Stop, facts: Facts) -> Record:
+def describe_stop(explorer: Explorer, stop: Stop, facts: Facts, watch: Record) -> Record:
     """How it ended, and what the answer is worth."""
     return {
         "answer": name_answer(explorer.task, stop.answer, facts.names),
         "arms": stop.answer,
-        "guaranteed": facts.guaranteed,
-        "log_inv_delta": explorer.parameters.log_inv_delta,
+        **describe_worth(explorer, facts, watch),
         "outcome": stop.position,
         "time": stop.stopped,
         "cost": stop.cost,

@@ -1,9 +1,9 @@
 """Where a live experiment stands, in words."""
 
 from datetime import UTC, datetime
-from math import exp
 
 from caet_opt.exploring.live.status import Record
+from caet_opt.exploring.stopping import base as stopping
 from caet_opt.solving.numbers import table, to_digits
 
 #: Digits of estimates and of money, and what stands for nothing.
@@ -16,7 +16,7 @@ PAIR_HEADERS = ["pair", "evidence", "needed", "settled", "difference", "interval
 
 def to_words(status: Record) -> str:
     """The whole: what is asked and by which guarantee, where it stands, the arms, the pairs, and what is out."""
-    parts = [say_question(status), say_standing(status), tabulate_arms(status)]
+    parts = [say_question(status), *say_watch(status), say_standing(status), tabulate_arms(status)]
     if status["pairs"]:
         parts.append(tabulate_pairs(status))
     parts.append(say_intervals(status))
@@ -43,14 +43,45 @@ def say_guarantee(status: Record) -> str:
 
 def say_worth(record: Record) -> str:
     """What an answer is worth."""
-    if not record["guaranteed"]:
-        return "NOT GUARANTEED: no proof that the error probability stays below delta"
-    return f"guaranteed: wrong with probability at most {say_delta(record['log_inv_delta'])}"
+    if record["refuted"]:
+        return f"NOT GUARANTEED: the rewards spread more than {record['assumes']}"
+    return stopping.say_worth(record["guaranteed"], record["assumes"], record["log_inv_delta"])
 
 
-def say_delta(level: float) -> str:
-    """delta, which may be too small for a double."""
-    return f"{exp(-level):.4g}" if level < 600 else f"exp(-{level:g})"
+def say_watch(status: Record) -> list[str]:
+    """A warning, or a line on the spread."""
+    if status["watch"]["alarm"]:
+        return [f"WARNING: {say_alarm(status)}\n{say_fitting(status)}"]
+    spread = say_spread(status)
+    return [] if spread is None else [f"spread: {spread}"]
+
+
+def say_spread(status: Record) -> str | None:
+    """Whether the rewards spread more than the guarantee assumes; None where they cannot."""
+    watch = status["watch"]
+    if not watch["watched"]:
+        return None if watch["reason"] is None else str(watch["reason"])
+    names = ", ".join(status["arms"][arm]["name"] for arm in watch["unseen"])
+    wait = "it was declared before" if status["stopped"] else "an answer waits for it"
+    unseen = f"; not seen before the second outcome of {names}, and {wait}" if names else ""
+    evidence = f"log e {write(watch['log_e'])} of {write(watch['needed'])}"
+    return f"{'more' if watch['alarm'] else 'not more'} than assumed, so far ({evidence}){unseen}"
+
+
+def say_alarm(status: Record) -> str:
+    """That the guarantee does not hold for these rewards, and how sure that is."""
+    watch = status["watch"]
+    return (
+        f"the rewards spread more than {status['assumes']}, and the guarantee does not hold for them (since outcome "
+        f"{watch['since']}: log e {write(watch['log_e'])} of {write(watch['needed'])}; rewards as assumed raise this "
+        f"alarm with probability at most {watch['level']:g}, ever)."
+    )
+
+
+def say_fitting(status: Record) -> str:
+    """What would fit rewards that spread more than assumed."""
+    *others, last = status["watch"]["fits"]
+    return f"What would fit, in a new experiment: {'; '.join(others)}; or {last}."
 
 
 def say_standing(status: Record) -> str:
@@ -111,9 +142,11 @@ def pair_texts(pair: Record) -> list[str]:
 
 def say_intervals(status: Record) -> str:
     """What the intervals mean."""
+    others = ", which these are not" if status["refuted"] else ""
     return (
-        f"Intervals: with probability {100 * status['level']:g} % all of means hold at every look, and so do "
-        "all of differences.\nThey have two ends and hold for every pair: that of a settled pair may reach beyond zero."
+        f"Intervals: for {status['assumes']}{others}, with probability {100 * status['level']:g} % all of means hold "
+        "at every look, and so do all of differences.\n"
+        "They have two ends and hold for every pair: that of a settled pair may reach beyond zero."
     )
 
 

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import exp
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -116,6 +117,22 @@ class Threshold(ABC):
 
     def __str__(self) -> str:
         return self.name
+
+
+def say_worth(guaranteed: bool, assumes: str, log_inv_delta: float) -> str:
+    """What an answer is worth, wherever that is printed; ``assumes`` as `Family.describe_assumption` has it.
+
+    >>> say_worth(True, "independent Gaussian rewards of variance 4", 3.0)
+    'guaranteed for independent Gaussian rewards of variance 4: wrong with probability at most 0.04979'
+    """
+    if not guaranteed:
+        return "NOT GUARANTEED: no proof that the error probability stays below delta"
+    return f"guaranteed for {assumes}: wrong with probability at most {say_delta(log_inv_delta)}"
+
+
+def say_delta(log_inv_delta: float) -> str:
+    """delta, which may be too small for a double."""
+    return f"{exp(-log_inv_delta):.4g}" if log_inv_delta < 600 else f"exp(-{log_inv_delta:g})"
 
 
 def is_count(value: Any) -> bool:

@@ -11,8 +11,11 @@ from caet_opt.exploring.live.words import (
     arm_texts,
     pair_texts,
     say_ahead,
+    say_alarm,
+    say_fitting,
     say_guarantee,
     say_intervals,
+    say_spread,
     say_stop,
     say_time,
     write,
@@ -41,6 +44,8 @@ def experiment_page(experiment: LiveExperiment, title: str | None = None) -> str
         "file": name,
         "status": status,
         "facts": list_facts(status),
+        "alarm": say_alarm(status) if status["watch"]["alarm"] else None,
+        "fitting": say_fitting(status) if status["watch"]["alarm"] else None,
         "intervals": say_intervals(status),
         "arms": (ARM_HEADERS, [(None, arm_texts(arm)) for arm in status["arms"]]),
         "pairs": (PAIR_HEADERS, [(None, pair_texts(pair)) for pair in status["pairs"]]),
@@ -64,6 +69,8 @@ def list_facts(status: Record) -> dict[str, str]:
         "started": say_time(status["started"]),
         "spent": write(status["spent"]),
     }
+    if (spread := say_spread(status)) is not None:
+        facts["spread"] = spread
     if status["stopped"] is not None:
         facts["stopped"] = say_stop(status["stopped"])
     elif status["answer"] is not None:

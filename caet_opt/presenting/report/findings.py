@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import inf
 
+from caet_opt.bandits.families import describe_assumption
 from caet_opt.presenting.report.results import Results, write_level
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.solving.numbers import to_digits
@@ -63,13 +64,14 @@ def say_others(best: Record, others: Sequence[Record]) -> list[str]:
 
 def say_proof(best: Record, others: Sequence[Record]) -> str:
     """Whether the cheapest is proven here, and if not, which is the cheapest that is."""
+    rewards = describe_assumption(best["family"])
     if best["guaranteed"]:
-        return "its threshold is proven for this family"
+        return f"its threshold is proven for {rewards}"
     proven = [row for row in others if row["guaranteed"]]
     if not proven:
-        return "its threshold is not proven for this family"
+        return f"its threshold is not proven for {rewards}"
     cheapest = min(proven, key=cost_of)
-    words = "its threshold is not proven for this family, and of those that are,"
+    words = f"its threshold is not proven for {rewards}, and of those that are,"
     return f"{words} {name(cheapest)} costs {say_cost(cheapest)}"
 
 

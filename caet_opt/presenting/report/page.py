@@ -3,10 +3,11 @@
 The words of the page stand in the template, which escapes every value that it is given.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from caet_opt.bandits.families import describe_assumption
 from caet_opt.bandits.files import write_whole
 from caet_opt.presenting.report.findings import find_findings
 from caet_opt.presenting.report.render import Table, render_page, require_extra
@@ -109,12 +110,20 @@ def list_settings(results: Results) -> dict[str, list[str]]:
 
 
 def find_guarantees(results: Results) -> dict[str, str]:
-    """The thresholds, and whether they guarantee the error probability."""
-    found: dict[str, set[bool]] = {}
+    """The thresholds, and whether they guarantee the error probability, and for which rewards."""
+    found: dict[str, list[Record]] = {}
     for record in results.manifest["cells"]:
-        found.setdefault(record["threshold"], set()).add(record["guaranteed"])
-    words = {(True,): "guarantees δ", (False,): "does not guarantee δ", (False, True): "guarantees δ in some cells"}
-    return {name: words[tuple(sorted(held))] for name, held in found.items()}
+        found.setdefault(record["threshold"], []).append(record)
+    return {name: say_guarantee(records) for name, records in found.items()}
+
+
+def say_guarantee(cells: Sequence[Record]) -> str:
+    """Whether the cells of a threshold have a guarantee, and for which rewards."""
+    proven = list(dict.fromkeys(describe_assumption(one["family"]) for one in cells if one["guaranteed"]))
+    if not proven:
+        return "does not guarantee δ"
+    some = "" if all(one["guaranteed"] for one in cells) else " in some cells,"
+    return f"guarantees δ{some} for {', '.join(proven)}"
 
 
 def make_card(record: Record, label: str) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         value_column("error_rate", "errors", "share of these", write_rate, numeric=True),
         interval("error_interval", "95 % of errors", "Clopper-Pearson interval of the error rate", write_rate),
         verdict("consistent", "errors not significantly above delta"),
-        verdict("guaranteed", "threshold proven for the family"),
+        verdict("guaranteed", "threshold proven for independent rewards of the family and its variance"),
         Column(
             "proportions",
             "shares",
