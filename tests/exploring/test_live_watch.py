@@ -15,6 +15,7 @@ from caet_opt.cli import main
 from caet_opt.exploring.live import experiment as live
 from caet_opt.exploring.live import replay, watch
 from caet_opt.exploring.policies import POLICIES
+from caet_opt.version import __version__
 
 LIVE = [name for name, policy in POLICIES.items() if not policy.needs_truth]
 KEPT = Path(__file__).parents[1] / "kept" / "0.2.0" / "live"
@@ -309,6 +310,10 @@ def test_a_file_that_did_not_wait_is_still_verified(tmp_path, monkeypatch):
     experiment = record(start(tmp_path), (0, 100.0), (1, 0.0))
     monkeypatch.undo()
     assert experiment.stopped
+    assert any(line.startswith("stopped by outcome") for line in experiment.verify())
+    with experiment._store.writing() as db:
+        db.execute("UPDATE experiment SET version = '0.2.0', saved = replace(saved, ?, '0.2.0')", (__version__,))
+        db.execute("UPDATE checkpoint SET saved = replace(saved, ?, '0.2.0')", (__version__,))
     assert experiment.verify() == []
     assert "not seen before the second outcome of old, new, and it was declared before" in str(experiment)
     with experiment._store.writing() as db:
