@@ -1,17 +1,23 @@
 """What an experiment knows: an immutable record."""
 
 from dataclasses import dataclass, fields, replace
-from math import fsum, isclose
+from math import fsum, inf, isclose
 from sys import float_info
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import InputError
+from caet_opt.exploring.tally import add
 
 #: Parts that have an entry for every arm.
-VECTORS = ("counts", "reward_sums", "cost_sums", "memory")
+VECTORS = ("counts", "reward_sums", "cost_sums", "memory", "reward_rests", "cost_rests")
+
+#: Parts that states saved by 0.2.0 do not have: its sums were plain ones.
+RESTS = ("reward_rests", "cost_rests")
+
+Number = TypeVar("Number")
 
 #: Counts are exact as doubles up to here.
 LARGEST_COUNT = 2**53
@@ -28,9 +34,10 @@ class State:
     ----------
     round : number of observations so far
     counts : pulls of each arm
-    reward_sums, cost_sums : of each arm
+    reward_sums, cost_sums : of each arm; each is the double nearest to the sum
     memory : what the policy keeps of each arm; one that tracks, the sum of the projected targets of rounds 0 to `round`
-    total_cost : everything paid
+    total_cost : everything paid, the double nearest to it
+    reward_rests, cost_rests : what rounding took from the sums, see `caet_opt.exploring.tally.add`
 
     Examples
     --------
@@ -46,6 +53,13 @@ class State:
     cost_sums: tuple[float, ...]
     memory: tuple[float, ...]
     total_cost: float
+    reward_rests: tuple[float, ...] = ()
+    cost_rests: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in RESTS:
+            if not getattr(self, name):
+                object.__setattr__(self, name, (0.0,) * len(self.counts))
 
     def means(self) -> Array:
         """Empirical means; NaN for an arm that was never pulled."""
@@ -57,14 +71,10 @@ class State:
 
     def absorb(self, arm: int, reward: float, paid: float) -> "State":
         """The same with an observation of an arm."""
-        return State(
-            self.round + 1,
-            tuple(count + (other == arm) for other, count in enumerate(self.counts)),
-            add_to(self.reward_sums, arm, reward),
-            add_to(self.cost_sums, arm, paid),
-            self.memory,
-            self.total_cost + paid,
-        )
+        rewards, reward_rests = add_to(self.reward_sums, self.reward_rests, arm, reward)
+        costs, cost_rests = add_to(self.cost_sums, self.cost_rests, arm, paid)
+        counts, total = put(self.counts, arm, self.counts[arm] + 1), add_up(costs, cost_rests)
+        return State(self.round + 1, counts, rewards, costs, self.memory, total, reward_rests, cost_rests)
 
     def remember(self, memory: tuple[float, ...]) -> "State":
         """The same with another memory."""
@@ -74,16 +84,17 @@ class State:
     def from_record(cls, record: Any) -> "State":
         """The state back from what `dataclasses.asdict` and JSON made of it; `InputError` when it is not one."""
         names = {entry.name for entry in fields(cls)}
-        if not isinstance(record, dict) or set(record) != names:
+        if not isinstance(record, dict) or not names - set(RESTS) <= set(record) <= names:
             raise InputError(f"a saved state has the keys {', '.join(sorted(names))}")
-        for name in VECTORS:
-            if not isinstance(record[name], list):
+        for name in set(VECTORS) & set(record):
+            if not isinstance(record[name], list) or not record[name]:
                 raise InputError(f"{name} of a saved state must be a list with a number for every arm")
         parts: dict[str, Any] = {name: tuple(part) if name in VECTORS else part for name, part in record.items()}
         cls(**parts).check()
-        for name in ("reward_sums", "cost_sums", "memory"):
-            parts[name] = tuple(map(float, parts[name]))
-        return cls(**{**parts, "total_cost": float(parts["total_cost"])})
+        for name, part in parts.items():
+            if name not in ("round", "counts"):
+                parts[name] = tuple(map(float, part)) if name in VECTORS else float(part)
+        return cls(**parts)
 
     def check(self) -> None:
         """Raise `InputError` unless every part is of its kind and the parts fit together."""
@@ -94,20 +105,39 @@ class State:
             raise InputError("round and counts of a saved state must be whole numbers, zero or more")
         if sum(self.counts) != self.round:
             raise InputError(f"a saved state at round {self.round} needs counts that sum to it, got {self.counts}")
-        if not all(map(is_finite, (*self.reward_sums, *self.cost_sums, *self.memory, self.total_cost))):
+        sums, rests = (*self.reward_sums, *self.cost_sums), (*self.reward_rests, *self.cost_rests)
+        if not all(map(is_finite, (*sums, *rests, *self.memory, self.total_cost))):
             raise InputError("a saved state holds finite numbers only")
+        if any(float(total) + rest != total for total, rest in zip(sums, rests, strict=True)):
+            raise InputError("the rests of a saved state must be what rounding took from its sums")
         if min((*self.cost_sums, *self.memory)) < 0:
             raise InputError("costs and memory of a saved state must be zero or more")
-        paid = fsum(self.cost_sums)
+        paid = add_up(self.cost_sums, self.cost_rests)
         if not isclose(self.total_cost, paid, rel_tol=ROUNDING, abs_tol=0.0):
             raise InputError(
                 f"total_cost of a saved state at round {self.round} must be {paid:g}, got {self.total_cost:g}"
             )
 
 
-def add_to(values: tuple[float, ...], arm: int, amount: float) -> tuple[float, ...]:
-    """The values with an amount added to one arm's."""
-    return (*values[:arm], values[arm] + amount, *values[arm + 1 :])
+def add_to(
+    sums: tuple[float, ...], rests: tuple[float, ...], arm: int, amount: float
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Sums and rests with an amount added to one arm's."""
+    total, rest = add(sums[arm], rests[arm], amount)
+    return put(sums, arm, total), put(rests, arm, rest)
+
+
+def add_up(sums: tuple[float, ...], rests: tuple[float, ...]) -> float:
+    """The double nearest to the sum of sums with their rests; infinite beyond double precision."""
+    try:
+        return fsum((*sums, *rests))
+    except OverflowError:
+        return inf
+
+
+def put(values: tuple[Number, ...], arm: int, value: Number) -> tuple[Number, ...]:
+    """The values with another one for an arm."""
+    return (*values[:arm], value, *values[arm + 1 :])
 
 
 def is_count(value: Any) -> bool:

@@ -4,7 +4,7 @@ from math import inf
 from typing import NamedTuple
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.exploring.stopping.e_values import Side, needed_evidence
+from caet_opt.exploring.stopping.e_values import Side, needed_evidence, told_apart
 from caet_opt.exploring.stopping.kernels import E_PROCESS, threshold_value
 from caet_opt.solving.native.divergences import mixture_divergence
 
@@ -95,8 +95,9 @@ class View(NamedTuple):
 
 
 #: Rows of View.arms: pulls, sums of rewards and costs, what the policy remembers (the cumulated target of one that
-#: tracks), the target with its projection, the empirical mean, and the cost that enters decisions, zero if free.
-COUNT, REWARD, SPENT, MEMORY, TARGET, PROJECTED, MEAN, COST = range(8)
+#: tracks), the target with its projection, the empirical mean, the cost that enters decisions, zero if free, and what
+#: rounding took from the two sums.
+COUNT, REWARD, SPENT, MEMORY, TARGET, PROJECTED, MEAN, COST, REWARD_REST, SPENT_REST = range(ARM_ROWS := 10)
 
 #: A policy that has no target keeps in its row whether an arm is in some pair.
 NEEDED = TARGET
@@ -110,25 +111,49 @@ def total_count(arms: Array) -> float:
     return total
 
 
-def absorb(streams: Streams, arms: Array, total: Array, arm: int) -> None:
-    """Take the arm's next reward and cost into the sums."""
+def add(total: float, rest: float, amount: float) -> tuple[float, float]:
+    """``total + rest + amount`` as a double and what rounding took from it: a sum in twice the digits of a double.
+
+    The error of ``total + amount`` is a double itself (Knuth's two-sum); it and the rest are folded in again, so that
+    ``total`` is the double nearest to the sum. What is left after n additions is below ``n 2^-106`` times the sum of
+    all amounts, in size. Sums of whole numbers below 2^53 have no rest. Never compile it so that additions may be
+    exchanged (fastmath).
+    """
+    rounded = total + amount
+    part = rounded - total
+    lost = ((total - (rounded - part)) + (amount - part)) + rest
+    whole = rounded + lost
+    return whole, lost - (whole - rounded)
+
+
+class Sums(NamedTuple):
+    """The sums of an arm's rewards and costs, each with its rest."""
+
+    reward: float
+    reward_rest: float
+    spent: float
+    spent_rest: float
+
+
+def absorb(streams: Streams, arms: Array, arm: int) -> Sums:
+    """Take the arm's next reward and cost into the sums, and return those before."""
+    before = Sums(arms[REWARD, arm], arms[REWARD_REST, arm], arms[SPENT, arm], arms[SPENT_REST, arm])
     position = streams.cursor[arm]
     streams.cursor[arm] += 1
-    paid = streams.spending[arm, position]
+    reward, paid = streams.rewards[arm, position], streams.spending[arm, position]
     arms[COUNT, arm] += 1.0
-    arms[REWARD, arm] += streams.rewards[arm, position]
-    arms[SPENT, arm] += paid
-    total[0] += paid
+    arms[REWARD, arm], arms[REWARD_REST, arm] = add(before.reward, before.reward_rest, reward)
+    arms[SPENT, arm], arms[SPENT_REST, arm] = add(before.spent, before.spent_rest, paid)
     arms[MEAN, arm] = arms[REWARD, arm] / arms[COUNT, arm]
+    return before
 
 
-def give_back(
-    streams: Streams, arms: Array, total: Array, arm: int, spent: float, reward: float, before: float
-) -> None:
+def give_back(streams: Streams, arms: Array, arm: int, before: Sums) -> None:
     """Undo `absorb`, given the sums before it."""
     streams.cursor[arm] -= 1
     arms[COUNT, arm] -= 1.0
-    arms[SPENT, arm], arms[REWARD, arm], total[0] = spent, reward, before
+    arms[REWARD, arm], arms[REWARD_REST, arm] = before.reward, before.reward_rest
+    arms[SPENT, arm], arms[SPENT_REST, arm] = before.spent, before.spent_rest
 
 
 def update_costs(setting: Conditions, arms: Array, arm: int) -> None:
@@ -175,9 +200,12 @@ def weigh_pairs(view: View, arm: int) -> None:
 def exceeds(setting: Conditions, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool) -> bool:
     """Whether the evidence that a beats b exceeds the threshold; for the e-process at the pooled mean or everywhere."""
     if setting.threshold != E_PROCESS:
-        return evidence > threshold_value(
-            setting.threshold, now, arms[COUNT, a], arms[COUNT, b], setting.level, setting.slope
-        )
+        need = threshold_value(setting.threshold, now, arms[COUNT, a], arms[COUNT, b], setting.level, setting.slope)
+        if not evidence > need:
+            return False
+        x, y = told_apart(setting.family, arms[MEAN, a], arms[MEAN, b])
+        wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
+        return pair_evidence(setting.family, wa, wb, x, y) > need
     winner = Side(weight_of(setting, arms, a), arms[MEAN, a], setting.numbers[PRIOR, a])
     loser = Side(weight_of(setting, arms, b), arms[MEAN, b], setting.numbers[PRIOR, b])
     return evidence > needed_evidence(

@@ -55,12 +55,9 @@ def choose_moments(outcomes: int, points: int) -> list[int]:
 
 def replay_sums(outcomes: Sequence[Outcome], arms: int, moments: Sequence[int]) -> Iterator[State]:
     """The sums after so many outcomes, for each of the moments."""
-    counts, rewards, costs, total = [0] * arms, [0.0] * arms, [0.0] * arms, 0.0
-    wanted, nothing = set(moments), (0.0,) * arms
+    nothing, wanted = (0.0,) * arms, set(moments)
+    state = State(0, (0,) * arms, nothing, nothing, nothing, 0.0)
     for number, (_, arm, reward, cost) in enumerate(outcomes, start=1):
-        counts[arm] += 1
-        rewards[arm] += reward
-        costs[arm] += cost
-        total += cost
+        state = state.absorb(arm, reward, cost)
         if number in wanted:
-            yield State(number, tuple(counts), tuple(rewards), tuple(costs), nothing, total)
+            yield state

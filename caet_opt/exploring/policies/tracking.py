@@ -170,7 +170,7 @@ class TrackingPolicy(Policy):
         arms[tally.TARGET], arms[tally.PROJECTED] = now.target, found.projected
         arms[tally.COST] = kept.box[kept_targets.PAID]
         warm = can_start(last, last.pairs, arms[tally.COST].tolist())
-        return tracking_rounds.Tally(arms, as_columns(last.pairs), kept, np.array([state.total_cost])), warm
+        return tracking_rounds.Tally(arms, as_columns(last.pairs), kept), warm
 
     def store(self, now: Now, found: tracking_rounds.Tally, done: int) -> Now:
         """Where so many compiled rounds have led: a state, its target, and the solution that it is from.
@@ -190,7 +190,7 @@ class TrackingPolicy(Policy):
                 pairs=tuple((int(a), int(b)) for a, b in found.pairs.T),
                 multipliers=kept.weights,
             )
-        state = self.setup.state_after(now.state, found.arms, found.total, done)
+        state = self.setup.state_after(now.state, found.arms, done)
         return Now(state, solution, found.arms[tally.TARGET].copy(), kept=kept)
 
 
