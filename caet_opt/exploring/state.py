@@ -12,15 +12,18 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.tally import add
 
 #: Parts that have an entry for every arm.
-VECTORS = ("counts", "reward_sums", "cost_sums", "memory", "reward_rests", "cost_rests")
+VECTORS = ("counts", "reward_sums", "cost_sums", "memory", "reward_rests")
 
-#: Parts that states saved by 0.2.0 do not have: its sums were plain ones.
-RESTS = ("reward_rests", "cost_rests")
+#: A part that states saved by 0.2.0 do not have: its sums of rewards were plain ones.
+RESTS = "reward_rests"
 
 Number = TypeVar("Number")
 
 #: Counts are exact as doubles up to here.
 LARGEST_COUNT = 2**53
+
+#: What rounding takes from a sum is below this part of it.
+LARGEST_REST = 2.0**-50
 
 #: What the sums of a long run may be off by, relatively.
 ROUNDING = 1e-6
@@ -34,10 +37,10 @@ class State:
     ----------
     round : number of observations so far
     counts : pulls of each arm
-    reward_sums, cost_sums : of each arm; each is the double nearest to the sum
+    reward_sums, cost_sums : of each arm
     memory : what the policy keeps of each arm; one that tracks, the sum of the projected targets of rounds 0 to `round`
-    total_cost : everything paid, the double nearest to it
-    reward_rests, cost_rests : what rounding took from the sums, see `caet_opt.exploring.tally.add`
+    total_cost : everything paid, the sum of cost_sums
+    reward_rests : what rounding took from the sums of rewards, see `caet_opt.exploring.tally.add`
 
     Examples
     --------
@@ -54,12 +57,10 @@ class State:
     memory: tuple[float, ...]
     total_cost: float
     reward_rests: tuple[float, ...] = ()
-    cost_rests: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in RESTS:
-            if not getattr(self, name):
-                object.__setattr__(self, name, (0.0,) * len(self.counts))
+        if not self.reward_rests:
+            object.__setattr__(self, RESTS, (0.0,) * len(self.counts))
 
     def means(self) -> Array:
         """Empirical means; NaN for an arm that was never pulled."""
@@ -71,10 +72,17 @@ class State:
 
     def absorb(self, arm: int, reward: float, paid: float) -> "State":
         """The same with an observation of an arm."""
-        rewards, reward_rests = add_to(self.reward_sums, self.reward_rests, arm, reward)
-        costs, cost_rests = add_to(self.cost_sums, self.cost_rests, arm, paid)
-        counts, total = put(self.counts, arm, self.counts[arm] + 1), add_up(costs, cost_rests)
-        return State(self.round + 1, counts, rewards, costs, self.memory, total, reward_rests, cost_rests)
+        total, rest = add(self.reward_sums[arm], self.reward_rests[arm], reward)
+        costs = put(self.cost_sums, arm, self.cost_sums[arm] + paid)
+        return State(
+            self.round + 1,
+            put(self.counts, arm, self.counts[arm] + 1),
+            put(self.reward_sums, arm, total),
+            costs,
+            self.memory,
+            add_up(costs),
+            put(self.reward_rests, arm, rest),
+        )
 
     def remember(self, memory: tuple[float, ...]) -> "State":
         """The same with another memory."""
@@ -84,7 +92,7 @@ class State:
     def from_record(cls, record: Any) -> "State":
         """The state back from what `dataclasses.asdict` and JSON made of it; `InputError` when it is not one."""
         names = {entry.name for entry in fields(cls)}
-        if not isinstance(record, dict) or not names - set(RESTS) <= set(record) <= names:
+        if not isinstance(record, dict) or not names - {RESTS} <= set(record) <= names:
             raise InputError(f"a saved state has the keys {', '.join(sorted(names))}")
         for name in set(VECTORS) & set(record):
             if not isinstance(record[name], list) or not record[name]:
@@ -105,32 +113,25 @@ class State:
             raise InputError("round and counts of a saved state must be whole numbers, zero or more")
         if sum(self.counts) != self.round:
             raise InputError(f"a saved state at round {self.round} needs counts that sum to it, got {self.counts}")
-        sums, rests = (*self.reward_sums, *self.cost_sums), (*self.reward_rests, *self.cost_rests)
-        if not all(map(is_finite, (*sums, *rests, *self.memory, self.total_cost))):
+        sums = (*self.reward_sums, *self.reward_rests, *self.cost_sums)
+        if not all(map(is_finite, (*sums, *self.memory, self.total_cost))):
             raise InputError("a saved state holds finite numbers only")
-        if any(float(total) + rest != total for total, rest in zip(sums, rests, strict=True)):
-            raise InputError("the rests of a saved state must be what rounding took from its sums")
+        for total, rest in zip(self.reward_sums, self.reward_rests, strict=True):
+            if abs(rest) > LARGEST_REST * abs(total):
+                raise InputError(f"what rounding took from a sum of {total:g} cannot be {rest:g}")
         if min((*self.cost_sums, *self.memory)) < 0:
             raise InputError("costs and memory of a saved state must be zero or more")
-        paid = add_up(self.cost_sums, self.cost_rests)
+        paid = add_up(self.cost_sums)
         if not isclose(self.total_cost, paid, rel_tol=ROUNDING, abs_tol=0.0):
             raise InputError(
                 f"total_cost of a saved state at round {self.round} must be {paid:g}, got {self.total_cost:g}"
             )
 
 
-def add_to(
-    sums: tuple[float, ...], rests: tuple[float, ...], arm: int, amount: float
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Sums and rests with an amount added to one arm's."""
-    total, rest = add(sums[arm], rests[arm], amount)
-    return put(sums, arm, total), put(rests, arm, rest)
-
-
-def add_up(sums: tuple[float, ...], rests: tuple[float, ...]) -> float:
-    """The double nearest to the sum of sums with their rests; infinite beyond double precision."""
+def add_up(sums: tuple[float, ...]) -> float:
+    """The double nearest to the sum; infinite beyond double precision."""
     try:
-        return fsum((*sums, *rests))
+        return fsum(sums)
     except OverflowError:
         return inf
 

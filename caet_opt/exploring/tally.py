@@ -96,8 +96,8 @@ class View(NamedTuple):
 
 #: Rows of View.arms: pulls, sums of rewards and costs, what the policy remembers (the cumulated target of one that
 #: tracks), the target with its projection, the empirical mean, the cost that enters decisions, zero if free, and what
-#: rounding took from the two sums.
-COUNT, REWARD, SPENT, MEMORY, TARGET, PROJECTED, MEAN, COST, REWARD_REST, SPENT_REST = range(ARM_ROWS := 10)
+#: rounding took from the sum of rewards.
+COUNT, REWARD, SPENT, MEMORY, TARGET, PROJECTED, MEAN, COST, REST_OF_REWARD = range(ARM_ROWS := 9)
 
 #: A policy that has no target keeps in its row whether an arm is in some pair.
 NEEDED = TARGET
@@ -112,38 +112,36 @@ def total_count(arms: Array) -> float:
 
 
 def add(total: float, rest: float, amount: float) -> tuple[float, float]:
-    """``total + rest + amount`` as a double and what rounding took from it: a sum in twice the digits of a double.
+    """``total + rest + amount`` as a double, and what rounding took from it, which goes into the next addition.
 
-    The error of ``total + amount`` is a double itself (Knuth's two-sum); it and the rest are folded in again, so that
-    ``total`` is the double nearest to the sum. What is left after n additions is below ``n 2^-106`` times the sum of
-    all amounts, in size. Sums of whole numbers below 2^53 have no rest. Never compile it so that additions may be
-    exchanged (fastmath).
+    Kahan's sum: after n additions ``total`` is the sum of ``(1 + e_i) amount_i`` with ``|e_i| <= 2 u + O(n u^2)``,
+    u = 2^-53, where a plain sum has n u. Sums of whole numbers below 2^53 are exact and have no rest. Never compile it
+    so that additions may be exchanged (fastmath): the rest would be taken for zero.
     """
+    amount += rest
     rounded = total + amount
-    part = rounded - total
-    lost = ((total - (rounded - part)) + (amount - part)) + rest
-    whole = rounded + lost
-    return whole, lost - (whole - rounded)
+    return rounded, amount - (rounded - total)
 
 
 class Sums(NamedTuple):
-    """The sums of an arm's rewards and costs, each with its rest."""
+    """The sum of an arm's rewards with its rest, and that of its costs."""
 
     reward: float
-    reward_rest: float
+    rest: float
     spent: float
-    spent_rest: float
 
 
 def absorb(streams: Streams, arms: Array, arm: int) -> Sums:
-    """Take the arm's next reward and cost into the sums, and return those before."""
-    before = Sums(arms[REWARD, arm], arms[REWARD_REST, arm], arms[SPENT, arm], arms[SPENT_REST, arm])
+    """Take the arm's next reward and cost into the sums, and return those before.
+
+    Costs are summed plainly: no decision depends on their last digits, and n u of them is less than anybody pays for.
+    """
+    before = Sums(arms[REWARD, arm], arms[REST_OF_REWARD, arm], arms[SPENT, arm])
     position = streams.cursor[arm]
     streams.cursor[arm] += 1
-    reward, paid = streams.rewards[arm, position], streams.spending[arm, position]
     arms[COUNT, arm] += 1.0
-    arms[REWARD, arm], arms[REWARD_REST, arm] = add(before.reward, before.reward_rest, reward)
-    arms[SPENT, arm], arms[SPENT_REST, arm] = add(before.spent, before.spent_rest, paid)
+    arms[REWARD, arm], arms[REST_OF_REWARD, arm] = add(before.reward, before.rest, streams.rewards[arm, position])
+    arms[SPENT, arm] = before.spent + streams.spending[arm, position]
     arms[MEAN, arm] = arms[REWARD, arm] / arms[COUNT, arm]
     return before
 
@@ -152,8 +150,7 @@ def give_back(streams: Streams, arms: Array, arm: int, before: Sums) -> None:
     """Undo `absorb`, given the sums before it."""
     streams.cursor[arm] -= 1
     arms[COUNT, arm] -= 1.0
-    arms[REWARD, arm], arms[REWARD_REST, arm] = before.reward, before.reward_rest
-    arms[SPENT, arm], arms[SPENT_REST, arm] = before.spent, before.spent_rest
+    arms[REWARD, arm], arms[REST_OF_REWARD, arm], arms[SPENT, arm] = before.reward, before.rest, before.spent
 
 
 def update_costs(setting: Conditions, arms: Array, arm: int) -> None:

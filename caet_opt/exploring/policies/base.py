@@ -196,22 +196,24 @@ class Setup:
         """The state as compiled code keeps it, with means; costs that are known are filled in."""
         arms = np.zeros((tally.ARM_ROWS, self.arms))
         arms[tally.COUNT], arms[tally.REWARD], arms[tally.SPENT] = state.counts, state.reward_sums, state.cost_sums
-        arms[tally.REWARD_REST], arms[tally.SPENT_REST] = state.reward_rests, state.cost_rests
-        arms[tally.MEMORY], arms[tally.MEAN] = state.memory, state.means()
+        arms[tally.REST_OF_REWARD], arms[tally.MEMORY], arms[tally.MEAN] = (
+            state.reward_rests,
+            state.memory,
+            state.means(),
+        )
         return arms
 
     def state_after(self, state: State, arms: Array, done: int) -> State:
         """The state that so many rounds in compiled code have led to."""
-        costs, rests = tuple(arms[tally.SPENT].tolist()), tuple(arms[tally.SPENT_REST].tolist())
+        costs = tuple(arms[tally.SPENT].tolist())
         return State(
             state.round + done,
             tuple(int(count) for count in arms[tally.COUNT]),
             tuple(arms[tally.REWARD].tolist()),
             costs,
             tuple(arms[tally.MEMORY].tolist()),
-            add_up(costs, rests),
-            tuple(arms[tally.REWARD_REST].tolist()),
-            rests,
+            add_up(costs),
+            tuple(arms[tally.REST_OF_REWARD].tolist()),
         )
 
 

@@ -25,7 +25,7 @@ LARGEST = 1e150
 
 #: What rounding may have moved a mean by, as a part of it, and the part of a difference of means below which that is
 #: nothing: evidence is then off by no more than what `martingales.ALLOWANCE` allows for. See `told_apart`.
-BLUR, NOTHING = 4.0 * 2.0**-53, 1e-9
+BLUR, NOTHING = 5.0 * 2.0**-53, 1e-9
 
 #: By how much a step grows after one that was covered, and shrinks after one that was not.
 GROWTH, SHRINKAGE = 1.6, 0.4
@@ -68,12 +68,12 @@ def log_martingale_floor(family: int, arm: Side, above: bool) -> float:
 def told_apart(family: int, x: float, y: float) -> tuple[float, float]:
     """Two means, moved towards each other by what rounding may have moved them apart, unless that is nothing.
 
-    With u = 2^-53 and rewards of size X, an empirical mean is within 4 u X of the mean of what was observed: u X for
-    rewards that are doubles, u X for a sum that is one, u X for what its rest misses (`caet_opt.exploring.tally.add`:
-    n u^2 per unit, n below 2^53), and u X for the division. X is at most |mean| and the size of a deviation, of which u
-    is below sqrt(n) u = 1e-8 standard deviations of a mean for any number of rewards that fits a double. E_ab, as Z_ab,
-    does not fall when the winner's mean rises or the loser's falls: a pair that passes with these means passes with the
-    true ones, however they were rounded, and what is proven of a threshold holds. Gaussian martingales depend on
+    With u = 2^-53 and rewards of mean size X, an empirical mean is within 5 u X of the mean of what was observed: u X
+    for rewards that are rounded to doubles, (2 u + O(n u^2)) X for their sum (`caet_opt.exploring.tally.add`), u X for
+    the division, and another u for the term in n, up to 10^14 rewards. X is at most |mean| and the mean size of a
+    deviation; of the latter 5 u is ``5 u sqrt(n)`` standard deviations of a mean, below 1e-8. E_ab, as Z_ab, does not
+    fall when the winner's mean rises or the loser's falls: a pair that passes with these means passes with those that
+    rounding has moved, and what is proven of a threshold holds for rewards of any size. Gaussian martingales depend on
     differences alone, so that one mean can be zero, around which doubles are dense.
     """
     gap, blur = abs(x - y), BLUR * (abs(x) + abs(y))
