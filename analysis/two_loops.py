@@ -29,7 +29,7 @@ from caet_opt.solving.characteristic import characteristic_time
 DISCRETE = ("bernoulli", "poisson", "geometric")
 
 #: Fields of a state, in the order in which a difference is told.
-FIELDS = ("round", "counts", "reward_sums", "cost_sums", "total_cost", "memory")
+FIELDS = ("round", "counts", "reward_sums", "reward_rests", "cost_sums", "total_cost", "memory")
 
 
 class Case(NamedTuple):

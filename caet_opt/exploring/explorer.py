@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from math import isfinite, nan
+from math import isfinite, nan, ulp
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
@@ -23,9 +23,13 @@ from caet_opt.exploring.saving import OWN, Saved, read_saved, to_text
 from caet_opt.exploring.settings import ABSENT, LARGEST_BATCH, CostSource, Parameters
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.exploring.stopping import threshold_of
+from caet_opt.exploring.stopping.e_values import BLUR
 from caet_opt.solving.native.compiled import compiled_kernel, loaded_kernel
 from caet_opt.solving.profiles import find_profile
 from caet_opt.solving.result import CharacteristicTime
+
+#: The largest reward, in size, and the largest cost: sums of a hundred million are finite doubles.
+LARGEST_AMOUNT = 1e300
 
 #: No confidence, to be replaced by one of the two.
 UNTOLD = {"delta": ABSENT, "log_inv_delta": ABSENT}
@@ -112,7 +116,10 @@ class Explorer:
         """
         confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
         parameters = Parameters.read(confidence, {"policy": policy, **settings}, simulated=False)
-        return cls(task, family, arms, parameters, costs, seed=seed)
+        explorer = cls(task, family, arms, parameters, costs, seed=seed)
+        if costs is not None and max(costs) > LARGEST_AMOUNT:
+            raise InputError(f"costs up to {LARGEST_AMOUNT:g} can be added up, got {max(costs):g}; rescale the costs")
+        return explorer
 
     def save(self, path: str | Path) -> None:
         """Write the whole experiment to one JSON file, in one step; `OSError` leaves an old file as it was."""
@@ -283,14 +290,16 @@ class Explorer:
 
         All or nothing: after an error the object is as it was before.
         """
-        self._now = self.policy.advance(self._now, self.absorb(arm, reward, cost), arm)
+        absorbed = self.absorb(arm, reward, cost)
+        self.check_new(arm, reward, cost, absorbed)
+        self._now = self.policy.advance(self._now, absorbed, arm)
 
     def absorb(self, arm: int, reward: float, cost: float | None = None) -> State:
         """The sums as an observation would leave them, before the policy has seen it; nothing changes here."""
         arm = read_arm(arm, self.arms)
         reward = read_finite(reward, f"reward of arm {arm}")
         self.family.check_reward(reward)
-        return self._absorb(arm, reward, self._cost_of_pull(arm, cost))
+        return self._absorb(arm, self.family.count_reward(reward), self._cost_of_pull(arm, cost))
 
     def _absorb(self, arm: int, reward: float, paid: float) -> State:
         """The state with an observation that leaves every sum finite and the arm's mean in the family."""
@@ -299,6 +308,37 @@ class Explorer:
             raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")
         self._check_mean(absorbed, arm)
         return absorbed
+
+    def check_new(self, arm: int, reward: float, cost: float | None, absorbed: State) -> None:
+        """Raise `InputError` for an observation that is of the family, and had better not be begun with: one too large
+        to be added up, or the first of an arm whose mean and another's are hidden by rounding.
+
+        Rounding hides means that are nearer than twice what it may have moved them by (`told_apart`), if not even a
+        standard deviation of a reward is more than that: nothing could be declared of such a pair, however long it went
+        on. Where a standard deviation is more, any difference of interest shows in time; where the means are farther
+        apart, they are told apart.
+        """
+        for amount, what in ((float(reward), "reward"), (float(cost or 0.0), "cost")):
+            if abs(amount) > LARGEST_AMOUNT:
+                raise InputError(
+                    f"{what} {amount:g} is too large to be added up, which can be done up to {LARGEST_AMOUNT:g} in "
+                    f"size; rescale the {what}s"
+                )
+        if absorbed.counts[arm] > 1:
+            return
+        means = absorbed.means()
+        blur = BLUR * (abs(means[arm]) + np.abs(means))
+        with np.errstate(all="ignore"):  # a variance beyond double precision is infinite, and large enough
+            deviations = np.sqrt(self.family.unit_variance(means) * self.setup.dispersions)
+        deviations = np.minimum(deviations, deviations[arm])
+        hidden = (abs(means - means[arm]) <= 2.0 * blur) & (deviations > 0.0) & (deviations < 2.0 * blur)
+        for other in np.flatnonzero(hidden).tolist():
+            if other != arm:
+                raise InputError(
+                    f"the rewards of arms {arm} and {other} are near {means[arm]:g}, where doubles are "
+                    f"{ulp(means[arm]):.2g} apart, and their standard deviation is {deviations[other]:.2g}: rounding "
+                    "hides what tells these arms apart; tell differences from a constant instead, or another variance"
+                )
 
     def continue_from(self, state: State) -> None:
         """Go on from a state, forgetting this one; `InputError` when it is none of this experiment."""

@@ -19,8 +19,6 @@ from caet_opt.exploring.tally import (
     NEEDED,
     PROJECTED,
     REFILL,
-    REWARD,
-    SPENT,
     STOPPED,
     Streams,
     View,
@@ -42,7 +40,7 @@ if TYPE_CHECKING:  # what `play` is compiled with, for each policy its own
     def refresh(view: View, arm: int) -> bool: ...
 
 
-def play(view: View, streams: Streams, total: Array, rounds: int) -> tuple[int, int]:
+def play(view: View, streams: Streams, rounds: int) -> tuple[int, int]:
     """Choose, pull, observe for up to ``rounds`` rounds; returns why it ended and how many it did.
 
     While some arm has no observation, the first such arm is pulled. A task that compiled code does not know has shape
@@ -56,15 +54,14 @@ def play(view: View, streams: Streams, total: Array, rounds: int) -> tuple[int, 
             return CHANGED, done
         if streams.cursor[arm] >= streams.rewards.shape[1]:
             return REFILL, done
-        spent, reward, before = arms[SPENT, arm], arms[REWARD, arm], total[0]
-        absorb(streams, arms, total, arm)
+        before = absorb(streams, arms, arm)
         if unseen >= 0:
             unseen = first_unseen(arms)
             if unseen >= 0:
                 continue
             survey(view)
         elif not refresh(view, arm):
-            give_back(streams, arms, total, arm, spent, reward, before)
+            give_back(streams, arms, arm, before)
             return CHANGED, done
         learn(view, arm)
         if ended(view):

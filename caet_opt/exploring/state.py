@@ -1,20 +1,29 @@
 """What an experiment knows: an immutable record."""
 
 from dataclasses import dataclass, fields, replace
-from math import fsum, isclose
+from math import fsum, inf, isclose
 from sys import float_info
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import InputError
+from caet_opt.exploring.tally import add
 
 #: Parts that have an entry for every arm.
-VECTORS = ("counts", "reward_sums", "cost_sums", "memory")
+VECTORS = ("counts", "reward_sums", "cost_sums", "memory", "reward_rests")
+
+#: A part that states saved by 0.2.0 do not have: its sums of rewards were plain ones.
+RESTS = "reward_rests"
+
+Number = TypeVar("Number")
 
 #: Counts are exact as doubles up to here.
 LARGEST_COUNT = 2**53
+
+#: What rounding takes from a sum is below this part of it.
+LARGEST_REST = 2.0**-50
 
 #: What the sums of a long run may be off by, relatively.
 ROUNDING = 1e-6
@@ -30,7 +39,8 @@ class State:
     counts : pulls of each arm
     reward_sums, cost_sums : of each arm
     memory : what the policy keeps of each arm; one that tracks, the sum of the projected targets of rounds 0 to `round`
-    total_cost : everything paid
+    total_cost : everything paid, the sum of cost_sums
+    reward_rests : what rounding took from the sums of rewards, see `caet_opt.exploring.tally.add`
 
     Examples
     --------
@@ -46,6 +56,11 @@ class State:
     cost_sums: tuple[float, ...]
     memory: tuple[float, ...]
     total_cost: float
+    reward_rests: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.reward_rests:
+            object.__setattr__(self, RESTS, (0.0,) * len(self.counts))
 
     def means(self) -> Array:
         """Empirical means; NaN for an arm that was never pulled."""
@@ -57,13 +72,16 @@ class State:
 
     def absorb(self, arm: int, reward: float, paid: float) -> "State":
         """The same with an observation of an arm."""
+        total, rest = add(self.reward_sums[arm], self.reward_rests[arm], reward)
+        costs = put(self.cost_sums, arm, self.cost_sums[arm] + paid)
         return State(
             self.round + 1,
-            tuple(count + (other == arm) for other, count in enumerate(self.counts)),
-            add_to(self.reward_sums, arm, reward),
-            add_to(self.cost_sums, arm, paid),
+            put(self.counts, arm, self.counts[arm] + 1),
+            put(self.reward_sums, arm, total),
+            costs,
             self.memory,
-            self.total_cost + paid,
+            add_up(costs),
+            put(self.reward_rests, arm, rest),
         )
 
     def remember(self, memory: tuple[float, ...]) -> "State":
@@ -74,16 +92,17 @@ class State:
     def from_record(cls, record: Any) -> "State":
         """The state back from what `dataclasses.asdict` and JSON made of it; `InputError` when it is not one."""
         names = {entry.name for entry in fields(cls)}
-        if not isinstance(record, dict) or set(record) != names:
+        if not isinstance(record, dict) or not names - {RESTS} <= set(record) <= names:
             raise InputError(f"a saved state has the keys {', '.join(sorted(names))}")
-        for name in VECTORS:
-            if not isinstance(record[name], list):
+        for name in set(VECTORS) & set(record):
+            if not isinstance(record[name], list) or not record[name]:
                 raise InputError(f"{name} of a saved state must be a list with a number for every arm")
         parts: dict[str, Any] = {name: tuple(part) if name in VECTORS else part for name, part in record.items()}
         cls(**parts).check()
-        for name in ("reward_sums", "cost_sums", "memory"):
-            parts[name] = tuple(map(float, parts[name]))
-        return cls(**{**parts, "total_cost": float(parts["total_cost"])})
+        for name, part in parts.items():
+            if name not in ("round", "counts"):
+                parts[name] = tuple(map(float, part)) if name in VECTORS else float(part)
+        return cls(**parts)
 
     def check(self) -> None:
         """Raise `InputError` unless every part is of its kind and the parts fit together."""
@@ -94,20 +113,32 @@ class State:
             raise InputError("round and counts of a saved state must be whole numbers, zero or more")
         if sum(self.counts) != self.round:
             raise InputError(f"a saved state at round {self.round} needs counts that sum to it, got {self.counts}")
-        if not all(map(is_finite, (*self.reward_sums, *self.cost_sums, *self.memory, self.total_cost))):
+        sums = (*self.reward_sums, *self.reward_rests, *self.cost_sums)
+        if not all(map(is_finite, (*sums, *self.memory, self.total_cost))):
             raise InputError("a saved state holds finite numbers only")
+        for total, rest in zip(self.reward_sums, self.reward_rests, strict=True):
+            if abs(rest) > LARGEST_REST * abs(total):
+                raise InputError(f"what rounding took from a sum of {total:g} cannot be {rest:g}")
         if min((*self.cost_sums, *self.memory)) < 0:
             raise InputError("costs and memory of a saved state must be zero or more")
-        paid = fsum(self.cost_sums)
+        paid = add_up(self.cost_sums)
         if not isclose(self.total_cost, paid, rel_tol=ROUNDING, abs_tol=0.0):
             raise InputError(
                 f"total_cost of a saved state at round {self.round} must be {paid:g}, got {self.total_cost:g}"
             )
 
 
-def add_to(values: tuple[float, ...], arm: int, amount: float) -> tuple[float, ...]:
-    """The values with an amount added to one arm's."""
-    return (*values[:arm], values[arm] + amount, *values[arm + 1 :])
+def add_up(sums: tuple[float, ...]) -> float:
+    """The double nearest to the sum; infinite beyond double precision."""
+    try:
+        return fsum(sums)
+    except OverflowError:
+        return inf
+
+
+def put(values: tuple[Number, ...], arm: int, value: Number) -> tuple[Number, ...]:
+    """The values with another one for an arm."""
+    return (*values[:arm], value, *values[arm + 1 :])
 
 
 def is_count(value: Any) -> bool:

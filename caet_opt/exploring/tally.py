@@ -4,7 +4,7 @@ from math import inf
 from typing import NamedTuple
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.exploring.stopping.e_values import Side, needed_evidence
+from caet_opt.exploring.stopping.e_values import Side, needed_evidence, told_apart
 from caet_opt.exploring.stopping.kernels import E_PROCESS, threshold_value
 from caet_opt.solving.native.divergences import mixture_divergence
 
@@ -95,8 +95,9 @@ class View(NamedTuple):
 
 
 #: Rows of View.arms: pulls, sums of rewards and costs, what the policy remembers (the cumulated target of one that
-#: tracks), the target with its projection, the empirical mean, and the cost that enters decisions, zero if free.
-COUNT, REWARD, SPENT, MEMORY, TARGET, PROJECTED, MEAN, COST = range(8)
+#: tracks), the target with its projection, the empirical mean, the cost that enters decisions, zero if free, and what
+#: rounding took from the sum of rewards.
+COUNT, REWARD, SPENT, MEMORY, TARGET, PROJECTED, MEAN, COST, REST_OF_REWARD = range(ARM_ROWS := 9)
 
 #: A policy that has no target keeps in its row whether an arm is in some pair.
 NEEDED = TARGET
@@ -110,25 +111,46 @@ def total_count(arms: Array) -> float:
     return total
 
 
-def absorb(streams: Streams, arms: Array, total: Array, arm: int) -> None:
-    """Take the arm's next reward and cost into the sums."""
+def add(total: float, rest: float, amount: float) -> tuple[float, float]:
+    """``total + rest + amount`` as a double, and what rounding took from it, which goes into the next addition.
+
+    Kahan's sum: after n additions ``total`` is the sum of ``(1 + e_i) amount_i`` with ``|e_i| <= 2 u + O(n u^2)``,
+    u = 2^-53, where a plain sum has n u. Sums of whole numbers below 2^53 are exact and have no rest. Never compile it
+    so that additions may be exchanged (fastmath): the rest would be taken for zero.
+    """
+    amount += rest
+    rounded = total + amount
+    return rounded, amount - (rounded - total)
+
+
+class Sums(NamedTuple):
+    """The sum of an arm's rewards with its rest, and that of its costs."""
+
+    reward: float
+    rest: float
+    spent: float
+
+
+def absorb(streams: Streams, arms: Array, arm: int) -> Sums:
+    """Take the arm's next reward and cost into the sums, and return those before.
+
+    Costs are summed plainly: no decision depends on their last digits, and n u of them is less than anybody pays for.
+    """
+    before = Sums(arms[REWARD, arm], arms[REST_OF_REWARD, arm], arms[SPENT, arm])
     position = streams.cursor[arm]
     streams.cursor[arm] += 1
-    paid = streams.spending[arm, position]
     arms[COUNT, arm] += 1.0
-    arms[REWARD, arm] += streams.rewards[arm, position]
-    arms[SPENT, arm] += paid
-    total[0] += paid
+    arms[REWARD, arm], arms[REST_OF_REWARD, arm] = add(before.reward, before.rest, streams.rewards[arm, position])
+    arms[SPENT, arm] = before.spent + streams.spending[arm, position]
     arms[MEAN, arm] = arms[REWARD, arm] / arms[COUNT, arm]
+    return before
 
 
-def give_back(
-    streams: Streams, arms: Array, total: Array, arm: int, spent: float, reward: float, before: float
-) -> None:
+def give_back(streams: Streams, arms: Array, arm: int, before: Sums) -> None:
     """Undo `absorb`, given the sums before it."""
     streams.cursor[arm] -= 1
     arms[COUNT, arm] -= 1.0
-    arms[SPENT, arm], arms[REWARD, arm], total[0] = spent, reward, before
+    arms[REWARD, arm], arms[REST_OF_REWARD, arm], arms[SPENT, arm] = before.reward, before.rest, before.spent
 
 
 def update_costs(setting: Conditions, arms: Array, arm: int) -> None:
@@ -175,9 +197,12 @@ def weigh_pairs(view: View, arm: int) -> None:
 def exceeds(setting: Conditions, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool) -> bool:
     """Whether the evidence that a beats b exceeds the threshold; for the e-process at the pooled mean or everywhere."""
     if setting.threshold != E_PROCESS:
-        return evidence > threshold_value(
-            setting.threshold, now, arms[COUNT, a], arms[COUNT, b], setting.level, setting.slope
-        )
+        need = threshold_value(setting.threshold, now, arms[COUNT, a], arms[COUNT, b], setting.level, setting.slope)
+        if not evidence > need:
+            return False
+        x, y = told_apart(setting.family, arms[MEAN, a], arms[MEAN, b])
+        wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
+        return pair_evidence(setting.family, wa, wb, x, y) > need
     winner = Side(weight_of(setting, arms, a), arms[MEAN, a], setting.numbers[PRIOR, a])
     loser = Side(weight_of(setting, arms, b), arms[MEAN, b], setting.numbers[PRIOR, b])
     return evidence > needed_evidence(

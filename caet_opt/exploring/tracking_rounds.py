@@ -37,8 +37,6 @@ from caet_opt.exploring.tally import (
     PROJECTED,
     REFILL,
     REST,
-    REWARD,
-    SPENT,
     STOPPED,
     TARGET,
     Conditions,
@@ -72,13 +70,11 @@ class Tally(NamedTuple):
     arms : as in `View`, with the costs of the last solve
     pairs : of the answer
     kept : the last solve, whose effort and weights the next one starts from
-    total : the cost paid
     """
 
     arms: Array
     pairs: Integers
     kept: Kept
-    total: Array
 
 
 def track(
@@ -100,7 +96,7 @@ def track(
     do not fall with the rounds: while there is such a pair, no other is looked at, and that one only once its counts
     have outgrown what the box allows (`watch`).
     """
-    arms, pairs, kept, total = tally.arms, tally.pairs, tally.kept, tally.total
+    arms, pairs, kept = tally.arms, tally.pairs, tally.kept
     lazy, single, cumulated = setting.gap > 0.0, is_single(setting), setting.tracking == CUMULATED
     own = Layout(layout.labels.copy(), layout.ends, layout.edge_pairs, layout.anchors.copy(), pairs)
     scratch = Scratch(
@@ -116,8 +112,7 @@ def track(
         arm = following if cumulated else next_arm(setting, arms, now)
         if streams.cursor[arm] >= streams.rewards.shape[1]:
             return REFILL, done
-        spent, reward, before = arms[SPENT, arm], arms[REWARD, arm], total[0]
-        absorb(streams, arms, total, arm)
+        before = absorb(streams, arms, arm)
         now += 1.0
         decided, looked, fresh = now >= due, arm if single else -1, False
         if decided and lazy and now < latest and is_inside(setting, arms, kept, looked):
@@ -126,7 +121,7 @@ def track(
         elif decided:
             held = pairs_hold(arms[MEAN], pairs, looked)
             if not (held or rewrite_pairs(view, own, scratch)) or not same_costs(setting, arms, pairs, scratch, held):
-                give_back(streams, arms, total, arm, spent, reward, before)
+                give_back(streams, arms, arm, before)
                 return restore_pairs(pairs, scratch, held), done
             given = ModelNumbers(
                 setting.family,
@@ -152,7 +147,7 @@ def track(
                 scratch.workspace,
             )
             if status != CERTIFIED or upper - lower > setting.tolerance * upper or not 0.0 < total_effort(effort) < inf:
-                give_back(streams, arms, total, arm, spent, reward, before)
+                give_back(streams, arms, arm, before)
                 return restore_pairs(pairs, scratch, held), done
             warm = True
             keep_solution(arms, kept, effort, weights)

@@ -3,8 +3,6 @@
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from caet_opt.bandits.families import martingales
 from caet_opt.bandits.tasks import pairs as task_pairs
 from caet_opt.errors import InputError
@@ -105,9 +103,9 @@ def track_stretch(policy: TrackingPolicy, now: Now, streams: ArmStreams, rounds:
 
 def play_stretch(policy: IndexPolicy, now: Now, streams: ArmStreams, rounds: int) -> tuple[int, Now]:
     """Rounds of a policy that solves nothing."""
-    view, total = policy.load(now), np.array([now.state.total_cost])
-    reason, done = call(compiled_play(type(policy)), view, streams.buffers, total, rounds)
-    return reason, policy.store(now, view, total, reason, done)
+    view = policy.load(now)
+    reason, done = call(compiled_play(type(policy)), view, streams.buffers, rounds)
+    return reason, policy.store(now, view, reason, done)
 
 
 def call(function: Any, *arguments: Any) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from sys import float_info
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -214,6 +215,14 @@ class Family(ABC):
                     f"mean {mean:g} of arm {arm} is too large to draw {self.name} rewards, "
                     f"which can be done up to {self.largest_drawn:g}; rescale the means"
                 )
+
+    #: A reward of zero where zero is no mean stands for one that is too small for a double, and counts as this, the
+    #: least number that has all its digits: a mean of such rewards is a mean of the family.
+    least_counted: ClassVar[float] = float_info.min
+
+    def count_reward(self, reward: float) -> float:
+        """A reward as sums take it in: itself, or `least_counted` where that is more and zero is no mean."""
+        return max(reward, self.least_counted) if self.mean_space.low == 0.0 and 0.0 not in self.mean_space else reward
 
     def check_reward(self, reward: float) -> None:
         """Raise `InputError` unless an arm can bring this: a number from the least to the largest mean, both included,

@@ -225,7 +225,9 @@ class LiveExperiment:
         reward, cost, known = outcome.get("reward"), outcome.get("cost"), explorer.known_costs
         if known is not None and cost is not None:
             raise InputError(f"the cost of arm {self.names[arm]!r} is known to be {known[arm]:g}; tell none")
-        take_in(explorer, arm, reward, cost)  # type: ignore[arg-type]  # a missing reward is refused
+        absorbed = explorer.absorb(arm, reward, cost)  # type: ignore[arg-type]  # a missing reward is refused
+        explorer.check_new(arm, reward, cost, absorbed)  # type: ignore[arg-type]
+        take_in(explorer, arm, reward, cost)  # type: ignore[arg-type]
         paid = float(known[arm]) if known is not None else float(cost or 0.0)
         position = rows.record(db, number, float(reward), paid)  # type: ignore[arg-type]
         if rows.read_stop(db) is None and may_declare(explorer):

@@ -28,7 +28,7 @@ def trace(db: sqlite3.Connection, explorer: Explorer, level: float, points: int)
     weighed = sorted(weigh_pairs(setup, explorer.state, pairs), key=lambda one: one.evidence - one.needed)
     pairs = tuple(one.pair for one in weighed[:MOST_PAIRS])
     moments = []
-    for state in replay_sums(outcomes, explorer.arms, choose_moments(len(outcomes), points)):
+    for state in replay_sums(outcomes, explorer, choose_moments(len(outcomes), points)):
         complete = min(state.counts) > 0
         intervals = Intervals(setup, state, level) if explorer.family.has_martingale() else None
         found = weigh_pairs(setup, state, pairs) if complete else []
@@ -53,14 +53,11 @@ def choose_moments(outcomes: int, points: int) -> list[int]:
     return sorted({round(place) for place in np.linspace(1, outcomes, points).tolist()})
 
 
-def replay_sums(outcomes: Sequence[Outcome], arms: int, moments: Sequence[int]) -> Iterator[State]:
+def replay_sums(outcomes: Sequence[Outcome], explorer: Explorer, moments: Sequence[int]) -> Iterator[State]:
     """The sums after so many outcomes, for each of the moments."""
-    counts, rewards, costs, total = [0] * arms, [0.0] * arms, [0.0] * arms, 0.0
-    wanted, nothing = set(moments), (0.0,) * arms
+    nothing, wanted = (0.0,) * explorer.arms, set(moments)
+    state = State(0, (0,) * explorer.arms, nothing, nothing, nothing, 0.0)
     for number, (_, arm, reward, cost) in enumerate(outcomes, start=1):
-        counts[arm] += 1
-        rewards[arm] += reward
-        costs[arm] += cost
-        total += cost
+        state = state.absorb(arm, explorer.family.count_reward(reward), cost)
         if number in wanted:
-            yield State(number, tuple(counts), tuple(rewards), tuple(costs), nothing, total)
+            yield state

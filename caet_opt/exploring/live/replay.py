@@ -13,7 +13,6 @@ from caet_opt.exploring.explorer import Explorer, fewest_first
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.rows import Outcome
 from caet_opt.exploring.live.watch import least_outcomes
-from caet_opt.exploring.policies.base import Now
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, from_text
 from caet_opt.exploring.state import ROUNDING, State
@@ -23,9 +22,9 @@ from caet_opt.version import order
 #: The version since which an answer waits for two outcomes of every arm where their spread is watched.
 TWO_OUTCOMES_SINCE = "0.3.0"
 
-#: What is the same in every version, its sums up to so much relatively: versions add in different ways.
-SUMS, SUMMED = ("round", "counts", "reward_sums", "cost_sums", "total_cost"), 1e-9
-
+#: What is the same in every version, with the sums of rewards, its sums up to so much relatively: versions add in
+#: different ways.
+SUMS, SUMMED = ("round", "counts", "cost_sums", "total_cost"), 1e-9
 
 #: What is solved for, which may differ by so much on another machine: to a gap of 1e-8, which leaves some 1e-4 open.
 SOLVED = dict.fromkeys(("target", "kept", "solution"), 1e-3)
@@ -46,14 +45,15 @@ def take_in(explorer: Explorer, arm: int, reward: float, cost: float | None) -> 
     An outcome is never refused because a target cannot be solved for: the sums take it in, and the target of this round
     counts as uniform, as it does before every arm has an outcome.
     """
+    absorbed, policy = explorer.absorb(arm, reward, cost), explorer.policy
     with interpreted():
         try:
-            explorer.observe(arm, reward, cost)
-        except SolverError:
-            absorbed = explorer.absorb(arm, reward, cost)
-            share = 1.0 / explorer.arms
-            uniform = absorbed.remember(tuple(part + share for part in absorbed.memory))
-            explorer.go_on(Now(uniform, explorer.now.last))
+            now = policy.advance(explorer.now, absorbed, arm)
+        except (SolverError, InputError):  # the outcome is one of the family, so that it is the target that fails
+            if not isinstance(policy, TrackingPolicy):
+                raise
+            now = policy.advance_unsolved(explorer.now, absorbed)
+    explorer.go_on(now)
 
 
 def has_ended(explorer: Explorer) -> bool:
@@ -202,7 +202,8 @@ def compare_checkpoint(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
     except CaetError as error:
         return [*differences, f"the checkpoint cannot be read ({error}); all is taken from the rows"]
     if not kept.is_current:
-        return differences + compare_states(explorer.state, kept.state, dict.fromkeys(SUMS, SUMMED))
+        differences += compare_states(explorer.state, kept.state, dict.fromkeys(SUMS, SUMMED))
+        return differences + compare_rewards(db, explorer.state, kept.state)
     exact = {part.name: 0.0 for part in fields(State)}
     differences += compare_states(explorer.state, kept.state, exact | {"memory": ROUNDING})
     stored, found = json.loads(text), json.loads(explorer.to_text())
@@ -218,6 +219,18 @@ def compare_states(state: State, stored: State, parts: Mapping[str, float]) -> l
         name for name, rounding in parts.items() if not is_alike(getattr(stored, name), getattr(state, name), rounding)
     ]
     return [f"{name}: {getattr(stored, name)} stored, {getattr(state, name)} from the rows" for name in different]
+
+
+def compare_rewards(db: sqlite3.Connection, state: State, stored: State) -> list[str]:
+    """Sums of rewards that another version added up, in another way: n additions, however they are done, are within
+    ``n u`` of the sum of |reward|, u = 2^-53."""
+    sizes = [0.0] * len(state.counts)
+    for outcome in rows.read_outcomes(db):
+        sizes[outcome.arm] += abs(outcome.reward)
+    given = zip(state.reward_sums, stored.reward_sums, state.counts, sizes, strict=True)
+    if all(abs(one - other) <= 2.0**-52 * count * size for one, other, count, size in given):
+        return []
+    return [f"reward_sums: {stored.reward_sums} stored, {state.reward_sums} from the rows"]
 
 
 def is_alike(one: Any, other: Any, rounding: float = ROUNDING) -> bool:

@@ -15,9 +15,11 @@ from caet_opt.errors import InputError
 from caet_opt.exploring import rules, tally
 from caet_opt.exploring.kept_targets import Kept
 from caet_opt.exploring.settings import COST_SOURCES, Parameters
-from caet_opt.exploring.state import State
+from caet_opt.exploring.state import State, add_up
 from caet_opt.exploring.stopping import Threshold
 from caet_opt.exploring.stopping.base import PairState
+from caet_opt.exploring.stopping.e_values import told_apart
+from caet_opt.exploring.stopping.kernels import E_PROCESS
 from caet_opt.solving.backends.native import target_of
 from caet_opt.solving.native.compiled import FAMILY_CODES, foreign_kernel, rebind
 from caet_opt.solving.profiles import Profile
@@ -145,15 +147,21 @@ class Setup:
         return np.array([evidence(code, weight[a], weight[b], mean[a], mean[b]) for a, b in pairs])
 
     def needed(self, state: State, pairs: tuple[Pair, ...], means: Array, evidence: Array) -> Array:
-        """What the evidence of each pair must exceed."""
+        """What the evidence of each pair must exceed: itself, where it would not with rounding counted against it."""
         known = means.tolist(), self.dispersions.tolist(), self.prior_scales.tolist()
         arms = list(map(PairState, state.counts, *known))
-        return np.array(
-            [
-                self.threshold.needed(self.family, found, state.round, arms[a], arms[b])
-                for (a, b), found in zip(pairs, evidence.tolist(), strict=True)
-            ]
-        )
+        needed = [
+            self.threshold.needed(self.family, found, state.round, arms[a], arms[b])
+            for (a, b), found in zip(pairs, evidence.tolist(), strict=True)
+        ]
+        if self.threshold.code != E_PROCESS:  # which has counted it
+            code, weigh = evidence_of(type(self.family))
+            for at, ((a, b), found) in enumerate(zip(pairs, evidence.tolist(), strict=True)):
+                if found > needed[at]:
+                    wa, wb = (arms[arm].pulls / arms[arm].dispersion for arm in (a, b))
+                    apart = told_apart(code, arms[a].mean, arms[b].mean)
+                    needed[at] = needed[at] if weigh(code, wa, wb, *apart) > needed[at] else found
+        return np.array(needed)
 
     def setting(self, *, tracking: int, blind: bool = False, given: Array | None = None) -> tally.Conditions:
         """What compiled code needs to know: how targets are tracked, whether every cost counts as one, and a target."""
@@ -186,20 +194,26 @@ class Setup:
 
     def rows(self, state: State) -> Array:
         """The state as compiled code keeps it, with means; costs that are known are filled in."""
-        arms = np.zeros((8, self.arms))
+        arms = np.zeros((tally.ARM_ROWS, self.arms))
         arms[tally.COUNT], arms[tally.REWARD], arms[tally.SPENT] = state.counts, state.reward_sums, state.cost_sums
-        arms[tally.MEMORY], arms[tally.MEAN] = state.memory, state.means()
+        arms[tally.REST_OF_REWARD], arms[tally.MEMORY], arms[tally.MEAN] = (
+            state.reward_rests,
+            state.memory,
+            state.means(),
+        )
         return arms
 
-    def state_after(self, state: State, arms: Array, total: Array, done: int) -> State:
+    def state_after(self, state: State, arms: Array, done: int) -> State:
         """The state that so many rounds in compiled code have led to."""
+        costs = tuple(arms[tally.SPENT].tolist())
         return State(
             state.round + done,
             tuple(int(count) for count in arms[tally.COUNT]),
             tuple(arms[tally.REWARD].tolist()),
-            tuple(arms[tally.SPENT].tolist()),
+            costs,
             tuple(arms[tally.MEMORY].tolist()),
-            float(total[0]),
+            add_up(costs),
+            tuple(arms[tally.REST_OF_REWARD].tolist()),
         )
 
 

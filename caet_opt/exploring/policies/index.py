@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from caet_opt.bandits.families import Family, martingales
-from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.tasks import pairs as task_pairs
 from caet_opt.errors import InputError
 from caet_opt.exploring import bounds, draws, index_rounds, kept_targets, tally, tracking_rounds
@@ -160,11 +159,11 @@ class IndexPolicy(Policy):
         pairs = setup.task.pairs([0.0] * setup.arms)
         return View(self.setting, arms, as_columns(pairs), np.zeros(len(pairs)), *self.setup.shape)
 
-    def store(self, now: Now, view: View, total: Array, reason: int, done: int) -> Now:
+    def store(self, now: Now, view: View, reason: int, done: int) -> Now:
         """Where so many compiled rounds have led; the view is not that of the state if a round was undone."""
         if done == 0:
             return Now(now.state)
-        state = self.setup.state_after(now.state, view.arms, total, done)
+        state = self.setup.state_after(now.state, view.arms, done)
         return Now(state, view=view if reason != tally.CHANGED and min(state.counts) > 0 else None)
 
 

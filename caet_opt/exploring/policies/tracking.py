@@ -64,8 +64,29 @@ class TrackingPolicy(Policy):
         if min(absorbed.counts) > 0:
             now = self.diagnose(self.decide(now))
             step = np.asarray(diagnostics_of(now).projected)
-        cumulated = (np.array(absorbed.memory) + step).tolist()
-        return now._replace(state=absorbed.remember(tuple(cumulated)))
+        return self._cumulate(now, step)
+
+    def advance_unsolved(self, now: Now, absorbed: State) -> Now:
+        """The same where no target can be solved for: it counts as uniform, until the next one is due."""
+        uniform = np.full(self.setup.arms, 1.0 / self.setup.arms)
+        now = Now(absorbed, now.last, kept=now.kept)
+        means = absorbed.means()
+        return self._cumulate(self._settle_for(now, uniform, means, self._costs(absorbed, means)), uniform)
+
+    def _cumulate(self, now: Now, step: Array) -> Now:
+        """The state with a step added to the cumulated target."""
+        return now._replace(state=now.state.remember(tuple((np.array(now.state.memory) + step).tolist())))
+
+    def _settle_for(self, now: Now, target: Array, means: Array, costs: Array) -> Now:
+        """A target that no solve has given: nothing of it is known at other means."""
+        numbers = np.zeros(5) if now.kept is None else now.kept.numbers.copy()
+        box = np.zeros((kept_targets.BOX_ROWS, self.setup.arms))
+        box[kept_targets.CENTRE], box[kept_targets.PAID] = means, costs
+        kept = kept_targets.Kept(np.zeros(0), np.zeros(0), box, numbers)
+        kept_targets.clear_box(kept)
+        numbers[[kept_targets.SOLVED, kept_targets.DECIDED]] = now.state.round
+        numbers[kept_targets.DUE] = kept_targets.batch_end(self.setting, float(now.state.round))
+        return now._replace(target=target, kept=kept)
 
     def decide(self, now: Now) -> Now:
         """The state with the target of the round before if that is kept, else without one."""
@@ -130,15 +151,11 @@ class TrackingPolicy(Policy):
     def _retarget(self, now: Now, pairs: tuple[Pair, ...], means: Array, costs: Array) -> Now:
         """``u_alpha`` of the empirical model, by an exact solve, with the solution; see `caet_opt.exploring.rules`."""
         setup, round_ = self.setup, float(now.state.round)
+        if is_tied(pairs, means):
+            return self._settle_for(now, rules.tied_target(pairs, means, costs), means, costs)
         numbers = np.zeros(5) if now.kept is None else now.kept.numbers.copy()
         box = np.zeros((kept_targets.BOX_ROWS, setup.arms))
         box[kept_targets.CENTRE], box[kept_targets.PAID] = means, costs
-        if is_tied(pairs, means):
-            kept = kept_targets.Kept(np.zeros(0), np.zeros(0), box, numbers)
-            kept_targets.clear_box(kept)
-            numbers[[kept_targets.SOLVED, kept_targets.DECIDED]] = round_
-            numbers[kept_targets.DUE] = kept_targets.batch_end(self.setting, round_)
-            return now._replace(target=rules.tied_target(pairs, means, costs), kept=kept)
         model = BanditModel(setup.family, means.tolist(), costs.tolist())
         found = characteristic_time(model, setup.task, solver=setup.profile, warm_start=now.last)
         target = rules.target_of(found, setup.parameters.free_share)
@@ -170,7 +187,7 @@ class TrackingPolicy(Policy):
         arms[tally.TARGET], arms[tally.PROJECTED] = now.target, found.projected
         arms[tally.COST] = kept.box[kept_targets.PAID]
         warm = can_start(last, last.pairs, arms[tally.COST].tolist())
-        return tracking_rounds.Tally(arms, as_columns(last.pairs), kept, np.array([state.total_cost])), warm
+        return tracking_rounds.Tally(arms, as_columns(last.pairs), kept), warm
 
     def store(self, now: Now, found: tracking_rounds.Tally, done: int) -> Now:
         """Where so many compiled rounds have led: a state, its target, and the solution that it is from.
@@ -190,7 +207,7 @@ class TrackingPolicy(Policy):
                 pairs=tuple((int(a), int(b)) for a, b in found.pairs.T),
                 multipliers=kept.weights,
             )
-        state = self.setup.state_after(now.state, found.arms, found.total, done)
+        state = self.setup.state_after(now.state, found.arms, done)
         return Now(state, solution, found.arms[tally.TARGET].copy(), kept=kept)
 
 

@@ -23,6 +23,10 @@ FIRST_STEP, SMALLEST_STEP = 0.0625, 1e-4
 #: Where it is given up, too: formulas would leave double precision.
 LARGEST = 1e150
 
+#: What rounding may have moved a mean by, as a part of it, and the part of a difference of means below which that is
+#: nothing: evidence is then off by no more than what `martingales.ALLOWANCE` allows for. See `told_apart`.
+BLUR, NOTHING = 5.0 * 2.0**-53, 1e-9
+
 #: By how much a step grows after one that was covered, and shrinks after one that was not.
 GROWTH, SHRINKAGE = 1.6, 0.4
 
@@ -61,6 +65,29 @@ def log_martingale_floor(family: int, arm: Side, above: bool) -> float:
     return geometric_log_martingale_floor(arm.weight, arm.mean, arm.rho, above)
 
 
+def told_apart(family: int, x: float, y: float) -> tuple[float, float]:
+    """Two means, moved towards each other by what rounding may have moved them apart, unless that is nothing.
+
+    With u = 2^-53 and rewards of mean size X, an empirical mean is within 5 u X of the mean of what was observed: u X
+    for rewards that are rounded to doubles, (2 u + O(n u^2)) X for their sum (`caet_opt.exploring.tally.add`), u X for
+    the division, and another u for the term in n, up to 10^14 rewards. X is at most |mean| and the mean size of a
+    deviation; of the latter 5 u is ``5 u sqrt(n)`` standard deviations of a mean, below 1e-8. E_ab, as Z_ab, does not
+    fall when the winner's mean rises or the loser's falls: a pair that passes with these means passes with those that
+    rounding has moved, and what is proven of a threshold holds for rewards of any size. Gaussian martingales depend on
+    differences alone, so that one mean can be zero, around which doubles are dense.
+    """
+    gap, blur = abs(x - y), BLUR * (abs(x) + abs(y))
+    if not blur > NOTHING * gap:
+        return x, y
+    left = max(gap - blur, 0.0)
+    if family == GAUSSIAN:
+        return (left, 0.0) if x > y else (0.0, left)
+    if left == 0.0:
+        return y, y
+    shift = BLUR if x > y else -BLUR
+    return x - shift * abs(x), y + shift * abs(y)
+
+
 def needed_evidence(
     family: int, low: float, high: float, level: float, evidence: float, winner: Side, loser: Side, everywhere: bool
 ) -> float:
@@ -72,6 +99,8 @@ def needed_evidence(
     """
     if not evidence > level:
         return level
+    mean, other = told_apart(family, winner.mean, loser.mean)
+    winner, loser = Side(winner.weight, mean, winner.rho), Side(loser.weight, other, loser.rho)
     weight = winner.weight + loser.weight
     x = (winner.weight / weight) * winner.mean + (loser.weight / weight) * loser.mean
     if not low < x < high:
