@@ -7,12 +7,14 @@ from caet_opt.bandits.files import write_whole
 from caet_opt.exploring.live.experiment import LiveExperiment
 from caet_opt.exploring.live.words import (
     ARM_HEADERS,
-    PAIR_HEADERS,
     arm_texts,
+    came_late,
+    pair_headers,
     pair_texts,
     say_ahead,
     say_guarantee,
     say_intervals,
+    say_late,
     say_stop,
     say_time,
     write,
@@ -43,7 +45,8 @@ def experiment_page(experiment: LiveExperiment, title: str | None = None) -> str
         "facts": list_facts(status),
         "intervals": say_intervals(status),
         "arms": (ARM_HEADERS, [(None, arm_texts(arm)) for arm in status["arms"]]),
-        "pairs": (PAIR_HEADERS, [(None, pair_texts(pair)) for pair in status["pairs"]]),
+        "late": say_late(status) if came_late(status) else None,
+        "pairs": (pair_headers(status), [(None, pair_texts(pair)) for pair in status["pairs"]]),
         "out": tabulate_out(status),
         "data": collect_data(status, experiment.history()),
     }
