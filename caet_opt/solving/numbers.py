@@ -1,7 +1,7 @@
 """Numbers and tables for people: no digit that the certificate does not support, and every bound rounded outward.
 
-A bound is printed by `round_down`, `round_up`, `write_interval` or `certified_parts`, never by a format of its own: what
-is printed of a lower bound is at most the bound, and of an upper bound at least.
+A bound is printed by `round_down`, `round_up`, `write_interval` or `certified_parts`, never by a format of its own:
+what is printed of a lower bound is at most the bound, and of an upper bound at least.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,6 +9,9 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 from html import escape
 from math import ceil, exp, floor, inf, isclose, isfinite, log, log10
+
+#: Of an interval; None is no end.
+Ends = tuple[float | None, float | None]
 
 #: Every decimal of so many significant digits survives a double, and every double survives so many digits.
 MOST_DIGITS, DOUBLE_DIGITS = 15, 17
@@ -116,12 +119,13 @@ def unit_of_width(lower: float, upper: float) -> int | None:
     return floor(log10(width)) + SHOWN_WIDTH if 0 < width < inf else None
 
 
-def digits_beside(value: float, lower: float | None, upper: float | None, digits: int) -> int:
+def digits_beside(value: float, interval: Ends | None, digits: int) -> int:
     """So many significant digits of a number, and more where the width of its interval is of a later digit.
 
-    >>> digits_beside(1234567.0, 1234563.9, 1234570.1, 4), digits_beside(0.5, 0.1, 0.9, 4), digits_beside(0.5, None, 1, 4)
+    >>> digits_beside(1234567.0, (1234563.9, 1234570.1), 4), digits_beside(5, (1, 9), 4), digits_beside(7, None, 4)
     (9, 4, 4)
     """
+    lower, upper = interval or (None, None)
     unit = None if lower is None or upper is None else unit_of_width(lower, upper)
     if unit is None or value == 0:
         return digits
@@ -137,8 +141,8 @@ def round_ends(lower: float | None, upper: float | None, digits: int) -> tuple[s
     """
     low, high = -inf if lower is None else lower, inf if upper is None else upper
     return (
-        round_down(low, digits_beside(low, lower, upper, digits) if isfinite(low) else digits),
-        round_up(high, digits_beside(high, lower, upper, digits) if isfinite(high) else digits),
+        round_down(low, digits_beside(low, (lower, upper), digits) if isfinite(low) else digits),
+        round_up(high, digits_beside(high, (lower, upper), digits) if isfinite(high) else digits),
     )
 
 
@@ -185,6 +189,15 @@ def typed_delta(log_inv_delta: float) -> str | None:
             mantissa, e, exponent = text.partition("e")
             return f"{mantissa}e{int(exponent)}" if e else text
     return None
+
+
+def are_typed(levels: Iterable[float]) -> bool:
+    """Whether these are the logarithms of deltas that were typed, all of them.
+
+    >>> are_typed([-log(0.1), -log(0.05)]), are_typed([-log(0.1), 3.0])
+    (True, False)
+    """
+    return all(typed_delta(level) is not None for level in levels)
 
 
 def write_level(log_inv_delta: float, delta: str = "delta") -> str:

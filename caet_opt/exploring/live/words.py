@@ -155,7 +155,7 @@ def say_interval(record: Record) -> str:
 
 def write_beside(value: float | None, record: Record) -> str:
     """An estimate to as many digits as its interval has."""
-    return NONE if value is None else to_digits(value, digits_beside(value, record["low"], record["high"], DIGITS))
+    return NONE if value is None else to_digits(value, digits_beside(value, (record["low"], record["high"]), DIGITS))
 
 
 def write(value: float | None) -> str:
