@@ -16,7 +16,15 @@ from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RUNS, SEED, Parameters
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many
-from caet_opt.solving.numbers import digits_beside, round_down, round_up, write_gap, write_interval, write_level
+from caet_opt.solving.numbers import (
+    digits_beside,
+    round_down,
+    round_up,
+    without_zeros,
+    write_gap,
+    write_interval,
+    write_level,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -189,7 +197,7 @@ class Summary:
         lines += [cost_line("mean cost", self.mean_cost, level, spread, partial(self.write_estimate, digits=digits))]
         if self.upper_bound is not None:
             told = "  theta T* log(1/delta), as delta tends to 0"
-            lines += [cost_line("upper bound", self.upper_bound, level, told, partial(round_up, digits=DIGITS))]
+            lines += [cost_line("upper bound", self.upper_bound, level, told, write_upper)]
         lines += [f"{'samples':<12} {self.write_estimate(self.mean_samples)} on average"]
         if self.mean_solves > 0:
             gap = write_gap(self.widest_gap)
@@ -198,7 +206,7 @@ class Summary:
 
     def write_estimate(self, mean: float | Fraction, digits: int = DIGITS) -> str:
         """A mean over all runs; rounded down where unfinished ones make it a lower estimate."""
-        return f"at least {round_down(mean, digits)}" if self.lower_estimate else write_cost(mean, digits)
+        return f"at least {write_lower(mean)}" if self.lower_estimate else write_cost(mean, digits)
 
     def _error_lines(self) -> list[str]:
         """The error rate with its interval, and the unfinished runs."""
@@ -254,13 +262,23 @@ def bound_lines(experiment: Experiment) -> list[str]:
     level = experiment.parameters.log_inv_delta
     nothing = ", zero from delta = 1/2 on" if level <= log(2) else ""
     told = f"  T* kl(delta, 1 - delta){nothing}"
-    lowest = cost_line("lower bound", experiment.lower_bound, level, told, partial(round_down, digits=DIGITS))
+    lowest = cost_line("lower bound", experiment.lower_bound, level, told, write_lower)
     return [f"{'T*':<12} {experiment.optimum.value:.9g}", lowest]
 
 
 def write_cost(cost: float | Fraction, digits: int = DIGITS) -> str:
     """A number that bounds nothing."""
     return f"{float(cost):.{digits}g}"
+
+
+def write_lower(bound: float | Fraction) -> str:
+    """A lower bound."""
+    return without_zeros(round_down(bound, DIGITS))
+
+
+def write_upper(bound: float | Fraction) -> str:
+    """An upper bound."""
+    return without_zeros(round_up(bound, DIGITS))
 
 
 def cost_line(

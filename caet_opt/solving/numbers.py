@@ -67,19 +67,36 @@ def magnitude(value: float | Fraction) -> int:
 def round_down(value: float | Fraction, digits: int) -> str:
     """A lower bound to so many significant digits: the largest such decimal that is not above it.
 
+    A double is taken for the shortest decimal that stands for it, as JSON has it: 0.1 is 0.1000, not 0.09999.
+
     >>> round_down(30.8906, 4), round_down(-1.23451, 4), round_down(1234567.0, 4), round_down(-inf, 4)
     ('30.89', '-1.235', '1.234e+06', '-inf')
     """
-    return round_bound(value, lambda: magnitude(value) + 1 - digits, up=False)
+    return round_bound(shortest(value), lambda: magnitude(value) + 1 - digits, up=False)
 
 
 def round_up(value: float | Fraction, digits: int) -> str:
     """An upper bound to so many significant digits: the smallest such decimal that is not below it.
 
-    >>> round_up(4.12335, 4), round_up(9.9996, 4), round_up(-2e-9, 2), round_up(0.0, 4)
-    ('4.124', '10.000', '-2.0e-09', '0')
+    >>> round_up(4.12335, 4), round_up(9.9996, 4), round_up(-2e-9, 2), round_up(0.05, 2), round_up(0.0, 4)
+    ('4.124', '10.000', '-2.0e-09', '0.050', '0')
     """
-    return round_bound(value, lambda: magnitude(value) + 1 - digits, up=True)
+    return round_bound(shortest(value), lambda: magnitude(value) + 1 - digits, up=True)
+
+
+def without_zeros(text: str) -> str:
+    """A decimal without the zeros at its end.
+
+    >>> without_zeros("2.50000"), without_zeros("2.000e+06"), without_zeros("200")
+    ('2.5', '2e+06', '200')
+    """
+    digits, e, exponent = text.partition("e")
+    return (digits.rstrip("0").rstrip(".") if "." in digits else digits) + e + exponent
+
+
+def shortest(value: float | Fraction) -> float | Fraction:
+    """The shortest decimal that stands for a double; what is not finite, or exact already, as it is."""
+    return Fraction(repr(float(value))) if not isinstance(value, Fraction) and isfinite(value) else value
 
 
 def round_bound(value: float | Fraction, unit: Callable[[], int], *, up: bool) -> str:
@@ -100,7 +117,7 @@ def round_bound(value: float | Fraction, unit: Callable[[], int], *, up: bool) -
 
 def round_outward(lower: float | Fraction, upper: float | Fraction, digits: int) -> tuple[str, str]:
     """The ends of an interval to the same decimal, so many significant digits of the larger one, rounded away from each
-    other.
+    other; doubles are taken for what they are to the last bit, which is what a certificate speaks of.
 
     >>> round_outward(1.23456, 1.23461, 4), round_outward(-0.5, 20.0, 3), round_outward(-inf, 0.0, 3)
     (('1.234', '1.235'), ('-0.5', '20.0'), ('-inf', '0'))

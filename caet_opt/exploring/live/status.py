@@ -192,7 +192,8 @@ def solve_ahead(
     setup, means = explorer.setup, explorer.state.means()
     costs, needed = setup.costs(explorer.state, means).tolist(), {arm for one in weighed for arm in one.pair}
     if all(costs[arm] == 0 for arm in needed):
-        return 0.0, "every arm that the answer needs is free"
+        known = "" if setup.known_costs is not None else " as far as costs are estimated"
+        return 0.0, f"every arm that the answer needs is free{known}"
     try:
         model = BanditModel(setup.family, means.tolist(), costs, names)
         time = characteristic_time(model, setup.task, solver=setup.profile).value
@@ -201,8 +202,8 @@ def solve_ahead(
     if time > 0:
         return time, None
     ends = [arm for arm in sorted(needed) if costs[arm] == 0 and is_end(setup.family.mean_space, model.means[arm])]
-    told = " and ".join(f"the mean of {names[arm]} is {model.means[arm]:g}" for arm in ends)
-    return 0.0, f"as long as {told}: from a free arm at the end of the {setup.family.name} means any pull tells another"
+    told = " and ".join(f"the free arm {names[arm]} has the mean {model.means[arm]:g}" for arm in ends)
+    return 0.0, f"as long as {told}, an end of what {setup.family.name} means can be"
 
 
 def is_end(space: MeanSpace, mean: float) -> bool:

@@ -71,7 +71,7 @@ def say_others(best: Record, others: Sequence[Record], run_costs: Costs) -> list
     if len(known) > 1:
         near = sum(ends[0] <= 0 for _, ends, _ in known)
         parts += [
-            f"of {len(known)} others {near or 'none'} may cost as little, by the 95 % intervals of such differences"
+            f"{near or 'none'} of {len(known)} others may cost as little, by the 95 % intervals of such differences"
         ]
     return parts
 
