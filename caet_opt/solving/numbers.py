@@ -109,9 +109,10 @@ def round_bound(value: float | Fraction, unit: Callable[[], int], *, up: bool) -
     if not whole:
         return "0"
     number = Decimal(whole).scaleb(power, EXACTLY)
-    if power <= 0 and magnitude(value) >= -4:
+    if power <= 0 and number.adjusted() >= -4:
         return f"{number:f}"
-    mantissa, _, exponent = f"{number:e}".partition("e")
+    carried = max(number.adjusted() - max(magnitude(value), power), 0)  # 9.6e-15 up to one digit is 1e-14, not 1.0e-14
+    mantissa, _, exponent = f"{number:.{number.adjusted() - power - carried}e}".partition("e")
     return f"{mantissa}e{int(exponent):+03d}"
 
 
@@ -175,8 +176,8 @@ def write_interval(lower: float | None, upper: float | None, digits: int) -> str
 def write_gap(gap: float, digits: int = 2) -> str:
     """A relative gap, rounded up.
 
-    >>> write_gap(1.23e-14), write_gap(0.0), write_gap(1.1e-14, 1)
-    ('1.3e-14', '0', '2e-14')
+    >>> write_gap(1.23e-14), write_gap(0.0), write_gap(9.1e-15, 1)
+    ('1.3e-14', '0', '1e-14')
     """
     return round_up(gap, digits)
 

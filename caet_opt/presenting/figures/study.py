@@ -78,11 +78,15 @@ def study_figure(
     most = NARROW if is_narrow(width) else ACROSS + (len(models) > MANY and len(models) % ACROSS > 0)
     canvas: Figure
     canvas, panels = make_panels(spread(len(models), most), width)
-    for axis, model in zip((axis for row in panels for axis in row), models, strict=True):
+    axes = [axis for row in panels for axis in row]
+    for axis, model in zip(axes, models, strict=True):
         draw_model(axis, cells[cells["model"] == model], list(dict.fromkeys(cells["curve"])), over)
-        axis.set_title(say_scale(axis, literal(model)))
+    alike = len({axis.get_yscale() for axis in axes}) == 1  # then the axis says it, and else the title of each panel
+    for axis, model in zip(axes, models, strict=True):
+        axis.set_title(literal(model) if alike else say_scale(axis, literal(model)))
     for row in panels:
-        row[0].set_ylabel(f"cost / {DIVISORS[over]}")
+        label = f"cost / {DIVISORS[over]}"
+        row[0].set_ylabel(say_scale(row[0], label) if alike else label)
     for axis in panels[-1]:
         axis.set_xlabel(say_scale(axis, LEVEL, "x"))
     draw_legend(canvas, NOTES)
