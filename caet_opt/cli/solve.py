@@ -21,7 +21,7 @@ from caet_opt.proving.result import ProvenTime
 from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.compare import Measurement, compare_solvers
-from caet_opt.solving.numbers import duration, proportion, relative_deviation, round_outward, table, to_digits
+from caet_opt.solving.numbers import duration, proportion, relative_deviation, round_down, table, to_digits
 from caet_opt.solving.profiles import DEFAULT_TOLERANCE
 from caet_opt.solving.programs.text import show_program
 from caet_opt.solving.result import (
@@ -204,12 +204,12 @@ def describe(
 def say_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> str:
     """The least expected cost at delta, rounded down; from 1/2 on, where guessing is good enough, it is zero."""
     level = arguments.parameters.log_inv_delta
-    told = f"any {arguments.delta:g}-PAC strategy" if arguments.delta else f"any strategy at log(1/delta) = {level:g}"
+    told = f"any {arguments.delta}-PAC strategy" if arguments.delta else f"any strategy at log(1/delta) = {level:.15g}"
     who = f"expected cost of {told}: at least"
     if level <= log(2):
         return f"{who} 0, which is all that can be said from delta = 1/2 on"
     bounds = [result.lower_bound(form=form, log_inv_delta=level) for form in get_args(BoundForm)]
-    kl, weaker = (round_outward(bound, bound, BOUND_DIGITS)[0] for bound in bounds)
+    kl, weaker = (round_down(bound, BOUND_DIGITS) for bound in bounds)
     return f"{who} {kl} (kl form), {weaker} (log form)"
 
 
@@ -237,7 +237,7 @@ def with_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> dic
     rule, found = predict_caet(result, parameters)
     return {
         **result.to_record(),
-        "lower_bound": {"delta": arguments.delta or parameters.delta, "log_inv_delta": level, **bounds},
+        "lower_bound": {"delta": parameters.delta, "log_inv_delta": level, **bounds},
         "threshold": rule.name,
         "predicted_cost": None if found is None else found.cost,
         "predicted_rounds": None if found is None else found.rounds,

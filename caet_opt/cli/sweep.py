@@ -25,7 +25,7 @@ from caet_opt.simulating.studies.cluster import ClusterError, connect, run_on_cl
 from caet_opt.simulating.studies.store import Store, StoreError, require_pyarrow
 from caet_opt.simulating.studies.study import FIXED, GRID, Study, read_study
 from caet_opt.simulating.studies.sweep import Engine, Progress, expected_rounds, plan, seconds_per_run, sweep
-from caet_opt.solving.numbers import duration, table
+from caet_opt.solving.numbers import are_typed, duration, table, write_level
 
 DESCRIPTION = """\
 Run a study: every model at every delta with every choice of parameters, in blocks of
@@ -150,7 +150,7 @@ def name_cells(cells: Sequence[Cell]) -> dict[str, str]:
     varied = find_varying(rows, itemgetter("model"))
 
     def words(cell: Cell) -> list[str]:
-        level = f"log(1/delta) = {cell.setting['log_inv_delta']:g}"
+        level = write_level(cell.setting["log_inv_delta"])
         return [cell.model, level, *(f"{name} = {write_parameter(cell.setting[name])}" for name in varied)]
 
     return {cell.id: ", ".join(words(cell)) for cell in cells}
@@ -184,7 +184,8 @@ def show_plan(study: Study, cells: Sequence[Cell], store: Store, arguments: argp
     total = sum(job.block.runs * per_run[job.block.cell] for job in progress.jobs)
     workers = arguments.workers or cores()
     rows = [
-        {"cell": cell.id, "model": cell.model, **cell.setting, "rounds": expected_rounds(cell.experiment)}
+        {"cell": cell.id, "model": cell.model, "delta": cell.experiment.parameters.delta}
+        | {**cell.setting, "rounds": expected_rounds(cell.experiment)}
         | {"predicted_cost": cell.experiment.predicted_cost, "seconds": cell.runs * per_run[cell.id]}
         for cell in cells
     ]
@@ -203,9 +204,10 @@ def show_plan(study: Study, cells: Sequence[Cell], store: Store, arguments: argp
 
 def tabulate(rows: Sequence[dict[str, Any]], runs: Sequence[int]) -> str:
     """The cells with those parameters in which they differ."""
-    usual = ("model", "log_inv_delta", "threshold")
+    shown, hidden = ("delta", "log_inv_delta")[:: 1 if are_typed(row["log_inv_delta"] for row in rows) else -1]
+    usual = ("model", shown, "threshold")
     names = [name for name in rows[0] if name in usual or len({row[name] for row in rows}) > 1]
-    names = [name for name in names if name not in ("cell", "rounds", "predicted_cost", "seconds")]
+    names = [name for name in names if name not in ("cell", hidden, "rounds", "predicted_cost", "seconds")]
     heads = [
         *(name.replace("log_inv_delta", "log(1/delta)") for name in names),
         "runs",

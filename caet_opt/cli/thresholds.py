@@ -12,7 +12,7 @@ from caet_opt.exploring.prediction import compare_thresholds
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping.base import say_worth
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.numbers import table, to_digits
+from caet_opt.solving.numbers import round_down, table, to_digits
 
 DESCRIPTION = """\
 Compare the stopping thresholds on a model at one delta: whether each is proven to keep
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         lambda: {
             **{name: result.to_record()[name] for name in ("task", "family", "means", "costs", "characteristic_time")},
             "assumes": entry.model.family.describe_assumption(),
-            "delta": arguments.delta or parameters.delta,
+            "delta": parameters.delta,
             "log_inv_delta": parameters.log_inv_delta,
             "lower_bound": least,
             "thresholds": found,
@@ -92,4 +92,4 @@ def say_proven(model: BanditModel, parameters: Parameters) -> str:
 
 def say_least(least: float) -> str:
     """The lower bound, for comparison."""
-    return f"no strategy: at least {to_digits(least, DIGITS)} on average, T* kl(delta, 1 - delta)"
+    return f"no strategy: at least {round_down(least, DIGITS)} on average, T* kl(delta, 1 - delta)"

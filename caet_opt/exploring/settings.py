@@ -7,13 +7,14 @@ page are all made from `SETTINGS`, the list of these fields: a new setting is on
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
-from math import exp, inf, isfinite, log, nan
+from math import exp, inf, isclose, isfinite, log, nan
 from numbers import Real
 from sys import float_info
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin
 
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.solving.numbers import recover_delta
 from caet_opt.solving.profiles import Profile
 
 #: Where the costs that enter the target come from.
@@ -249,7 +250,8 @@ class Parameters:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "log_inv_delta", read_level(self.delta, self.log_inv_delta))
-        object.__setattr__(self, "delta", exp(-self.log_inv_delta))
+        delta = recover_delta(self.log_inv_delta) if self.delta is ABSENT else float(self.delta)
+        object.__setattr__(self, "delta", delta)
         for setting in SETTINGS:
             value = getattr(self, setting.name)
             if not (value is None and setting.default is None) and not isinstance(value, Profile):
@@ -316,7 +318,7 @@ class Parameters:
 
 def read_level(delta: Any, log_inv_delta: Any) -> float:
     """``log(1/delta)`` from the one of the two that is given, or from both if they agree."""
-    agree = is_number_above(0.0, log_inv_delta) and delta == exp(-log_inv_delta)
+    agree = is_number_above(0.0, log_inv_delta) and is_delta_of(delta, log_inv_delta)
     if (delta is None) == (log_inv_delta is None) and not agree:
         raise InputError("give either delta, as 0.05, or log_inv_delta = log(1/delta), as 3")
     if log_inv_delta is None:
@@ -333,6 +335,13 @@ def read_level(delta: Any, log_inv_delta: Any) -> float:
             f"are finite in double precision, got {log_inv_delta!r}"
         )
     return float(log_inv_delta)
+
+
+def is_delta_of(delta: Any, log_inv_delta: float) -> bool:
+    """Whether one is the logarithm of the other's inverse, whichever of the two was given first."""
+    if not (is_number_above(-inf, delta) and 0.0 <= delta < 1.0):
+        return False
+    return delta == exp(-log_inv_delta) or (delta > 0 and isclose(-log(delta), log_inv_delta, rel_tol=1e-15))
 
 
 def read_gap(solve: str) -> float:

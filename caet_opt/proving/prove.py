@@ -13,6 +13,7 @@ from caet_opt.proving.problem import ExactProblem, pose_exactly
 from caet_opt.proving.refine import Refinement, refine
 from caet_opt.proving.result import ProvenTime
 from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.numbers import write_gap
 from caet_opt.solving.problem import read_task
 from caet_opt.solving.result import CharacteristicTime
 
@@ -101,7 +102,8 @@ def prove(problem: ExactProblem, start: CharacteristicTime, digits: int) -> Proo
                 return bounds(problem, refined, digits)
             except SolverError as error:
                 gap = min(gap, error.gap)
-    raise SolverError(f"{digits} digits could not be proven: the refinement reached a relative gap of {gap:.1e}", gap)
+    reached = f"the refinement reached a relative gap of {write_gap(gap)}"
+    raise SolverError(f"{digits} digits could not be proven: {reached}", gap)
 
 
 def bounds(problem: ExactProblem, refined: Refinement, digits: int) -> Proof:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from caet_opt.errors import SolverError
 from caet_opt.proving.balls import Ball, arb, arb_mat, ball, divergence, midpoint_fraction, variance
 from caet_opt.proving.problem import ExactProblem
+from caet_opt.solving.numbers import write_gap
 
 #: Iterations that the method may take, and how many more for each digit: it halves the digits to go unless a
 #: binding pair has multiplier zero, where it gains about half a digit per iteration.
@@ -254,4 +255,4 @@ def refine(
             iterate = method.step(iterate, values, bold)
         except ZeroDivisionError:  # a matrix that is singular to the working precision
             break
-    raise SolverError(f"the refinement ended at a relative gap of {best:.1e}", best)
+    raise SolverError(f"the refinement ended at a relative gap of {write_gap(best)}", best)

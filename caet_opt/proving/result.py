@@ -1,11 +1,12 @@
 """A characteristic time between proven bounds."""
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.solving.numbers import round_down, round_up
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ def shares(amounts: list[Fraction]) -> tuple[Fraction, ...]:
 
 def round_outward(lower: Fraction, upper: Fraction, digits: int) -> tuple[str, str]:
     """Bounds that agree to so many digits as decimals of three digits more, rounded away from each other."""
-    return round_digits(lower, digits + 3, ROUND_FLOOR), round_digits(upper, digits + 3, ROUND_CEILING)
+    return round_down(lower, digits + 3), round_up(upper, digits + 3)
 
 
 def common_rounding(lower: Fraction, upper: Fraction, digits: int) -> str:
@@ -87,21 +88,21 @@ def common_rounding(lower: Fraction, upper: Fraction, digits: int) -> str:
     '22.5'
     """
     for precision in range(digits, digits + 4):
-        text = round_digits(upper, precision, ROUND_HALF_EVEN)
-        if round_digits(lower, precision, ROUND_HALF_EVEN) == text:
+        text = round_digits(upper, precision)
+        if round_digits(lower, precision) == text:
             return text
     raise ArithmeticError(f"the interval is too wide for {digits} digits")
 
 
-def round_digits(value: Fraction, digits: int, rounding: str) -> str:
+def round_digits(value: Fraction, digits: int) -> str:
     """A rational number to so many significant digits, trailing zeros kept.
 
-    >>> round_digits(Fraction(2, 3), 4, ROUND_FLOOR), round_digits(Fraction(45, 2), 5, ROUND_CEILING)
-    ('0.6666', '22.500')
+    >>> round_digits(Fraction(2, 3), 4), round_digits(Fraction(45, 2), 5)
+    ('0.6667', '22.500')
     """
     if not value:
         return "0"
-    context = Context(prec=digits, rounding=rounding)
+    context = Context(prec=digits, rounding=ROUND_HALF_EVEN)
     quotient = context.divide(Decimal(value.numerator), Decimal(value.denominator))
     padded = quotient.quantize(Decimal(1).scaleb(quotient.adjusted() - digits + 1), context=context)
     return f"{padded:f}" if -4 <= padded.adjusted() < digits else f"{padded:e}"

@@ -26,7 +26,7 @@ from caet_opt.simulating.summary import (
     threshold_lines,
 )
 from caet_opt.solving.native.compiled import FAMILY_CODES
-from caet_opt.solving.numbers import table, to_digits
+from caet_opt.solving.numbers import digits_beside, round_down, table, to_digits, write_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,14 +122,12 @@ class PolicyComparison:
 
     def differences(self, summary: Summary) -> Array:
         """Cost less the cost of the first policy, of every run that both have."""
-        first = {record.index: record.cost for record in self.summaries[0].run_records}
-        both = [record for record in summary.run_records if record.index in first]
-        return np.array([record.cost - first[record.index] for record in both])
+        costs, first = ({run.index: run.cost for run in one.run_records} for one in (summary, self.summaries[0]))
+        return subtract_runs(costs, first)
 
     def difference(self, summary: Summary) -> tuple[float | None, tuple[float, float] | None]:
         """The mean of the differences and its 95 % t-interval; None where no run is shared, or one for an interval."""
-        found = self.differences(summary)
-        return (float(found.mean()), mean_interval(found)) if len(found) else (None, None)
+        return mean_difference(self.differences(summary))
 
     def to_frame(self) -> "pd.DataFrame":
         """A row per policy, as `compare_policies` has them."""
@@ -181,16 +179,16 @@ class PolicyComparison:
     def cells(self, summary: Summary) -> list[str]:
         """A policy for people, under the headings."""
         difference, interval = self.difference(summary)
-        least, time = ">= " if summary.lower_estimate else "", summary.microseconds_per_round
+        time = summary.microseconds_per_round
         first = summary is self.summaries[0]
         return [
             summary.policy,
-            f"{least}{to_digits(summary.mean_cost, DIGITS)}",
-            write_interval(summary.cost_ci),
-            "-" if summary.ratio is None else f"{least}{to_digits(summary.ratio, DIGITS)}",
-            "-" if first or difference is None else to_digits(difference, DIGITS),
-            write_interval(None if first else interval),
-            f"{least}{to_digits(summary.mean_samples, DIGITS)}",
+            write_mean(summary, summary.mean_cost, summary.cost_ci),
+            write_ends(summary.cost_ci),
+            "-" if summary.ratio is None else write_mean(summary, summary.ratio),
+            "-" if first or difference is None else write_beside(difference, interval),
+            write_ends(None if first else interval),
+            write_mean(summary, summary.mean_samples),
             f"{summary.error_rate:.4g}",
             f"{summary.runs - summary.unfinished}/{summary.runs}",
             "-" if time is None else f"{float(f'{time:.3g}'):.10g} us",
@@ -221,6 +219,20 @@ class PolicyComparison:
         return notes
 
 
+def subtract_runs(costs: Mapping[int, float], first: Mapping[int, float]) -> Array:
+    """Costs by run less those of the first policy, of every run that both have; both from the same draws.
+
+    >>> subtract_runs({0: 5.0, 1: 7.0, 2: 9.0}, {1: 6.0, 2: 6.0, 3: 1.0})
+    array([1., 3.])
+    """
+    return np.array([cost - first[run] for run, cost in costs.items() if run in first])
+
+
+def mean_difference(differences: Array) -> tuple[float | None, tuple[float, float] | None]:
+    """The mean of differences and its 95 % interval; None where there is none, or too few for an interval."""
+    return (float(differences.mean()), mean_interval(differences)) if len(differences) else (None, None)
+
+
 class ComparisonInterrupted(Interrupted):
     """Ctrl-C during a comparison; ``comparison`` holds the finished runs of every policy that was reached.
 
@@ -248,9 +260,19 @@ def ends(name: str, interval: tuple[float, float] | None) -> dict[str, float]:
     return {f"{name}_low": low, f"{name}_high": high}
 
 
-def write_interval(interval: tuple[float, float] | None) -> str:
-    """An interval as text."""
-    return "-" if interval is None else f"[{', '.join(to_digits(end, DIGITS) for end in interval)}]"
+def write_ends(interval: tuple[float, float] | None) -> str:
+    """An interval as text, rounded outward."""
+    return "-" if interval is None else write_interval(*interval, DIGITS)
+
+
+def write_beside(mean: float, interval: tuple[float, float] | None) -> str:
+    """A mean to as many digits as its interval has."""
+    return to_digits(mean, digits_beside(mean, interval, DIGITS))
+
+
+def write_mean(summary: Summary, mean: float, interval: tuple[float, float] | None = None) -> str:
+    """A mean over the runs of a policy; rounded down where unfinished runs make it a lower estimate."""
+    return f">= {round_down(mean, DIGITS)}" if summary.lower_estimate else write_beside(mean, interval)
 
 
 def make_experiments(

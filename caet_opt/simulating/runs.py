@@ -155,9 +155,11 @@ class Experiment:
         return self.optimum.lower_bound(log_inv_delta=self.parameters.log_inv_delta)
 
     @property
-    def upper_bound(self) -> float:
-        """``theta T* log(1/delta)``, the asymptotic upper bound; theta is one unless the threshold is deviational."""
-        return self.theta_of_bound * self.optimum.value * self.parameters.log_inv_delta
+    def upper_bound(self) -> float | None:
+        """``theta T* log(1/delta)``, the asymptotic upper bound of an optimal policy, and None for one that is not; see
+        `theta_of_bound`."""
+        bound = self.theta_of_bound * self.optimum.value * self.parameters.log_inv_delta
+        return bound if self.policy.optimal else None
 
     @cached_property
     def prediction(self) -> Prediction | None:

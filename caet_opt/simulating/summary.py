@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
 from math import log, sqrt
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,15 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RUNS, SEED, Parameters
 from caet_opt.exploring.stopping.base import say_worth
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many
+from caet_opt.solving.numbers import (
+    digits_beside,
+    round_down,
+    round_up,
+    without_zeros,
+    write_gap,
+    write_interval,
+    write_level,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +36,8 @@ CONFIDENCE, SIGNIFICANCE = 0.95, 0.01
 #: What is said of the predicted cost.
 PREDICTED = "  T* beta(tau) at this delta: pulls at u_alpha until the threshold, means taken for known"
 
-#: log(1/delta) up to which people rather read delta.
-READABLE_LEVEL = 10.0
+#: Significant digits of costs and samples, and of error rates.
+DIGITS, RATE_DIGITS = 6, 4
 
 
 def simulate(
@@ -86,7 +97,7 @@ class Summary:
     error_rate : runs that stopped with a wrong answer over all runs
     error_ci : its 95 % Clopper-Pearson interval, whose upper end counts every unfinished run as an error
     characteristic_time, lower_bound : T*, T* kl(delta, 1 - delta)
-    upper_bound : theta T* log(1/delta), to which the cost of an optimal policy tends
+    upper_bound : theta T* log(1/delta), to which the cost of an optimal policy tends; None for one that is not
     predicted_cost : T* beta(tau) at this delta, by counting pulls; see `Prediction`; None beyond double precision, and
         for a policy that is not predictable
     rounds_per_second : of all workers together; None when no time was given
@@ -112,7 +123,7 @@ class Summary:
     unfinished: int
     characteristic_time: float
     lower_bound: float
-    upper_bound: float
+    upper_bound: float | None
     predicted_cost: float | None
     rounds_per_second: float | None
     policy: str
@@ -180,18 +191,24 @@ class Summary:
     def _cost_lines(self) -> list[str]:
         """Mean cost, bounds and samples; the costs also over log(1/delta)."""
         level = self.experiment.parameters.log_inv_delta
-        lowest = "at least " if self.lower_estimate else ""
-        spread = "" if self.cost_ci is None else "  95 % in [{:.6g}, {:.6g}]".format(*self.cost_ci)
+        spread = "" if self.cost_ci is None else f"  95 % in {write_interval(*self.cost_ci, DIGITS)}"
         lines = bound_lines(self.experiment)
         if self.predicted_cost is not None:
             lines += [cost_line("predicted", self.predicted_cost, level, PREDICTED)]
-        lines += [cost_line("mean cost", self.mean_cost, level, spread, lowest)]
-        if self.experiment.policy.optimal:
-            lines += [cost_line("upper bound", self.upper_bound, level, "  theta T* log(1/delta), as delta tends to 0")]
-        lines += [f"{'samples':<12} {lowest}{self.mean_samples:.6g} on average"]
+        digits = digits_beside(self.mean_cost, self.cost_ci, DIGITS)
+        lines += [cost_line("mean cost", self.mean_cost, level, spread, partial(self.write_estimate, digits=digits))]
+        if self.upper_bound is not None:
+            told = "  theta T* log(1/delta), as delta tends to 0"
+            lines += [cost_line("upper bound", self.upper_bound, level, told, write_upper)]
+        lines += [f"{'samples':<12} {self.write_estimate(self.mean_samples)} on average"]
         if self.mean_solves > 0:
-            lines += [f"{'targets':<12} {self.mean_solves:.6g} solves on average, largest gap {self.widest_gap:.2g}"]
+            gap = write_gap(self.widest_gap)
+            lines += [f"{'targets':<12} {self.mean_solves:.{DIGITS}g} solves on average, largest gap {gap}"]
         return lines
+
+    def write_estimate(self, mean: float | Fraction, digits: int = DIGITS) -> str:
+        """A mean over all runs; rounded down where unfinished ones make it a lower estimate."""
+        return f"at least {write_lower(mean)}" if self.lower_estimate else write_cost(mean, digits)
 
     def _error_lines(self) -> list[str]:
         """The error rate with its interval, and the unfinished runs."""
@@ -200,8 +217,7 @@ class Summary:
     def error_text(self) -> str:
         """The error rate with its interval, and whether that is too much."""
         verdict = "consistent with delta" if self.consistent else "significantly ABOVE delta"
-        low, high = self.error_ci
-        return f"{self.error_rate:.4g}, 95 % in [{low:.4g}, {high:.4g}], {verdict}"
+        return f"{self.error_rate:.{RATE_DIGITS}g}, 95 % in {write_interval(*self.error_ci, RATE_DIGITS)}, {verdict}"
 
     def unfinished_text(self) -> str:
         """How many runs are unfinished, if any, and what that means."""
@@ -224,8 +240,7 @@ def conditions(experiments: Sequence[Experiment], runs: str, seed: int | None) -
     costs = {"known": "known costs", "gaps": "the gaps to the best arm as costs"}.get(
         str(parameters.cost_source), f"observed costs ({parameters.cost_distribution})"
     )
-    level = parameters.log_inv_delta
-    confidence = f"delta = {parameters.delta:g}" if level <= READABLE_LEVEL else f"log(1/delta) = {level:g}"
+    confidence = write_level(parameters.log_inv_delta)
     told = runs if seed is None else f"{runs}, seed {seed}"
     targets = "" if parameters.solve == "exact" else f" ({parameters.solve})"
     solver = f"solver {experiments[0].profile.backend}{targets}, " if any(one.solves for one in experiments) else ""
@@ -245,13 +260,31 @@ def bound_lines(experiment: Experiment) -> list[str]:
     """T*, and what no policy costs less than."""
     level = experiment.parameters.log_inv_delta
     nothing = ", zero from delta = 1/2 on" if level <= log(2) else ""
-    lowest = cost_line("lower bound", experiment.lower_bound, level, f"  T* kl(delta, 1 - delta){nothing}")
+    told = f"  T* kl(delta, 1 - delta){nothing}"
+    lowest = cost_line("lower bound", experiment.lower_bound, level, told, write_lower)
     return [f"{'T*':<12} {experiment.optimum.value:.9g}", lowest]
 
 
-def cost_line(name: str, cost: float, level: float, note: str, least: str = "") -> str:
+def write_cost(cost: float | Fraction, digits: int = DIGITS) -> str:
+    """A number that bounds nothing."""
+    return f"{float(cost):.{digits}g}"
+
+
+def write_lower(bound: float | Fraction) -> str:
+    """A lower bound."""
+    return without_zeros(round_down(bound, DIGITS))
+
+
+def write_upper(bound: float | Fraction) -> str:
+    """An upper bound."""
+    return without_zeros(round_up(bound, DIGITS))
+
+
+def cost_line(
+    name: str, cost: float, level: float, note: str, write: Callable[[float | Fraction], str] = write_cost
+) -> str:
     """A cost, also over log(1/delta), with what is to be said of it."""
-    return f"{name:<12} {least}{cost:.6g}, over log(1/delta) {cost / level:.6g}{note}"
+    return f"{name:<12} {write(cost)}, over log(1/delta) {write(Fraction(cost) / Fraction(level))}{note}"
 
 
 def summarise(

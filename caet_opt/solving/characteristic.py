@@ -14,6 +14,7 @@ from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Point
 from caet_opt.solving.backends.base import point_in_model, point_in_problem
 from caet_opt.solving.certificate import Certificate, certify, narrowest_gap
 from caet_opt.solving.native.compiled import present_kernel
+from caet_opt.solving.numbers import write_gap
 from caet_opt.solving.polish import polish
 from caet_opt.solving.problem import Question, read_task
 from caet_opt.solving.profiles import Profile, find_profile
@@ -98,7 +99,7 @@ def find(
     gap = best.gap
     if not gap <= profile.tolerance:
         raise SolverError(
-            f"solver {profile.backend!r} reached a certified gap of {gap:.1e}, above the tolerance "
+            f"solver {profile.backend!r} reached a certified gap of {write_gap(gap)}, above the tolerance "
             f"{profile.tolerance:.1e} (status: {answer.status}); {advice(profile.backend)}",
             gap,
         )

@@ -15,7 +15,7 @@ from caet_opt.errors import CaetError, InputError
 from caet_opt.solving.backends import BACKENDS, installed_backends
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.native.compiled import compiled_kernel
-from caet_opt.solving.numbers import certified_parts, duration, format_ratio, html_table, table
+from caet_opt.solving.numbers import certified_parts, duration, format_ratio, html_table, table, write_gap
 from caet_opt.solving.problem import pose, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.result import CharacteristicTime
@@ -80,11 +80,11 @@ class Measurement:
             return {**dict.fromkeys(HEADINGS, ""), "solver": self.solver, "T*": "failed"}
         result, by = self.result, self.result.solver
         shown = certified_parts(result.value, result.lower, result.upper, result.gap)
-        own = f"{result.solver_gap:.1e}" if result.solver_gap < float("inf") else ""
+        own = write_gap(result.solver_gap) if result.solver_gap < float("inf") else ""
         return {
             "solver": self.solver if by == Path(self.solver).stem else f"{self.solver} ({by})",
             **dict(zip(("T*", "lower", "upper"), shown, strict=True)),
-            "gap": f"{result.gap:.1e}",
+            "gap": write_gap(result.gap),
             "own gap": own,
             "iterations": str(result.iterations),
             "time": "" if self.seconds is None else duration(self.seconds),

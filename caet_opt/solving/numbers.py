@@ -1,12 +1,32 @@
-"""Numbers and tables for people: no digit that the certificate does not support."""
+"""Numbers and tables for people: no digit that the certificate does not support, and every bound rounded outward.
 
-from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+A bound is printed by `round_down`, `round_up`, `write_interval` or `certified_parts`, never by a format of its own:
+what is printed of a lower bound is at most the bound, and of an upper bound at least.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_DOWN, Context, Decimal
+from fractions import Fraction
 from html import escape
-from math import floor, log10
+from math import ceil, exp, floor, inf, isclose, isfinite, log, log10
+
+#: Of an interval; None is no end.
+Ends = tuple[float | None, float | None]
 
 #: Every decimal of so many significant digits survives a double, and every double survives so many digits.
 MOST_DIGITS, DOUBLE_DIGITS = 15, 17
+
+#: The digits of an interval's ends show its width to this power of ten of it.
+SHOWN_WIDTH = -2
+
+#: Arithmetic that only moves the decimal point.
+EXACTLY = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+#: Arithmetic that keeps the first digits as they are, whatever follows.
+TRUNCATED = Context(prec=2, rounding=ROUND_DOWN, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+#: A delta that was typed has at most so many digits.
+TYPED_DIGITS = 10
 
 
 def digits_supported(value: float, gap: float) -> int:
@@ -34,18 +54,178 @@ def to_digits(value: float, digits: int) -> str:
     return f"{value:#.{digits}g}".rstrip(".").replace(".e", "e") if value else "0"
 
 
-def round_outward(lower: float, upper: float, digits: int) -> tuple[str, str]:
-    """The ends of an interval to so many significant digits, rounded away from each other.
+def magnitude(value: float | Fraction) -> int:
+    """The power of ten of the first digit of a number that is not zero.
 
-    >>> round_outward(1.23456, 1.23461, 4)
-    ('1.234', '1.235')
+    >>> magnitude(-12.5), magnitude(0.002), magnitude(Fraction(1, 3))
+    (1, -3, -1)
     """
-    if upper == 0:
-        return to_digits(lower, digits), to_digits(upper, digits)
-    unit = Decimal(1).scaleb(Decimal(upper).adjusted() + 1 - digits)
-    low, high = Decimal(lower).quantize(unit, ROUND_FLOOR), Decimal(upper).quantize(unit, ROUND_CEILING)
-    plain = -4 <= Decimal(upper).adjusted() < digits
-    return (f"{low:f}", f"{high:f}") if plain else (f"{low:e}", f"{high:e}")
+    number = Fraction(value)
+    return TRUNCATED.divide(Decimal(number.numerator), Decimal(number.denominator)).adjusted()
+
+
+def round_down(value: float | Fraction, digits: int) -> str:
+    """A lower bound to so many significant digits: the largest such decimal that is not above it.
+
+    A double is taken for the shortest decimal that stands for it, as JSON has it: 0.1 is 0.1000, not 0.09999.
+
+    >>> round_down(30.8906, 4), round_down(-1.23451, 4), round_down(1234567.0, 4), round_down(-inf, 4)
+    ('30.89', '-1.235', '1.234e+06', '-inf')
+    """
+    return round_bound(shortest(value), lambda: magnitude(value) + 1 - digits, up=False)
+
+
+def round_up(value: float | Fraction, digits: int) -> str:
+    """An upper bound to so many significant digits: the smallest such decimal that is not below it.
+
+    >>> round_up(4.12335, 4), round_up(9.9996, 4), round_up(-2e-9, 2), round_up(0.05, 2), round_up(0.0, 4)
+    ('4.124', '10.000', '-2.0e-09', '0.050', '0')
+    """
+    return round_bound(shortest(value), lambda: magnitude(value) + 1 - digits, up=True)
+
+
+def without_zeros(text: str) -> str:
+    """A decimal without the zeros at its end.
+
+    >>> without_zeros("2.50000"), without_zeros("2.000e+06"), without_zeros("200")
+    ('2.5', '2e+06', '200')
+    """
+    digits, e, exponent = text.partition("e")
+    return (digits.rstrip("0").rstrip(".") if "." in digits else digits) + e + exponent
+
+
+def shortest(value: float | Fraction) -> float | Fraction:
+    """The shortest decimal that stands for a double; what is not finite, or exact already, as it is."""
+    return Fraction(repr(float(value))) if not isinstance(value, Fraction) and isfinite(value) else value
+
+
+def round_bound(value: float | Fraction, unit: Callable[[], int], *, up: bool) -> str:
+    """A bound to a multiple of ten to the power of ``unit``, which is asked for where there is something to round."""
+    if value == 0 or not isfinite(value):
+        return f"{float(value):g}"
+    power = unit()
+    steps = Fraction(value) / Fraction(10) ** power
+    whole = ceil(steps) if up else floor(steps)
+    if not whole:
+        return "0"
+    number = Decimal(whole).scaleb(power, EXACTLY)
+    if power <= 0 and number.adjusted() >= -4:
+        return f"{number:f}"
+    carried = max(number.adjusted() - max(magnitude(value), power), 0)  # 9.6e-15 up to one digit is 1e-14, not 1.0e-14
+    mantissa, _, exponent = f"{number:.{number.adjusted() - power - carried}e}".partition("e")
+    return f"{mantissa}e{int(exponent):+03d}"
+
+
+def round_outward(lower: float | Fraction, upper: float | Fraction, digits: int) -> tuple[str, str]:
+    """The ends of an interval to the same decimal, so many significant digits of the larger one, rounded away from each
+    other; doubles are taken for what they are to the last bit, which is what a certificate speaks of.
+
+    >>> round_outward(1.23456, 1.23461, 4), round_outward(-0.5, 20.0, 3), round_outward(-inf, 0.0, 3)
+    (('1.234', '1.235'), ('-0.5', '20.0'), ('-inf', '0'))
+    """
+    finite = [end for end in (lower, upper) if end != 0 and isfinite(end)]
+
+    def unit() -> int:
+        return max(map(magnitude, finite)) + 1 - digits
+
+    return round_bound(lower, unit, up=False), round_bound(upper, unit, up=True)
+
+
+def unit_of_width(lower: float, upper: float) -> int | None:
+    """The power of ten that shows the width of an interval to a hundredth; None where it has none, or no end."""
+    width = upper - lower
+    return floor(log10(width)) + SHOWN_WIDTH if 0 < width < inf else None
+
+
+def digits_beside(value: float, interval: Ends | None, digits: int) -> int:
+    """So many significant digits of a number, and more where the width of its interval is of a later digit.
+
+    >>> digits_beside(1234567.0, (1234563.9, 1234570.1), 4), digits_beside(5, (1, 9), 4), digits_beside(7, None, 4)
+    (9, 4, 4)
+    """
+    lower, upper = interval or (None, None)
+    unit = None if lower is None or upper is None else unit_of_width(lower, upper)
+    if unit is None or value == 0:
+        return digits
+    return max(digits, min(DOUBLE_DIGITS, magnitude(value) + 1 - unit))
+
+
+def round_ends(lower: float | None, upper: float | None, digits: int) -> tuple[str, str]:
+    """The ends of an interval to so many significant digits each, and to as many as show its width to a hundredth,
+    rounded away from each other; None is no end.
+
+    >>> round_ends(1234563.8319, 1234569.9681, 4), round_ends(1e-10, 5.4321, 4), round_ends(None, -0.25, 4)
+    (('1234563.83', '1234569.97'), ('1.000e-10', '5.433'), ('-inf', '-0.2500'))
+    """
+    low, high = -inf if lower is None else lower, inf if upper is None else upper
+    return (
+        round_down(low, digits_beside(low, (lower, upper), digits) if isfinite(low) else digits),
+        round_up(high, digits_beside(high, (lower, upper), digits) if isfinite(high) else digits),
+    )
+
+
+def write_interval(lower: float | None, upper: float | None, digits: int) -> str:
+    """An interval as text, by `round_ends`.
+
+    >>> write_interval(60.634639, 72.56536, 5), write_interval(0.0, 0.16843, 4), write_interval(None, None, 4)
+    ('[60.634, 72.566]', '[0, 0.1685]', '[-inf, inf]')
+    """
+    return "[{}, {}]".format(*round_ends(lower, upper, digits))
+
+
+def write_gap(gap: float, digits: int = 2) -> str:
+    """A relative gap, rounded up.
+
+    >>> write_gap(1.23e-14), write_gap(0.0), write_gap(9.1e-15, 1)
+    ('1.3e-14', '0', '1e-14')
+    """
+    return round_up(gap, digits)
+
+
+def recover_delta(log_inv_delta: float) -> float:
+    """delta from log(1/delta): the decimal of fewest digits that has this logarithm, where one of few digits does, and
+    ``exp(-log(1/delta))`` otherwise, which would make 0.05000000000000001 of 0.05.
+
+    >>> recover_delta(-log(0.05)), recover_delta(-log(1e-9)), recover_delta(3.0) == exp(-3.0), recover_delta(800.0)
+    (0.05, 1e-09, True, 0.0)
+    """
+    typed = typed_delta(log_inv_delta)
+    return exp(-log_inv_delta) if typed is None else float(typed)
+
+
+def typed_delta(log_inv_delta: float) -> str | None:
+    """The delta that was typed, if that was typed and not its logarithm: a decimal of few digits that has this
+    logarithm, up to rounding.
+
+    >>> typed_delta(-log(0.1)), typed_delta(-log(1e-6)), typed_delta(2.5)
+    ('0.1', '1e-6', None)
+    """
+    near = exp(-log_inv_delta)
+    for digits in range(1, TYPED_DIGITS + 1):
+        text = f"{near:.{digits}g}"
+        if 0 < float(text) < 1 and isclose(-log(float(text)), log_inv_delta, rel_tol=4e-16):
+            mantissa, e, exponent = text.partition("e")
+            return f"{mantissa}e{int(exponent)}" if e else text
+    return None
+
+
+def are_typed(levels: Iterable[float]) -> bool:
+    """Whether these are the logarithms of deltas that were typed, all of them.
+
+    >>> are_typed([-log(0.1), -log(0.05)]), are_typed([-log(0.1), 3.0])
+    (True, False)
+    """
+    return all(typed_delta(level) is not None for level in levels)
+
+
+def write_level(log_inv_delta: float, delta: str = "delta") -> str:
+    """The confidence as it was typed: ``delta = 0.05``, or ``log(1/delta) = 3``.
+
+    >>> write_level(-log(0.05)), write_level(3.0), write_level(-log(0.05), "δ")
+    ('delta = 0.05', 'log(1/delta) = 3', 'δ = 0.05')
+    """
+    typed = typed_delta(log_inv_delta)
+    return f"{delta} = {typed}" if typed else f"log(1/{delta}) = {log_inv_delta:.6g}"
 
 
 def digits_shared(value: float, lower: float, upper: float, gap: float) -> int:
@@ -61,15 +241,14 @@ def digits_shared(value: float, lower: float, upper: float, gap: float) -> int:
 
 
 def digits_of_interval(lower: float, upper: float) -> int:
-    """How many significant digits of its ends show an interval's width to a hundredth, as far as doubles go.
+    """How many significant digits of the larger end show an interval's width to a hundredth, as far as doubles go.
 
     >>> digits_of_interval(1.0, 1.5), digits_of_interval(22.49, 22.51), digits_of_interval(1.0, 1.0)
     (4, 6, 17)
     """
-    if lower >= upper:
-        return DOUBLE_DIGITS
-    unit = floor(log10(upper - lower)) - 2
-    return max(1, min(DOUBLE_DIGITS, Decimal(upper).adjusted() + 1 - unit))
+    unit = unit_of_width(lower, upper)
+    larger = max(abs(lower), abs(upper))
+    return DOUBLE_DIGITS if unit is None else max(1, min(DOUBLE_DIGITS, magnitude(larger) + 1 - unit))
 
 
 def certified_parts(

@@ -13,7 +13,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.errors import InputError
 from caet_opt.solving.certificate import pair_terms
-from caet_opt.solving.numbers import format_certified, html_table, pair_names, proportion, table
+from caet_opt.solving.numbers import format_certified, html_table, pair_names, proportion, table, write_gap
 from caet_opt.solving.sensitivity import cost_sensitivities, total_mean_sensitivities
 
 #: A pair is binding when its term exceeds the smallest one by no more than this, relatively.
@@ -213,7 +213,7 @@ def binding_line(result: CharacteristicTime) -> str:
 def certified_line(result: CharacteristicTime) -> str:
     """T* as the digits that double precision certifies."""
     value, interval = format_certified(result.value, result.lower, result.upper, result.gap)
-    return f"T* = {value}  in {interval}, relative gap {result.gap:.1e}"
+    return f"T* = {value}  in {interval}, relative gap {write_gap(result.gap)}"
 
 
 def solver_line(result: CharacteristicTime) -> str:

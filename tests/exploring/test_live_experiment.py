@@ -311,12 +311,40 @@ def test_the_status_is_json_and_says_what_is_ahead(tmp_path):
         experiment.status(level=1)
 
 
-def test_equal_means_have_nothing_to_say_about_the_cost_ahead(tmp_path):
-    experiment = start(tmp_path)
-    for pull in experiment.next(3):
-        experiment.record(pull.arm, 1)
-    assert experiment.status()["ahead"] is None
-    assert "cannot be said" in str(experiment)
+@pytest.mark.parametrize(
+    ("family", "rewards", "settings", "cost", "reason"),
+    [
+        ("bernoulli", (1, 1), {"costs": [1, 1]}, None, "arms 0 (a) and 1 (b) have equal means (1)"),
+        ("gaussian:1", (1, 1), {"cost_source": "gaps"}, 0.0, "every arm that the answer needs is free as far as costs"),
+        ("gaussian:1", (2, 1), {"costs": [0, 0]}, 0.0, "every arm that the answer needs is free"),
+        ("gaussian:1", (1, 1), {"costs": [0, 0]}, 0.0, "every arm that the answer needs is free"),
+        ("bernoulli", (1, 0), {"costs": [0, 1]}, 0.0, "as long as the free arm a has the mean 1, an end of"),
+        ("poisson", (3, 0), {"costs": [2, 0]}, 0.0, "as long as the free arm b has the mean 0, an end of"),
+        ("exponential", (0.5, 1e-300), {"costs": [1, 0]}, None, "reached a certified gap of 1.0, above the tolerance"),
+        ("gaussian:1", (1e-5, 0), {"costs": [1e300, 1e300], "policy": "uniform"}, None, "outside double precision"),
+        ("gaussian:1", (1e200, -1e200), {"costs": [1, 1], "policy": "uniform"}, None, "outside double precision"),
+        ("gaussian:1", (1e-4, 0), {"costs": [1e299, 1e299], "delta": 1e-13}, None, "or what it costs, is outside"),
+    ],
+)
+def test_what_is_still_to_pay_says_why_it_cannot_be_said_or_is_nothing(
+    tmp_path, family, rewards, settings, cost, reason
+):
+    asked = {"arms": ["a", "b"], "delta": 0.05, **settings}
+    with LiveExperiment.start(tmp_path / "ahead.caet", "best-arm", family, **asked) as experiment:
+        for arm, reward in enumerate(rewards):
+            experiment.next(1, arm=arm)
+            experiment.record(arm, reward)
+        ahead = json.loads(json.dumps(experiment.status(), allow_nan=False))["ahead"]
+        words = next(line for line in str(experiment).splitlines() if line.startswith("still to pay"))
+    assert ahead["cost"] == cost
+    assert reason in ahead["reason"]
+    start = "nothing, " if cost == 0 else "cannot be said at the present means: "
+    assert words == f"still to pay: {start}{ahead['reason']}"
+
+
+def test_what_is_still_to_pay_needs_no_reason_where_it_can_be_said(tmp_path):
+    experiment = go_on(start(tmp_path, delta=1e-9), random.Random(3), 30)
+    assert experiment.status()["ahead"]["reason"] is None
 
 
 def test_the_history_ends_where_the_status_is(tmp_path):

@@ -1,6 +1,7 @@
 """``caet-opt reproduce`` in tiny settings: files, columns, tables, and what it refuses."""
 
 import csv
+import re
 import subprocess
 import sys
 
@@ -128,7 +129,9 @@ def test_an_interrupted_run_keeps_its_rows(capsys, tmp_path, monkeypatch):
 
 
 def test_a_single_run_is_drawn_without_a_band(capsys, tmp_path):
-    assert "nan" in reproduced(capsys, "figure-1", "--runs", 1, "--out", tmp_path)
+    table = reproduced(capsys, "figure-1", "--runs", 1, "--out", tmp_path)
+    assert re.search(r"^\(3, 4, 2\) .* {2}-  ", table, re.MULTILINE)
+    assert "nan" not in table
     assert (tmp_path / "figure-1.png").stat().st_size > 10_000
 
 
@@ -199,7 +202,7 @@ def test_a_study_is_drawn_over_the_lower_bound():
     assert lower.get_ydata() == pytest.approx([1.0] * len(lower.get_xdata()))
     assert upper.get_ydata() == pytest.approx([1.2 * level / bound_per_time(level) for level in upper.get_xdata()])
     assert cost.get_ydata() == pytest.approx([2.0 * level / bound_per_time(level) for level in (2.0, 8.0)])
-    assert axis.get_ylabel() == "cost / lower bound"
+    assert axis.get_ylabel() == "cost / lower bound, logarithmic"
 
 
 def test_a_lower_bound_of_zero_leaves_a_gap():

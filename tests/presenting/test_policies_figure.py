@@ -150,5 +150,6 @@ def test_ratios_are_on_a_logarithmic_axis_above_the_bound(capsys, tmp_path):
     canvas = FIGURES["policies"].draw(summarise_results(tmp_path / "policies"))
     assert [axis.get_title() for axis in canvas.axes] == ["paper-instance-1", "bernoulli-costs"]
     assert {axis.get_yscale() for axis in canvas.axes} == {"log"}
+    assert canvas.axes[0].get_ylabel() == "cost / lower bound, logarithmic"
     assert [len(axis.get_lines()) for axis in canvas.axes] == [4, 5]
     assert [text.get_text() for text in canvas.legends[0].get_texts()][2:] == ["caet", "uniform", "chernoff-racing"]

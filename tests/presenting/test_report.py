@@ -160,13 +160,24 @@ def test_findings_come_first_and_settings_last(html):
     assert (sections[0], sections[-1]) == ("findings", "run")
 
 
-def row(policy, threshold, ratio, half=0.1, level=2.0, proven=True, consistent=True):
-    """A cell of a model with a lower bound of 10."""
+def row(policy, threshold, ratio, half=0.1, level=2.0, proven=True, consistent=True, **more):
+    """A cell of a model with a lower bound of 10, known by its policy and its threshold."""
     found = {"policy": policy, "threshold": threshold, "delta": 0.1, "log_inv_delta": level, "guaranteed": proven}
     found |= {"family": "gaussian"}
     cost = {"mean_cost": 10 * ratio, "cost_low": 10 * (ratio - half), "cost_high": 10 * (ratio + half)}
     ratios = {"ratio": ratio, "ratio_low": ratio - half, "ratio_high": ratio + half}
-    return found | cost | ratios | {"runs": 5, "consistent": consistent}
+    named = {"cell": f"{policy} {threshold} {level}", "seed": 1, "unfinished": 0}
+    return found | cost | ratios | named | {"runs": 5, "consistent": consistent} | more
+
+
+def run_costs(rows, runs=12):
+    """Costs of runs that vary widely, and from cell to cell by little besides the difference of their means."""
+    common = [4.0 * (run - (runs - 1) / 2) for run in range(runs)]
+    own = [0.5 * (-1) ** run for run in range(runs)]
+    return {
+        row["cell"]: {run: row["mean_cost"] + common[run] + at * own[run] for run in range(runs)}
+        for at, row in enumerate(rows)
+    }
 
 
 @pytest.mark.parametrize(
@@ -174,28 +185,46 @@ def row(policy, threshold, ratio, half=0.1, level=2.0, proven=True, consistent=T
     [
         (
             [row("caet", "e-process", 1.5)],
-            "At log(1/δ) = 2, caet with the e-process threshold costs 1.50 times the lower bound (95 % in [1.40, "
-            "1.60]); its threshold is proven for independent Gaussian rewards of variance 1; error rates are "
-            "consistent with δ in 1 cell.",
+            "At log(1/δ) = 2, caet with the e-process threshold costs 1.500 times the lower bound (95 % in [1.400, "
+            "1.600]); its threshold is proven for independent Gaussian rewards of "
+            "variance 1; error rates are consistent with δ in 1 cell.",
         ),
         (
             [row("caet", "mixture", 2.0), row("top-two", "mixture", 1.5), row("top-two", "mixture", 9.0, level=1.0)],
-            "At log(1/δ) = 2, top-two with the mixture threshold costs least, 1.50 times the lower bound (95 % in "
-            "[1.40, 1.60]); its threshold is proven for independent Gaussian rewards of variance 1; error rates "
-            "are consistent with δ in all 3 cells.",
+            "At log(1/δ) = 2, top-two with the mixture threshold costs least, 1.500 times the lower bound (95 % in "
+            "[1.400, 1.600]); in the same runs caet with the mixture threshold costs 5.000 more (95 % in [4.668, "
+            "5.332]); its threshold is proven for independent Gaussian rewards of "
+            "variance 1; error rates are consistent with δ in all 3 cells.",
         ),
         (
-            [row("caet", "customary", 1.5, proven=False), row("caet", "mixture", 1.6, consistent=False)],
-            "At log(1/δ) = 2, caet with the customary threshold costs least, 1.50 times the lower bound (95 % in "
-            "[1.40, 1.60]); the interval of 1 of 1 other overlaps with its own; its threshold is not proven for "
-            "independent Gaussian rewards of variance 1, and of those that are, caet with the mixture threshold costs "
-            "1.60 times the lower bound (95 % in [1.50, 1.70]); significantly more errors than δ allows in 1 of 2 "
-            "cells.",
+            [row("caet", "customary", 1.5, proven=False), row("caet", "mixture", 1.51, consistent=False)],
+            "At log(1/δ) = 2, caet with the customary threshold costs least, 1.500 times the lower bound (95 % in "
+            "[1.400, 1.600]); in the same runs caet with the mixture threshold costs 0.100 more (95 % in [-0.232, "
+            "0.432]); its threshold is not proven for independent Gaussian rewards of "
+            "variance 1, and of those that are, caet with the mixture "
+            "threshold costs 1.510 times the lower bound (95 % in [1.410, 1.610]); significantly more errors than δ "
+            "allows in 1 of 2 cells.",
         ),
     ],
 )
 def test_a_finding_says_what_costs_least_and_what_it_is_worth(rows, sentence):
-    assert say_model(rows) == sentence
+    assert say_model(rows, run_costs(rows)) == sentence
+
+
+def test_policies_are_compared_run_by_run():
+    """The intervals of all three overlap; the differences in the same runs tell two of them apart."""
+    rows = [row("caet", "mixture", 1.5, half=0.5), row("top-two", "mixture", 1.51, half=0.5)]
+    rows += [row("uniform", "mixture", 1.7, half=0.5)]
+    found = say_model(rows, run_costs(rows))
+    assert "in the same runs top-two with the mixture threshold costs 0.100 more" in found
+    assert "1 of 2 others may cost as little, by the 95 % intervals of such differences" in found
+    assert "overlap" not in found
+
+
+@pytest.mark.parametrize("change", [{"seed": 2}, {"unfinished": 1}])
+def test_runs_of_other_draws_or_without_an_end_are_not_compared(change):
+    rows = [row("caet", "mixture", 1.5), row("top-two", "mixture", 2.0, **change)]
+    assert "same runs" not in say_model(rows, run_costs(rows))
 
 
 @pytest.mark.parametrize(

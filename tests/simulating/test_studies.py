@@ -325,7 +325,8 @@ def manifests_of_wrong_content(manifest):
             odds = [
                 odd
                 for odd in ODD
-                if type(odd) is not type(value) and not (key in ("title", "predicted_cost") and odd is None)
+                if type(odd) is not type(value)
+                and not (key in ("title", "predicted_cost", "upper_bound") and odd is None)
             ]
             yield from ({**manifest, part: [{**first, key: odd}, *others]} for odd in odds)
     cell, *others = manifest["cells"]

@@ -1,8 +1,9 @@
 """One-sided martingales of an arm, one number at a time: how much its rewards speak against a mean x.
 
-An arm has brought ``weight`` observations (pulls over dispersion) of the given mean. A prior for its mean theta has its
-mode at x and is worth ``rho`` observations; ``above`` cuts it to theta >= x, else it is cut to theta <= x, and then
-renormalised:
+An arm has brought ``weight`` observations (pulls over dispersion) of the given mean. A prior for its mean theta is
+worth ``rho`` observations of mean x: their likelihood is its density, in theta (Gaussian, Bernoulli, Poisson), in the
+rate 1 / theta (exponential, gamma) or in theta / (1 + theta) (geometric), where its mode is at x. ``above`` cuts it to
+theta >= x, else it is cut to theta <= x, and then renormalised:
 
     M(x) = average over the prior of p_theta(data) / p_x(data).
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from caet_opt.bandits.families.base import MeanSpace
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
 from caet_opt.errors import InputError, SolverError
@@ -52,7 +53,7 @@ def describe(db: sqlite3.Connection, explorer: Explorer, facts: Facts, level: fl
         "arms": describe_arms(state, facts.names, rows.count_waiting(db, explorer.arms), intervals),
         "pairs": describe_pairs(weighed[:MOST_PAIRS], state, facts.names, intervals),
         "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
-        "ahead": None if stop or answer is None else look_ahead(explorer, weighed),
+        "ahead": None if stop or answer is None else look_ahead(explorer, weighed, facts.names),
         "stopped": None if stop is None else describe_stop(explorer, stop, facts, watch),
     }
 
@@ -174,13 +175,13 @@ def finite(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def look_ahead(explorer: Explorer, weighed: Sequence[Weighed]) -> Record | None:
+def look_ahead(explorer: Explorer, weighed: Sequence[Weighed], names: Sequence[str]) -> Record:
     """What it will probably still cost: T* at the present means and costs, times the evidence that is missing.
 
     A unit of cost, spent at the best proportions, brings every pair 1 / T* of evidence or more; the pair that misses
     most has to be waited for. For an e-process, of which only log(R / delta) is known to be needed where there is less
-    evidence than that, what is needed is taken for its value at the present counts. None where two means of a pair are
-    equal, so that T* is infinite, or where it cannot be solved for.
+    evidence than that, what is needed is taken for its value at the present counts. ``reason`` says why there is no
+    cost, which is None then, or why it is zero.
     """
     state, setup = explorer.state, explorer.setup
     counts = state.counts
@@ -188,14 +189,38 @@ def look_ahead(explorer: Explorer, weighed: Sequence[Weighed]) -> Record | None:
         max(needed, setup.threshold.value(state.round, counts[a], counts[b])) - evidence
         for (a, b), evidence, needed in weighed
     )
-    means = state.means()
-    model = BanditModel(setup.family, means.tolist(), setup.costs(state, means).tolist())
-    try:
-        found = characteristic_time(model, setup.task, solver=setup.profile)
-    except (InputError, SolverError):
-        return None
     missing = max(missing, 0.0)
-    return {"characteristic_time": found.value, "missing": missing, "cost": found.value * missing}
+    time, reason = solve_ahead(explorer, weighed, names)
+    cost = None if time is None else finite(time * missing)
+    if cost is None and reason is None:
+        reason = "the evidence that is missing, or what it costs, is outside double precision"
+    return {"characteristic_time": time, "missing": finite(missing), "cost": cost, "reason": reason}
+
+
+def solve_ahead(
+    explorer: Explorer, weighed: Sequence[Weighed], names: Sequence[str]
+) -> tuple[float | None, str | None]:
+    """T* at the present means and costs, or None; and why it is None, or zero."""
+    setup, means = explorer.setup, explorer.state.means()
+    costs, needed = setup.costs(explorer.state, means).tolist(), {arm for one in weighed for arm in one.pair}
+    if all(costs[arm] == 0 for arm in needed):
+        known = "" if setup.known_costs is not None else " as far as costs are estimated"
+        return 0.0, f"every arm that the answer needs is free{known}"
+    try:
+        model = BanditModel(setup.family, means.tolist(), costs, names)
+        time = characteristic_time(model, setup.task, solver=setup.profile).value
+    except (InputError, SolverError) as error:  # a tie, no certificate, or nothing that doubles hold
+        return None, str(error).partition(";")[0]  # without its advice, which is for who chooses the means
+    if time > 0:
+        return time, None
+    ends = [arm for arm in sorted(needed) if costs[arm] == 0 and is_end(setup.family.mean_space, model.means[arm])]
+    told = " and ".join(f"the free arm {names[arm]} has the mean {model.means[arm]:g}" for arm in ends)
+    return 0.0, f"as long as {told}, an end of what {setup.family.name} means can be"
+
+
+def is_end(space: MeanSpace, mean: float) -> bool:
+    """Whether a mean is an end of the mean space."""
+    return mean in (space.low, space.high)
 
 
 def describe_stop(explorer: Explorer, stop: Stop, facts: Facts, watch: Record) -> Record:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from caet_opt.exploring.live.status import Record
 from caet_opt.exploring.stopping import base as stopping
-from caet_opt.solving.numbers import table, to_digits
+from caet_opt.solving.numbers import digits_beside, table, to_digits, write_interval
 
 #: Digits of estimates and of money, and what stands for nothing.
 DIGITS, NONE = 4, "-"
@@ -105,10 +105,12 @@ def say_stop(stop: Record) -> str:
 
 
 def say_ahead(status: Record) -> str:
-    """What it will probably still cost."""
+    """What it will probably still cost, or why that cannot be said."""
     ahead = status["ahead"]
-    if ahead is None:
-        return "still to pay: cannot be said, two means that matter are equal"
+    if ahead["cost"] is None:
+        return f"still to pay: cannot be said at the present means: {ahead['reason']}"
+    if ahead["reason"] is not None:
+        return f"still to pay: nothing, {ahead['reason']}"
     return (
         f"still to pay: about {write(ahead['cost'])}, T* = {write(ahead['characteristic_time'])} at the present means "
         f"times the evidence that is missing, {write(ahead['missing'])}"
@@ -122,7 +124,7 @@ def tabulate_arms(status: Record) -> str:
 
 def arm_texts(arm: Record) -> list[str]:
     """An arm, by the headers above."""
-    numbers = [str(arm["pulls"]), str(arm["out"]), write(arm["mean"])]
+    numbers = [str(arm["pulls"]), str(arm["out"]), write_beside(arm["mean"], arm)]
     return [arm["name"], *numbers, say_interval(arm), write(arm["spent"])]
 
 
@@ -130,14 +132,33 @@ def tabulate_pairs(status: Record) -> str:
     """A line per pair of the answer."""
     more = status["pairs_left_out"]
     rest = f"\nand {more} pairs with a larger margin" if more else ""
-    return table(PAIR_HEADERS, [pair_texts(pair) for pair in status["pairs"]]) + rest
+    late = f"\n{say_late(status)}" if came_late(status) else ""
+    return table(pair_headers(status), [pair_texts(pair) for pair in status["pairs"]]) + rest + late
+
+
+def came_late(status: Record) -> int:
+    """How many outcomes came after the stop."""
+    return 0 if status["stopped"] is None else int(status["stopped"]["late"])
+
+
+def pair_headers(status: Record) -> list[str]:
+    """The headers of the table of pairs: what is settled now need not be what was when it stopped."""
+    return [f"{header} now" if header == "settled" and came_late(status) else header for header in PAIR_HEADERS]
+
+
+def say_late(status: Record) -> str:
+    """That the tables count what the answer does not."""
+    return (
+        f"The answer was declared at outcome {status['stopped']['outcome']}. Evidence, means and intervals count the "
+        f"{came_late(status)} outcomes\nafter it as well, with which a pair may look less settled than it was."
+    )
 
 
 def pair_texts(pair: Record) -> list[str]:
     """A pair, by the headers above."""
     settled = "yes" if pair["settled"] else "no"
     weights = [write(pair["evidence"]), write(pair["threshold"]), settled]
-    return [pair["name"], *weights, write(pair["difference"]), say_interval(pair)]
+    return [pair["name"], *weights, write_beside(pair["difference"], pair), say_interval(pair)]
 
 
 def say_intervals(status: Record) -> str:
@@ -159,10 +180,13 @@ def say_out(status: Record) -> str:
 
 
 def say_interval(record: Record) -> str:
-    """An interval; it may have no end."""
-    low = "-inf" if record["low"] is None else write(record["low"])
-    high = "inf" if record["high"] is None else write(record["high"])
-    return f"[{low}, {high}]"
+    """An interval, rounded outward; it may have no end."""
+    return write_interval(record["low"], record["high"], DIGITS)
+
+
+def write_beside(value: float | None, record: Record) -> str:
+    """An estimate to as many digits as its interval has."""
+    return NONE if value is None else to_digits(value, digits_beside(value, (record["low"], record["high"]), DIGITS))
 
 
 def write(value: float | None) -> str:

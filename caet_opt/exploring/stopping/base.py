@@ -11,6 +11,7 @@ from caet_opt.bandits.families import Family
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.stopping.kernels import threshold_value
+from caet_opt.solving.numbers import round_down, round_up, typed_delta
 
 #: Rounds and pulls of two arms at which thresholds are compared: few and many, alike and not.
 PROBES = ((4, 2, 2), (1000, 10, 900), (10**7, 5 * 10**6, 10**4))
@@ -131,8 +132,10 @@ def say_worth(guaranteed: bool, assumes: str, log_inv_delta: float) -> str:
 
 
 def say_delta(log_inv_delta: float) -> str:
-    """delta, which may be too small for a double."""
-    return f"{exp(-log_inv_delta):.4g}" if log_inv_delta < 600 else f"exp(-{log_inv_delta:g})"
+    """delta as it was typed, or rounded up, since it is a bound; it may be too small for a double."""
+    if log_inv_delta >= 600:
+        return f"exp(-{round_down(log_inv_delta, 6)})"
+    return typed_delta(log_inv_delta) or round_up(exp(-log_inv_delta), 4)
 
 
 def is_count(value: Any) -> bool:

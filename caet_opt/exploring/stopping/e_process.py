@@ -23,8 +23,8 @@ DEFAULT_RHO = 8.0
 class EProcess(Threshold):
     """``log E_ab > log(R / delta)``, where ``E_ab = min over x of M_a(x) M_b(x)``.
 
-    M_a(x) is the likelihood of arm a's rewards, averaged over a prior for its mean that is centred at x, worth rho
-    observations and cut to means above x, over their likelihood at x; M_b(x) likewise with means below x. See
+    M_a(x) is the likelihood of arm a's rewards, averaged over a prior for its mean that has its mode at x, is worth
+    rho observations and cut to means above x, over their likelihood at x; M_b(x) likewise with means below x. See
     `caet_opt.bandits.families.martingales`, which proves what is used here: if x is its arm's mean, each is a
     non-negative martingale that starts at 1, whatever the sampling rule; M_a falls and M_b rises in x.
 

@@ -17,6 +17,7 @@ from caet_opt.presenting.figures.style import (
     find_look,
     is_narrow,
     literal,
+    say_scale,
     styled,
     write_decades,
 )
@@ -64,11 +65,12 @@ def curve_figure(curve: Curve, title: str | None = None, width: Width | None = N
         if curve.logarithmic:
             axis.set_xscale("log")
             write_decades(axis, "x")
-    times.set_ylabel(f"${TIME}$")
+    times.set_ylabel(say_scale(times, f"${TIME}$"))
     costs.set_ylabel(r"cost proportions $\omega^{\star}$")
     pulls.set_ylabel(r"sampling proportions $u^{\star}$")
     for axis in panels[-1]:
-        axis.set_xlabel(f"{curve.sweep.kind} of arm {literal(curve.model.arms[curve.sweep.arm])}")
+        swept = f"{curve.sweep.kind} of arm {literal(curve.model.arms[curve.sweep.arm])}"
+        axis.set_xlabel(say_scale(axis, swept, "x"))
     canvas.suptitle(literal(title or headline(curve.model, curve.task)), wrap=True)
     draw_legend(canvas)
     label_regions(times, curve)

@@ -7,7 +7,7 @@ taken for Gaussian too, so that the three compare, though a Bernoulli could have
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 from caet_opt.bandits.families import Gaussian
@@ -25,17 +25,22 @@ from caet_opt.presenting.figures.style import (
     draw_mean,
     fine_levels,
     is_narrow,
+    say_scale,
     scale_levels,
     styled,
 )
 from caet_opt.simulating.runs import Experiment, RunRecord, run_many
 from caet_opt.simulating.summary import summarise
+from caet_opt.solving.numbers import round_down, round_up, to_digits, write_interval
 from caet_opt.solving.numbers import table as aligned
 from caet_opt.solving.result import bound_per_time
 
 #: The paper's settings.
 SETTINGS: dict[str, Any] = {"threshold": "deviational", "theta": 1.2, "constant": 1.0}
 SETTINGS |= {"r": 0.4, "r_prime": 0.1, "gamma0": 0.1, "zero_cost_share": "paper"}
+
+#: Significant digits of costs in the table.
+DIGITS = 5
 
 #: log(1/delta): quick, and with the paper's quality.
 QUICK = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
@@ -102,10 +107,11 @@ def table(rows: Sequence[Row]) -> str:
 
 def cells(row: Row) -> list[str]:
     """One line of the table."""
-    ratios = [f"{row.per_log(name):.3f}" for name in ("mean_cost", "lower_bound", "upper_bound")]
-    interval = f"[{row.cost_low:.1f}, {row.cost_high:.1f}]"
+    bounds = [round_down(row.per_log("lower_bound"), DIGITS), round_up(row.per_log("upper_bound"), DIGITS)]
+    ratios = [to_digits(row.per_log("mean_cost"), DIGITS), *bounds]
+    interval = "-" if isnan(row.cost_low) else write_interval(row.cost_low, row.cost_high, DIGITS)
     counts = [f"{row.log_inv_delta:g}", str(row.runs), str(row.unfinished)]
-    return [row.instance, *counts, f"{row.mean_cost:.1f}", interval, *ratios, f"{row.error_rate:.3g}"]
+    return [row.instance, *counts, to_digits(row.mean_cost, DIGITS), interval, *ratios, f"{row.error_rate:.3g}"]
 
 
 @styled
@@ -121,11 +127,11 @@ def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
         for axis, per_log in zip(pair, (False, True), strict=True):
             draw_costs(axis, points, per_log)
             if narrow or which == 0:
-                axis.set_ylabel(f"cost / {LEVEL}" if per_log else "cost at stopping")
+                axis.set_ylabel(f"cost / {LEVEL}" if per_log else say_scale(axis, "cost at stopping"))
         pair[0].set_title(f"means {name}")
         pair[1].set_title(f"${TIME} = {points[0].characteristic_time:.3f}$")
     for axis in panels[-1]:
-        axis.set_xlabel(LEVEL)
+        axis.set_xlabel(say_scale(axis, LEVEL, "x"))
     draw_legend(canvas, NOTES)
     return canvas
 

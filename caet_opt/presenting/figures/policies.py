@@ -4,6 +4,7 @@ The models are of the catalogue, the policies those that cover each model's task
 the same rewards: the n-th of an arm is the same for all of them.
 """
 
+from fractions import Fraction
 from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from caet_opt.bandits.shipped import shipped_folder
 from caet_opt.presenting.figures import study
 from caet_opt.presenting.figures.kinds import Effort, StudyFigure
 from caet_opt.simulating.studies.study import ALL, Study, from_table
+from caet_opt.solving.numbers import round_up, write_level
 from caet_opt.solving.numbers import table as aligned
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ GRID: dict[str, Any] = {"title": TITLE, "models": [f"{name}.toml" for name in MO
 
 QUICK = {"deltas": [1e-1, 1e-2, 1e-4, 1e-6], "runs": 40}
 FULL = {"deltas": [1e-1, 3e-2, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6], "runs": 1000}
+
+#: Significant digits of half an interval.
+HALF_DIGITS = 2
 
 INTERVALS = "±: half of the 95 % interval; policies share their rewards, so that differences between them are surer"
 
@@ -55,15 +60,18 @@ def tabulate_level(summary: "pd.DataFrame", level: float) -> str:
     found = {(row["policy"], row["model"]): write_ratio(row) for _, row in rows.iterrows()}
     models, policies = list(dict.fromkeys(rows["model"])), list(dict.fromkeys(rows["policy"]))
     cells = [[policy, *(found.get((policy, model), "-") for model in models)] for policy in policies]
-    return f"delta = {rows['delta'].iloc[0]:.4g}\n{aligned(['policy', *models], cells)}"
+    return f"{write_level(level)}\n{aligned(['policy', *models], cells)}"
 
 
 def write_ratio(row: "pd.Series[Any]") -> str:
     """Mean cost over the lower bound, and half of its interval where there are runs enough for one."""
     if isnan(row["ratio"]):
         return "-"
-    half = (row["ratio_high"] - row["ratio_low"]) / 2
-    return f"{row['ratio']:.2f}" if isnan(half) else f"{row['ratio']:.2f} ± {half:.2f}"
+    if isnan(row["ratio_low"]):
+        return f"{row['ratio']:.2f}"
+    shown = f"{row['ratio']:.2f}"
+    low, high = Fraction(shown) - Fraction(row["ratio_low"]), Fraction(row["ratio_high"]) - Fraction(shown)
+    return f"{shown} ± {round_up(max(low, high), HALF_DIGITS)}"
 
 
 FIGURE = StudyFigure(TITLE, make_study, table, partial(study.study_figure, over="lower_bound"))

@@ -6,6 +6,7 @@ N_a(tau) / tau                ->  1 / |N|     a free arm, N the free arms.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from caet_opt.presenting.figures.style import (
     find_look,
     fine_levels,
     is_narrow,
+    say_scale,
     scale_levels,
     styled,
 )
@@ -34,12 +36,16 @@ from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.summary import half_width
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.numbers import table as aligned
+from caet_opt.solving.numbers import write_interval
 
 #: Models by name.
 INSTANCES = {
     "means (3, 4, 2), gaps as costs": BanditModel(Gaussian(), (3.0, 4.0, 2.0), "gaps"),
     "means (4, 3, 1.5, 0), costs (0, 1, 0, 1)": BanditModel(Gaussian(), (4.0, 3.0, 1.5, 0.0), (0.0, 1.0, 0.0, 1.0)),
 }
+
+#: Significant digits of the ends of an interval.
+DIGITS = 4
 
 #: log(1/delta): quick, and with the paper's quality.
 QUICK = (5.0, 20.0, 50.0, 100.0, 200.0, 500.0)
@@ -115,7 +121,7 @@ def table(rows: Sequence[Row]) -> str:
 def cells(row: Row) -> list[str]:
     """One line of the table."""
     counts = [f"{row.log_inv_delta:g}", str(row.runs), str(row.unfinished), str(row.arm), row.kind]
-    interval = f"[{row.share_low:.4f}, {row.share_high:.4f}]"
+    interval = "-" if isnan(row.share_low) else write_interval(row.share_low, row.share_high, DIGITS)
     return [row.instance, *counts, f"{row.share:.4f}", interval, f"{row.target:.4f}", f"{row.limit:.4f}"]
 
 
@@ -128,7 +134,7 @@ def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
         for line, kind in enumerate(("costly", "free")):
             draw_shares(panels[line][column], [row for row in rows if (row.instance, row.kind) == (name, kind)])
         panels[0][column].set_title(name.replace("), ", "),\n") if is_narrow(width) else name)
-        panels[1][column].set_xlabel(LEVEL)
+        panels[1][column].set_xlabel(say_scale(panels[1][column], LEVEL, "x"))
     panels[0][0].set_ylabel(r"costly: $N_a / ((1 - \alpha)\tau)$")
     panels[1][0].set_ylabel(r"free: $N_a / \tau$")
     draw_legend(canvas, NOTES)

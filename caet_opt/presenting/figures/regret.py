@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import log
+from math import isnan, log
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,18 @@ from caet_opt.bandits.families import Bernoulli, Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.presenting.figures.kinds import Effort, Figure
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
-from caet_opt.presenting.figures.style import Width, draw_mean, find_look, is_narrow, styled
+from caet_opt.presenting.figures.style import Width, draw_mean, find_look, is_narrow, say_scale, styled
 from caet_opt.simulating.regret import explore_then_commit
 from caet_opt.solving.numbers import table as aligned
+from caet_opt.solving.numbers import write_interval
 
 INSTANCES = {
     "bernoulli (0.5, 0.45, 0.43, 0.4)": BanditModel(Bernoulli(), (0.5, 0.45, 0.43, 0.4), "gaps"),
     "gaussian (1, 0.8, 0.5, 0)": BanditModel(Gaussian(), (1.0, 0.8, 0.5, 0.0), "gaps"),
 }
+
+#: Significant digits of the ends of an interval.
+DIGITS = 4
 
 HORIZONS = (10**5, 10**7, 10**9)
 
@@ -83,7 +87,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def cells(row: Row) -> list[str]:
     """One line of the table; the commitment time is the median."""
-    interval = f"[{row.regret_low:.1f}, {row.regret_high:.1f}]"
+    interval = "-" if isnan(row.regret_low) else write_interval(row.regret_low, row.regret_high, DIGITS)
     counts = [f"{row.horizon:.0e}", str(row.runs), str(row.committed), str(row.wrong)]
     ratio = f"{row.mean_regret / row.asymptote:.3f}"
     commitment = f"{row.median_commitment_time:.0f}"
@@ -103,7 +107,7 @@ def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
         axis.set_xscale("log")
         axis.set_ylim(bottom=0)
     for axis in panels[-1]:
-        axis.set_xlabel("round $t$")
+        axis.set_xlabel(say_scale(axis, "round $t$", "x"))
     for row in panels:
         row[0].set_ylabel("regret $R(t)$")
     draw_legend(canvas, NOTES)

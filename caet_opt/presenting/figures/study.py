@@ -16,6 +16,7 @@ from caet_opt.presenting.figures.style import (
     fine_levels,
     is_narrow,
     literal,
+    say_scale,
     scale_levels,
     styled,
     write_decades,
@@ -34,7 +35,7 @@ NARROW, ACROSS, MANY = 2, 3, 6
 NOTES = (
     r"mean and $95\%$ band",
     r"lower bound $T^{\star}\,\mathrm{kl}(\delta, 1 - \delta)$",
-    r"upper bound of CAET as $\delta$ tends to 0, $\theta T^{\star}\,\log(1/\delta)$",
+    r"upper bound of optimal policies as $\delta$ tends to 0, $\theta T^{\star}\,\log(1/\delta)$",
 )
 
 #: What the cost may be divided by, with the words for it.
@@ -77,13 +78,17 @@ def study_figure(
     most = NARROW if is_narrow(width) else ACROSS + (len(models) > MANY and len(models) % ACROSS > 0)
     canvas: Figure
     canvas, panels = make_panels(spread(len(models), most), width)
-    for axis, model in zip((axis for row in panels for axis in row), models, strict=True):
+    axes = [axis for row in panels for axis in row]
+    for axis, model in zip(axes, models, strict=True):
         draw_model(axis, cells[cells["model"] == model], list(dict.fromkeys(cells["curve"])), over)
-        axis.set_title(literal(model))
+    alike = len({axis.get_yscale() for axis in axes}) == 1  # then the axis says it, and else the title of each panel
+    for axis, model in zip(axes, models, strict=True):
+        axis.set_title(literal(model) if alike else say_scale(axis, literal(model)))
     for row in panels:
-        row[0].set_ylabel(f"cost / {DIVISORS[over]}")
+        label = f"cost / {DIVISORS[over]}"
+        row[0].set_ylabel(say_scale(row[0], label) if alike else label)
     for axis in panels[-1]:
-        axis.set_xlabel(LEVEL)
+        axis.set_xlabel(say_scale(axis, LEVEL, "x"))
     draw_legend(canvas, NOTES)
     return canvas
 

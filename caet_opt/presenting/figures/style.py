@@ -183,6 +183,11 @@ def scale_levels(axis: Any, levels: Sequence[float]) -> None:
         write_decades(axis, "x")
 
 
+def say_scale(axis: Any, label: str, which: Literal["x", "y"] = "y") -> str:
+    """A label, which says so where the axis is logarithmic."""
+    return f"{label}, logarithmic" if getattr(axis, f"get_{which}scale")() == "log" else label
+
+
 def write_decades(axis: Any, which: Literal["x", "y"]) -> None:
     """Write 1, 2 and 5 of every decade of a logarithmic axis out, or fewer where there is no room for them."""
     from matplotlib.ticker import LogLocator, NullFormatter

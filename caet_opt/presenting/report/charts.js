@@ -54,7 +54,7 @@ function bound(levels, values, name, below = false) {
   return {
     x: levels, y: values, mode: "lines", line: { color: theme().faint, width: below ? 1 : 1.6 },
     ...(below ? { fill: "tozeroy", fillcolor: faded(theme().faint, 0.16) } : {}),
-    hovertext: levels.map((level, at) => `${name}<br>${LEVEL} = ${number(level)}: ${number(values[at])}`),
+    hovertext: levels.map((level, at) => `${name}<br>${LEVEL} = ${number(level)}: ${rounded(values[at], !below)}`),
     hoverinfo: "text",
   };
 }
@@ -101,16 +101,17 @@ function binaryDivergence(level) {
 
 function costChart(cells, scale) {
   const over = scale === "rate" ? (level) => level : () => 1;
-  const hover = (cell) => `${heading(cell)}<br>mean cost ${number(cell.cost[0])}${between(cell.cost)}` +
-    `<br>lower bound ${number(cell.lower)}, upper bound ${number(cell.upper)}, predicted ${number(cell.predicted)}` +
+  const hover = (cell) => `${heading(cell)}<br>mean cost ${number(cell.cost[0])}${between(cell.texts.cost)}` +
+    `<br>lower bound ${cell.texts.lower}${has(cell.upper) ? `, upper bound as δ → 0 ${cell.texts.upper}` : ""}` +
+    `, predicted ${number(cell.predicted)}` +
     `<br>over ${LEVEL}: ${number(cell.cost[0] === null ? null : cell.cost[0] / cell.level)}`;
   const levels = steps(span(cells));
-  const time = report.models[report.series[cells[0].series].model].time;
+  const { time, lower } = report.models[report.series[cells[0].series].model];
   const thetas = [...new Set(cells.filter((cell) => has(cell.upper)).map((cell) => cell.theta))];
   const traces = [
-    bound(levels, levels.map((l) => (time * binaryDivergence(l)) / over(l)), "lower bound T* kl(δ, 1 − δ)", true),
+    bound(levels, levels.map((l) => (lower * binaryDivergence(l)) / over(l)), "lower bound T* kl(δ, 1 − δ)", true),
     ...thetas.map((theta) => bound(levels, levels.map((l) => (theta * time * l) / over(l)),
-      `upper bound θ T* ${LEVEL}, θ = ${number(theta)}`)),
+      `upper bound as δ → 0, θ T* ${LEVEL}, θ = ${number(theta)}`)),
   ];
   const groups = groupBy(cells, "series");
   for (const [series, own] of groups) {
@@ -126,7 +127,7 @@ function ratioChart(cells) {
   const traces = [bound(span(cells), [1, 1], "lower bound", true)];
   const groups = groupBy(cells, "series");
   for (const [series, own] of groups) {
-    const hover = (cell) => `${heading(cell)}<br>${number(cell.ratio[0])} times the lower bound${between(cell.ratio)}`;
+    const hover = (cell) => `${heading(cell)}<br>${number(cell.ratio[0])} times the lower bound${between(cell.texts.ratio)}`;
     traces.push(...curve(own, series, (cell) => cell.ratio, hover, groups.size));
   }
   const ratios = cells.map((cell) => cell.ratio[0]).filter((ratio) => ratio > 0);
@@ -142,18 +143,22 @@ function slots(cells) {
   const shift = (at) => step * (at - (series.length - 1) / 2);
   const every = Math.ceil(levels.length / 7);
   const ticks = levels.map((_, at) => at).filter((at) => at % every === 0);
+  const typed = cells.every((cell) => cell.typed.startsWith("δ = "));
+  const typedOf = (level) => cells.find((cell) => cell.level === level).typed.slice("δ = ".length);
   return {
-    step, levels, range: [-0.6, levels.length - 0.4], ticks, labels: ticks.map((at) => number(levels[at], 3)),
+    step, levels, range: [-0.6, levels.length - 0.4], ticks, title: typed ? "δ" : LEVEL,
+    labels: ticks.map((at) => (typed ? typedOf(levels[at]) : number(levels[at], 3))),
     place: (cell) => levels.indexOf(cell.level) + shift(series.indexOf(cell.series)),
   };
 }
 
 function errorChart(cells) {
   const seen = cells.filter((cell) => has(cell.error[0]));
-  const { place, levels, range, ticks, labels } = slots(cells);
+  const { place, levels, range, ticks, labels, title } = slots(cells);
   const floor = Math.min(...seen.map((cell) => (cell.error[0] > 0 ? cell.error[1] : cell.error[2])), 0.1) / 4;
   const traces = [{
     ...bound(levels, levels.map((level) => Math.exp(-level)), "δ"), x: levels.map((_, at) => at),
+    hovertext: levels.map((level) => cells.find((cell) => cell.level === level).typed),
     mode: levels.length > 1 ? "lines" : "markers", marker: { symbol: "line-ew", size: 40, color: theme().faint },
   }];
   for (const [series, own] of groupBy(seen, "series")) {
@@ -169,11 +174,11 @@ function errorChart(cells) {
         type: "data", color: ink, thickness: 1.4, width: 0, array: own.map((cell, at) => cell.error[2] - height[at]),
         arrayminus: own.map((cell, at) => height[at] - Math.max(cell.error[1], floor / 10)),
       },
-      hovertext: own.map((cell) => `${heading(cell)}<br>errors ${number(cell.error[0])}${between(cell.error)}`),
+      hovertext: own.map((cell) => `${heading(cell)}<br>errors ${number(cell.error[0])}${between(cell.texts.error)}`),
       hoverinfo: "text",
     });
   }
-  const x = axis(LEVEL, { range, tickvals: ticks, ticktext: labels });
+  const x = axis(title, { range, tickvals: ticks, ticktext: labels });
   const y = { type: "log", range: [Math.log10(floor), 0.15] };
   return [traces, layout(x, axis("error rate", y))];
 }
@@ -214,7 +219,7 @@ function proportionsChart(cells) {
 }
 
 function stoppingChart(cells) {
-  const { place, step, range, ticks, labels } = slots(cells);
+  const { place, step, range, ticks, labels, title } = slots(cells);
   const traces = [];
   for (const [series, own] of groupBy(cells.filter((cell) => cell.rounds), "series")) {
     const part = (at) => own.map((cell) => cell.rounds[at]);
@@ -231,6 +236,6 @@ function stoppingChart(cells) {
         `90 % in [${number(cell.rounds[0])}, ${number(cell.rounds[4])}]<br>unfinished: ${cell.unfinished}`),
     });
   }
-  const x = axis(LEVEL, { range, tickvals: ticks, ticktext: labels });
+  const x = axis(title, { range, tickvals: ticks, ticktext: labels });
   return [traces, layout(x, axis("rounds", { rangemode: "tozero" }))];
 }

@@ -7,14 +7,16 @@ from caet_opt.bandits.files import write_whole
 from caet_opt.exploring.live.experiment import LiveExperiment
 from caet_opt.exploring.live.words import (
     ARM_HEADERS,
-    PAIR_HEADERS,
     arm_texts,
+    came_late,
+    pair_headers,
     pair_texts,
     say_ahead,
     say_alarm,
     say_fitting,
     say_guarantee,
     say_intervals,
+    say_late,
     say_spread,
     say_stop,
     say_time,
@@ -48,7 +50,8 @@ def experiment_page(experiment: LiveExperiment, title: str | None = None) -> str
         "fitting": say_fitting(status) if status["watch"]["alarm"] else None,
         "intervals": say_intervals(status),
         "arms": (ARM_HEADERS, [(None, arm_texts(arm)) for arm in status["arms"]]),
-        "pairs": (PAIR_HEADERS, [(None, pair_texts(pair)) for pair in status["pairs"]]),
+        "late": say_late(status) if came_late(status) else None,
+        "pairs": (pair_headers(status), [(None, pair_texts(pair)) for pair in status["pairs"]]),
         "out": tabulate_out(status),
         "data": collect_data(status, experiment.history()),
     }

@@ -1,12 +1,19 @@
 """What a study found, in a sentence per model: what costs least, whether that is proven, and how the errors are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 
 from caet_opt.bandits.families import describe_assumption
 from caet_opt.presenting.report.results import Results, write_level
+from caet_opt.simulating.comparison import mean_difference, subtract_runs
 from caet_opt.simulating.studies.manifest import Record
-from caet_opt.solving.numbers import to_digits
+from caet_opt.solving.numbers import digits_beside, to_digits, write_interval
+
+#: What runs cost, by cell and by run.
+Costs = Mapping[str, Mapping[int, float]]
+
+#: Significant digits of costs and ratios in a sentence.
+DIGITS = 3
 
 
 def find_findings(results: Results) -> list[str]:
@@ -15,17 +22,17 @@ def find_findings(results: Results) -> list[str]:
     for row, number in zip(results.rows, results.series_of, strict=True):
         if row["runs"]:
             by_model[results.series[number].model].append(row)
-    return [say_model(rows) if rows else "No run is stored yet." for rows in by_model]
+    return [say_model(rows, results.run_costs) if rows else "No run is stored yet." for rows in by_model]
 
 
-def say_model(rows: Sequence[Record]) -> str:
-    """What the cells of one model say."""
+def say_model(rows: Sequence[Record], run_costs: Costs) -> str:
+    """What the cells of one model say; ``run_costs`` has what each run cost, by cell and by run."""
     level = max(row["log_inv_delta"] for row in rows)
     last = [row for row in rows if row["log_inv_delta"] == level]
     best = min(last, key=cost_of)
     others = [row for row in last if row is not best]
     parts = [f"At {write_level(best)}, {name(best)} costs {'least, ' if others else ''}{say_cost(best)}"]
-    parts += say_others(best, others) if others else []
+    parts += say_others(best, others, run_costs) if others else []
     parts += [say_proof(best, others), say_errors(rows)]
     return "; ".join(parts) + "."
 
@@ -44,22 +51,35 @@ def say_cost(row: Record) -> str:
     """The cost of a cell over the lower bound, or by itself where that is zero."""
     key, words = ("ratio", "times the lower bound") if row.get("ratio") is not None else ("cost", "on average")
     mean = row["ratio"] if key == "ratio" else cost_of(row)
-    interval = ""
-    if row.get(f"{key}_low") is not None:
-        interval = f" (95 % in [{to_digits(row[f'{key}_low'], 3)}, {to_digits(row[f'{key}_high'], 3)}])"
-    return f"{to_digits(mean, 3)} {words}{interval}"
+    ends = row.get(f"{key}_low"), row.get(f"{key}_high")
+    if ends[0] is None:
+        return f"{to_digits(mean, DIGITS)} {words}"
+    shown = to_digits(mean, digits_beside(mean, ends, DIGITS))
+    return f"{shown} {words} (95 % in {write_interval(*ends, DIGITS)})"
 
 
-def say_others(best: Record, others: Sequence[Record]) -> list[str]:
-    """How many others may cost as little, where there are intervals to tell."""
-    known = [row for row in others if row.get("cost_low") is not None]
-    if best.get("cost_high") is None or not known:
+def say_others(best: Record, others: Sequence[Record], run_costs: Costs) -> list[str]:
+    """What the others cost more in the same runs, which have the same draws: the next one, and how many may cost as
+    little. Intervals that overlap would say less, since most of what makes costs vary is common to both."""
+    paired = [row for row in others if is_paired(best, row)]
+    found = {id(row): mean_difference(subtract_runs(run_costs[row["cell"]], run_costs[best["cell"]])) for row in paired}
+    known = [(mean, ends, row) for row in paired for mean, ends in [found[id(row)]] if mean is not None and ends]
+    if not known:
         return []
-    near = sum(row["cost_low"] <= best["cost_high"] for row in known)
-    rest = f"{len(others)} other{'s'[: len(others) != 1]}"
-    return (
-        [f"the interval{'s'[: near != 1]} of {near} of {rest} overlap{'s'[: near == 1]} with its own"] if near else []
-    )
+    mean, ends, row = min(known, key=lambda one: one[0])
+    more = f"{to_digits(mean, digits_beside(mean, ends, DIGITS))} more (95 % in {write_interval(*ends, DIGITS)})"
+    parts = [f"in the same runs {name(row)} costs {more}"]
+    if len(known) > 1:
+        near = sum(ends[0] <= 0 for _, ends, _ in known)
+        parts += [
+            f"{near or 'none'} of {len(known)} others may cost as little, by the 95 % intervals of such differences"
+        ]
+    return parts
+
+
+def is_paired(best: Record, other: Record) -> bool:
+    """Whether two cells of a model have the same draws, and costs that are known to the end."""
+    return best["seed"] == other["seed"] and not (best.get("unfinished") or other.get("unfinished"))
 
 
 def say_proof(best: Record, others: Sequence[Record]) -> str:

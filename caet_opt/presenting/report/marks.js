@@ -54,7 +54,17 @@ function number(value, digits = 5) {
   return String(Number(value.toPrecision(digits)));
 }
 
-const between = ([, low, high]) => (low === null ? "" : `, 95 % in [${number(low, 4)}, ${number(high, 4)}]`);
+// an interval that Python has rounded outward
+const between = (text) => (text === null ? "" : `, 95 % in ${text}`);
+
+// a bound to some digits: an upper one is not below what it is, a lower one not above
+function rounded(value, up, digits = 5) {
+  const text = value.toExponential(digits - 1);
+  const [mantissa, power] = text.split("e");
+  const beside = up ? Number(text) < value : Number(text) > value;
+  const steps = Math.round(Number(mantissa) * 10 ** (digits - 1)) + (beside ? (up ? 1 : -1) : 0);
+  return number(Number(`${steps}e${Number(power) - digits + 1}`), digits);
+}
 
 function element(tag, attributes = {}, ...children) {
   const space = ["svg", "path", "g", "text", "tspan", "rect", "clipPath"].includes(tag) ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml";

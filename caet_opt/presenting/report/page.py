@@ -19,13 +19,23 @@ from caet_opt.presenting.report.results import (
     describe_model,
     list_search_words,
     read_results,
-    typed_delta,
     write_level,
     write_setting,
 )
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES
-from caet_opt.solving.numbers import digits_rooted, format_certified, proportion
+from caet_opt.solving.numbers import (
+    are_typed,
+    digits_rooted,
+    format_certified,
+    magnitude,
+    proportion,
+    round_down,
+    round_up,
+    typed_delta,
+    write_gap,
+    write_interval,
+)
 from caet_opt.version import __version__
 
 #: Decimals of proportions on a card, at most.
@@ -142,7 +152,7 @@ def make_card(record: Record, label: str) -> dict[str, Any]:
         "search": list_search_words(record),
         "time": value,
         "interval": interval,
-        "gap": f"{record['gap']:.1e}",
+        "gap": write_gap(record["gap"]),
         "pairs": ", ".join(f"{arms[a]} > {arms[b]}" for a, b in record["binding_pairs"]) or "none",
         "arms": (["arm", "mean", "cost", "ω*", "u*"], rows),
     }
@@ -176,9 +186,10 @@ def tabulate_cells(results: Results, columns: Mapping[str, Callable[[Record], st
 
 
 def level_columns(rows: Iterable[Record]) -> dict[str, Callable[[Record], str]]:
-    """Delta and its logarithm, that which was typed first."""
-    found = {"δ": show_delta, "log(1/δ)": column("log_inv_delta")}
-    return found if any(map(typed_delta, rows)) else dict(reversed(found.items()))
+    """Delta where that was typed in every cell; else its logarithm, and delta beside it."""
+    if are_typed(row["log_inv_delta"] for row in rows):
+        return {"δ": show_delta}
+    return {"log(1/δ)": column("log_inv_delta"), "δ": show_delta}
 
 
 def show(row: Record, name: str, digits: int = 6) -> str:
@@ -202,21 +213,35 @@ def column(name: str, digits: int = 6) -> Callable[[Record], str]:
 
 
 def interval_column(low: str, high: str, digits: int = 6) -> Callable[[Record], str]:
-    """How to write the ends of an interval."""
-    return lambda row: MISSING if row.get(low) is None else f"[{show(row, low, digits)}, {show(row, high, digits)}]"
+    """How to write the ends of an interval, rounded outward."""
+    return lambda row: (
+        MISSING
+        if row.get(low) is None
+        else write_interval(row[low], row[high], max(whole_digits(row[end], digits) for end in (low, high)))
+    )
+
+
+def bound_column(name: str, round_bound: Callable[[float, int], str], digits: int = 6) -> Callable[[Record], str]:
+    """How to write a bound, rounded to its own side."""
+    return lambda row: MISSING if row.get(name) is None else round_bound(row[name], whole_digits(row[name], digits))
+
+
+def whole_digits(value: float, digits: int) -> int:
+    """So many significant digits, or all before the point of a large number, which has no exponent then."""
+    return max(digits, magnitude(value) + 1) if 1e6 <= abs(value) < 1e12 else digits
 
 
 def show_delta(row: Record) -> str:
     """Delta, as it was typed if it was."""
-    return typed_delta(row) or show(row, "delta", 4)
+    return typed_delta(row["log_inv_delta"]) or show(row, "delta", 4)
 
 
 COSTS = {
     "runs": show_runs,
     "mean cost": column("mean_cost"),
     "95 % interval": interval_column("cost_low", "cost_high"),
-    "lower bound": column("lower_bound"),
-    "upper bound": column("upper_bound"),
+    "lower bound": bound_column("lower_bound", round_down),
+    "upper bound as δ → 0": bound_column("upper_bound", round_up),
     "predicted cost": column("predicted_cost"),
     "over lower": column("ratio", 4),
 }

@@ -102,6 +102,9 @@ function plot(node, traces, look) {
   answer(node, picture, spots);
 }
 
+// what an axis shows, and that it is logarithmic
+const titled = (axis) => axis.title.text + (axis.type === "log" ? ", logarithmic" : "");
+
 function drawAxes(look, box, xTicks, yTicks, width, height) {
   const { ink, line } = theme();
   const text = { fill: ink, "font-size": 12, "font-family": FONT };
@@ -117,8 +120,8 @@ function drawAxes(look, box, xTicks, yTicks, width, height) {
   const middle = (box.top + box.bottom) / 2;
   return [
     ...parts,
-    words(look.xaxis.title.text, (box.left + box.right) / 2, height - 6, { ...text, "text-anchor": "middle" }),
-    words(look.yaxis.title.text, 12, middle, { ...text, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }),
+    words(titled(look.xaxis), (box.left + box.right) / 2, height - 6, { ...text, "text-anchor": "middle" }),
+    words(titled(look.yaxis), 12, middle, { ...text, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }),
   ];
 }
 

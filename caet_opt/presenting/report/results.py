@@ -4,10 +4,8 @@ Its script works with the same as JSON, and with the rows of the files to downlo
 """
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isclose, log
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +16,18 @@ from caet_opt.presenting.tables.results import plain_rows
 from caet_opt.presenting.words import family_words, task_words
 from caet_opt.simulating.studies.cells import find_varying
 from caet_opt.simulating.studies.manifest import Record
-from caet_opt.simulating.studies.results import QUANTILES, summarise_results
+from caet_opt.simulating.studies.results import QUANTILES, read_costs, summarise_results
 from caet_opt.simulating.studies.store import Store
+from caet_opt.solving import numbers
 
 #: Settings that may differ between the cells of a model besides delta, with the words for them.
 SETTINGS = {setting.name: setting.symbol for setting in RECORDED} | {"seed": "seed"}
 
+#: Significant digits of intervals and of bounds that charts tell.
+TOLD_DIGITS, BOUND_DIGITS = 4, 5
+
 #: What stands for a value that is not there.
 MISSING = "-"
-
 
 #: Columns of the file of models.
 MODEL_COLUMNS = (
@@ -37,9 +38,6 @@ MODEL_COLUMNS = (
 
 #: Colours of curves that differ, from there on they repeat, with another symbol; and curves in one chart, at most.
 COLOURS, MOST_CURVES = 8, 12
-
-#: Deltas that were typed have at most so many digits.
-TYPED_DIGITS = 8
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,7 @@ class Results:
     models : the record of the first cell of each model
     labels, names : of the models, titles where there are any, all different
     series, series_of : of cells over delta, and the number of each row's series
+    run_costs : what every run cost, by cell and by run
     """
 
     manifest: Record
@@ -77,6 +76,7 @@ class Results:
     names: Sequence[str]
     series: Sequence[Series]
     series_of: Sequence[int]
+    run_costs: Mapping[str, Mapping[int, float]]
 
     @property
     def runs(self) -> int:
@@ -157,17 +157,17 @@ def read_results(folder: str | Path) -> Results:
     if not any(row["runs"] for row in rows):
         raise InputError(f"{folder}: no run is stored yet; let caet-opt sweep finish a block first")
     models = {identify_model(record): record for record in reversed(manifest["cells"])}
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(map(identify_model, manifest["cells"])))}
-    model_of = {record["id"]: numbers[identify_model(record)] for record in manifest["cells"]}
+    places = {name: place for place, name in enumerate(dict.fromkeys(map(identify_model, manifest["cells"])))}
+    model_of = {record["id"]: places[identify_model(record)] for record in manifest["cells"]}
     varying = find_varying(rows, lambda row: model_of[row["cell"]])
     found = {row["cell"]: (model_of[row["cell"]], tuple(write_setting(row[name]) for name in varying)) for row in rows}
     known = sorted(dict.fromkeys(found.values()), key=lambda one: one[0])
     rows.sort(key=lambda row: (known.index(found[row["cell"]]), row["log_inv_delta"]))
     series = [Series(model, dict(zip(varying, values, strict=True))) for model, values in known]
     series_of = [known.index(found[row["cell"]]) for row in rows]
-    shown = [models[name] for name in numbers]
+    shown = [models[name] for name in places]
     names = number_repeats([record["model"] for record in shown])
-    return Results(manifest, rows, shown, label_models(shown), names, series, series_of)
+    return Results(manifest, rows, shown, label_models(shown), names, series, series_of, read_costs(folder))
 
 
 def identify_model(record: Record) -> str:
@@ -177,17 +177,7 @@ def identify_model(record: Record) -> str:
 
 def write_level(row: Record) -> str:
     """The delta of a cell as it was typed: ``δ = 0.05``, or ``log(1/δ) = 3``."""
-    typed = typed_delta(row)
-    return f"δ = {typed}" if typed else f"log(1/δ) = {row['log_inv_delta']:.6g}"
-
-
-def typed_delta(row: Record) -> str | None:
-    """The delta of a cell if that was typed, and not its logarithm: a decimal of few digits that has this logarithm."""
-    for digits in range(1, TYPED_DIGITS + 1):
-        text = f"{row['delta']:.{digits}g}"
-        if float(text) > 0 and isclose(-log(float(text)), row["log_inv_delta"], rel_tol=1e-13):
-            return re.sub("e-0*", "e-", text)
-    return None
+    return numbers.write_level(row["log_inv_delta"], "δ")
 
 
 def write_setting(value: Any) -> str:
@@ -251,6 +241,7 @@ def collect_model(record: Record, label: str) -> Record:
         "arms": record["arms"],
         "costly": [cost > 0 for cost in record["arm_costs"]],
         "time": record["characteristic_time"],
+        "lower": record["lower"],
         "sampling": record["sampling_proportions"],
         "csv": csv_lines([[record[name] for name in MODEL_COLUMNS]]),
     }
@@ -264,6 +255,21 @@ def describe_model(record: Record) -> str:
 def list_search_words(record: Record) -> str:
     """What a search for a model looks at."""
     return " ".join([record["model"], record["title"] or "", record["task"], record["family"]]).lower()
+
+
+def write_bounds(row: Record) -> dict[str, str | None]:
+    """The bounds and intervals of a cell as its charts tell them, rounded outward."""
+    ends = {name: [row.get(f"{name}_{end}") for end in ("low", "high")] for name in ("cost", "ratio", "error")}
+    intervals = {
+        name: None if low is None or high is None else numbers.write_interval(low, high, TOLD_DIGITS)
+        for name, (low, high) in ends.items()
+    }
+    lower, upper = row["lower_bound"], row["upper_bound"]
+    return {
+        **intervals,
+        "lower": numbers.round_down(lower, BOUND_DIGITS),
+        "upper": None if upper is None else numbers.round_up(upper, BOUND_DIGITS),
+    }
 
 
 def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
@@ -285,6 +291,7 @@ def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
         "ratio": triple("ratio", "ratio_low", "ratio_high"),
         "lower": row["lower_bound"],
         "upper": row["upper_bound"],
+        "texts": write_bounds(row),
         "predicted": row["predicted_cost"],
         "error": triple("error_rate", "error_low", "error_high"),
         "samples": row.get("mean_samples"),

@@ -6,7 +6,17 @@ from typing import Any
 
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector
 from caet_opt.presenting.words import family_words, task_words
-from caet_opt.solving.numbers import MOST_DIGITS, certified_parts, digits_rooted, pair_names, proportion, to_digits
+from caet_opt.solving.numbers import (
+    MOST_DIGITS,
+    certified_parts,
+    digits_rooted,
+    digits_shared,
+    pair_names,
+    proportion,
+    round_down,
+    to_digits,
+    write_gap,
+)
 
 #: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
 DECIMALS, BLIND_DIGITS, RATIO_DIGITS = 4, 6, 5
@@ -32,13 +42,9 @@ def time_cell(which: int, row: Row, most: int = MOST_DIGITS) -> Cell:
 
 
 def bound_cell(row: Row, most: int = MOST_DIGITS) -> Cell:
-    """The lower bound at delta: T*'s interval times kl(delta, 1 - delta)."""
+    """The lower bound at delta, kl(delta, 1 - delta) times the lower end of T*, rounded down to the digits of T*."""
     bound = row.get("lower_bound")
-    if bound is None:
-        return None
-    value, lower, upper, gap = interval(row)
-    factor = bound / lower if lower > 0 else 0.0
-    return Number(certified_parts(value * factor, lower * factor, upper * factor, gap, most)[0])
+    return None if bound is None else Number(round_down(bound, min(most, digits_shared(*interval(row)))))
 
 
 def interval(row: Row) -> tuple[float, float, float, float]:
@@ -127,6 +133,9 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
     def write_time(seconds: float) -> Cell:
         return Number(to_digits(1e3 * seconds, min(digits, CLOCK_DIGITS)))
 
+    def write_width(gap: float) -> Cell:
+        return Number(write_gap(gap, 1))
+
     part = partial(shares, decimals=most or DECIMALS)
 
     return (
@@ -142,7 +151,7 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         Column("characteristic_time", "T*", "characteristic time", time, r"$T^\star$", True),
         Column("lower", "lower", "certified lower bound on T*", lower, numeric=True),
         Column("upper", "upper", "certified upper bound on T*", upper, numeric=True),
-        number_column("gap", "gap", "relative width of the certified interval", ".0e"),
+        value_column("gap", "gap", "relative width of the certified interval", write_width, numeric=True),
         by_arm("cost_proportions", "omega*", "share of the cost of each arm", r"$\omega^\star$", part),
         by_arm("sampling_proportions", "u*", "share of the pulls of each costly arm", r"$u^\star$", part),
         Column("binding_pairs", "binding pairs", "the pairs that decide T*", pairs_cell),

@@ -1,6 +1,6 @@
 """Tables of a study's results: a row per cell, from `caet_opt.summarise_results`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -20,7 +20,7 @@ from caet_opt.presenting.tables.columns import conventions as time_conventions
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement
 from caet_opt.simulating.studies.cells import find_varying
 from caet_opt.simulating.studies.results import QUANTILES
-from caet_opt.solving.numbers import proportion, to_digits
+from caet_opt.solving.numbers import are_typed, proportion, round_up, to_digits, write_interval
 from caet_opt.version import __version__
 
 if TYPE_CHECKING:
@@ -88,9 +88,12 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
     def estimate(name: str, heading: str, explanation: str, latex: str | None = None) -> Column:
         return value_column(name, heading, explanation, write_estimate, latex, numeric=True)
 
-    def interval(name: str, heading: str, explanation: str, write: Callable[[float], Cell]) -> Column:
-        def write_ends(ends: Sequence[float]) -> Cell:
-            return "[{}, {}]".format(*map(write, ends))
+    def write_bound(value: float) -> Cell:
+        return Number(round_up(value, most or ESTIMATED))
+
+    def interval(name: str, heading: str, explanation: str, digits: int) -> Column:
+        def write_ends(ends: tuple[float, float]) -> Cell:
+            return write_interval(*ends, most or digits)
 
         return value_column(name, heading, explanation, write_ends, heading.replace(" % ", r"\,\% "))
 
@@ -110,12 +113,18 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         number_column("unfinished", "unfinished", "runs that did not stop", "d"),
         shared["characteristic_time"],
         estimate("mean_cost", "mean cost", "over all runs"),
-        interval("cost_interval", "95 % interval", "of the mean cost", write_estimate),
+        interval("cost_interval", "95 % interval", "of the mean cost", ESTIMATED),
         replace(shared["lower_bound"], explanation="T* kl(delta, 1 - delta)", cell=bound),
-        estimate("upper_bound", "upper bound", "theta T* log(1/delta), of CAET as delta tends to 0"),
+        value_column(
+            "upper_bound",
+            "upper bound",
+            "theta T* log(1/delta), of an optimal policy as delta tends to 0",
+            write_bound,
+            numeric=True,
+        ),
         estimate("predicted_cost", "predicted", "T* beta(tau) at this delta, means taken for known"),
         estimate("ratio", "ratio", "mean cost over the lower bound"),
-        interval("ratio_interval", "95 % of ratio", "interval of the ratio", write_estimate),
+        interval("ratio_interval", "95 % of ratio", "interval of the ratio", ESTIMATED),
         estimate("mean_samples", "samples", "mean number of rounds"),
         *(
             estimate(f"rounds_{part}", f"{part} %", f"{part} % quantile of the rounds", rf"{part}\,\%")
@@ -123,7 +132,7 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         ),
         number_column("errors", "wrong", "runs that stopped with a wrong answer", "d"),
         value_column("error_rate", "errors", "share of these", write_rate, numeric=True),
-        interval("error_interval", "95 % of errors", "Clopper-Pearson interval of the error rate", write_rate),
+        interval("error_interval", "95 % of errors", "Clopper-Pearson interval of the error rate", DECIMALS),
         verdict("consistent", "errors not significantly above delta"),
         verdict("guaranteed", "threshold proven for independent rewards of the family and its variance"),
         Column(
@@ -166,7 +175,8 @@ def usual_names(summary: "pd.DataFrame") -> list[str]:
     came out."""
     differing = find_varying(summary.to_dict("records"), itemgetter("model"))
     shown = ["policy"] if set(summary["policy"]) != {"caet"} else []
-    return ["model", "log_inv_delta", *dict.fromkeys([*shown, *differing]), *USUAL]
+    level = "delta" if are_typed(summary["log_inv_delta"]) else "log_inv_delta"
+    return ["model", level, *dict.fromkeys([*shown, *differing]), *USUAL]
 
 
 def notes(summary: "pd.DataFrame") -> tuple[str, ...]:

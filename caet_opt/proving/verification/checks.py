@@ -16,6 +16,7 @@ from caet_opt.errors import InputError, SolverError
 from caet_opt.proving.verification.formula import Formula, Value
 from caet_opt.solving.certificate import certify
 from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.numbers import round_up
 from caet_opt.solving.result import CharacteristicTime
 
 #: Digits at which a formula is compared with certified intervals of double precision.
@@ -137,7 +138,7 @@ def judge_by_proof(formula: Formula, model: BanditModel, task: Task, plan: Plan)
     except SolverError as error:
         return [Verdict(plan.proof, 0.0, True, refusal=str(error))]
     deviation = max(deviation_from(value, proven.lower), deviation_from(value, proven.upper))
-    finding = f"{show(value, plan.digits)}, proven to within {as_float(proven.upper - proven.lower):.1e}"
+    finding = f"{show(value, plan.digits)}, proven to within {round_up(proven.upper - proven.lower, 2)}"
     return [Verdict(plan.proof, deviation, is_inside(value, proven.lower, proven.upper), finding=finding, proof=True)]
 
 

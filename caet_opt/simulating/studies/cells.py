@@ -19,6 +19,7 @@ from caet_opt.exploring.settings import RECORDED, Parameters, Setting
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.simulating.runs import Experiment, prepare
 from caet_opt.simulating.studies.study import ALL, Study
+from caet_opt.solving.numbers import write_level
 
 #: What a manifest says of the certified answer.
 ANSWER = (
@@ -189,7 +190,7 @@ def make_cell(study: Study, name: str, entry: ModelFile, level: float, chosen: M
         prepare(experiment)
         _ = experiment.optimum
     except CaetError as error:
-        words = ", ".join([name, f"log(1/delta) = {level:g}", *(f"{key} = {value}" for key, value in chosen.items())])
+        words = ", ".join([name, write_level(level), *(f"{key} = {value}" for key, value in chosen.items())])
         kind = SolverError if isinstance(error, SolverError) else InputError
         raise kind(f"{study.name}: cell {words}: {error}") from error
     return Cell(name, entry, experiment, study.runs, study.seed)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caet_opt.errors import InputError
+from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.settings import RECORDED
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.store import DamagedError, Store, StoredBlock, require_pyarrow, schema
 from caet_opt.simulating.summary import measure_runs
+from caet_opt.solving.numbers import recover_delta
 from caet_opt.version import has_equal_results, order
 
 if TYPE_CHECKING:
@@ -182,8 +184,26 @@ def read_runs(folder: str | Path) -> "tuple[list[Record], list[pa.Table]]":
             raise InputError(f"{found}; the same caet-opt sweep computes it again")
         if found.block.cell in parts:
             parts[found.block.cell].append(found)
-    told = [{**record, "version": one_version(folder, record, parts[record["id"]])} for record in records]
+    told = [
+        {**record, **restate(record), "version": one_version(folder, record, parts[record["id"]])} for record in records
+    ]
     return told, [join_blocks(parts[record["id"]]) for record in records]
+
+
+def restate(record: Record) -> Record:
+    """What folders up to 0.2.0 say otherwise: delta as it was typed, and no upper bound of a policy that has none."""
+    policy = POLICIES.get(record["policy"])
+    upper = record["upper_bound"] if policy is None or policy.optimal else None
+    return {"delta": recover_delta(record["log_inv_delta"]), "upper_bound": upper}
+
+
+def read_costs(folder: str | Path) -> dict[str, dict[int, float]]:
+    """What every run cost, by cell and by run; run i of all cells of a model and a seed has the same draws."""
+    records, tables = read_runs(folder)
+    return {
+        record["id"]: dict(zip(table["run"].to_pylist(), table["cost"].to_pylist(), strict=True))
+        for record, table in zip(records, tables, strict=True)
+    }
 
 
 def one_version(folder: str | Path, record: Record, parts: Sequence[StoredBlock]) -> str | None:
