@@ -14,7 +14,7 @@ from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
 from caet_opt.exploring.settings import Parameters
-from caet_opt.presenting.figures.kinds import Effort, Figure
+from caet_opt.presenting.figures.kinds import Effort, Figure, write_ends
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
 from caet_opt.presenting.figures.style import (
     LEVEL,
@@ -103,7 +103,7 @@ def table(rows: Sequence[Row]) -> str:
 def cells(row: Row) -> list[str]:
     """One line of the table."""
     ratios = [f"{row.per_log(name):.3f}" for name in ("mean_cost", "lower_bound", "upper_bound")]
-    interval = f"[{row.cost_low:.1f}, {row.cost_high:.1f}]"
+    interval = write_ends(row.cost_low, row.cost_high, 1)
     counts = [f"{row.log_inv_delta:g}", str(row.runs), str(row.unfinished)]
     return [row.instance, *counts, f"{row.mean_cost:.1f}", interval, *ratios, f"{row.error_rate:.3g}"]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caet_opt.simulating.studies.study import Study
@@ -85,3 +86,8 @@ class StudyFigure:
     make_study: Callable[[Effort], Study]
     table: Callable[["pd.DataFrame"], str]
     draw: Callable[..., Any]
+
+
+def write_ends(low: float, high: float, decimals: int) -> str:
+    """An interval to so many decimals, a dash where there is none."""
+    return "-" if isnan(low) else f"[{low:.{decimals}f}, {high:.{decimals}f}]"

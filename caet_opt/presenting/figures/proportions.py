@@ -17,7 +17,7 @@ from caet_opt.bandits.tasks import Ranking
 from caet_opt.exploring.settings import Parameters
 from caet_opt.presenting.figures.figure_1 import NOTES as SETTING
 from caet_opt.presenting.figures.figure_1 import SETTINGS, run_ranking
-from caet_opt.presenting.figures.kinds import Effort, Figure
+from caet_opt.presenting.figures.kinds import Effort, Figure, write_ends
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
 from caet_opt.presenting.figures.style import (
     LEVEL,
@@ -30,8 +30,8 @@ from caet_opt.presenting.figures.style import (
     scale_levels,
     styled,
 )
+from caet_opt.simulating.mean_intervals import mean_band
 from caet_opt.simulating.runs import RunRecord
-from caet_opt.simulating.summary import half_width
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.numbers import table as aligned
 
@@ -76,11 +76,11 @@ def measure_point(name: str, log_inv_delta: float, runs: int, effort: Effort) ->
     alpha = experiment.parameters.free_share
     unfinished = sum(not record.stopped for record in records)
     shares = scale_shares(records, model, alpha)
-    mean, half = np.mean(shares, axis=0), half_width(shares)
+    mean, (low, high) = np.mean(shares, axis=0), mean_band(shares)
     limit = limits(model)
     target = np.where(is_free(model), alpha, 1.0) * limit
     kinds = np.where(is_free(model), "free", "costly")
-    columns = (kinds.tolist(), *(values.tolist() for values in (mean, mean - half, mean + half, limit, target)))
+    columns = (kinds.tolist(), *(values.tolist() for values in (mean, low, high, limit, target)))
     return [
         Row(name, log_inv_delta, runs, unfinished, arm, *values)
         for arm, values in enumerate(zip(*columns, strict=True))
@@ -115,7 +115,7 @@ def table(rows: Sequence[Row]) -> str:
 def cells(row: Row) -> list[str]:
     """One line of the table."""
     counts = [f"{row.log_inv_delta:g}", str(row.runs), str(row.unfinished), str(row.arm), row.kind]
-    interval = f"[{row.share_low:.4f}, {row.share_high:.4f}]"
+    interval = write_ends(row.share_low, row.share_high, 4)
     return [row.instance, *counts, f"{row.share:.4f}", interval, f"{row.target:.4f}", f"{row.limit:.4f}"]
 
 

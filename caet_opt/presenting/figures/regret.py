@@ -10,7 +10,7 @@ import numpy as np
 
 from caet_opt.bandits.families import Bernoulli, Gaussian
 from caet_opt.bandits.model import BanditModel
-from caet_opt.presenting.figures.kinds import Effort, Figure
+from caet_opt.presenting.figures.kinds import Effort, Figure, write_ends
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
 from caet_opt.presenting.figures.style import Width, draw_mean, find_look, is_narrow, styled
 from caet_opt.simulating.regret import explore_then_commit
@@ -83,7 +83,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def cells(row: Row) -> list[str]:
     """One line of the table; the commitment time is the median."""
-    interval = f"[{row.regret_low:.1f}, {row.regret_high:.1f}]"
+    interval = write_ends(row.regret_low, row.regret_high, 1)
     counts = [f"{row.horizon:.0e}", str(row.runs), str(row.committed), str(row.wrong)]
     ratio = f"{row.mean_regret / row.asymptote:.3f}"
     commitment = f"{row.median_commitment_time:.0f}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.files import write_whole
+from caet_opt.exploring.prediction import say_measured
 from caet_opt.presenting.report.findings import find_findings
 from caet_opt.presenting.report.render import Table, render_page, require_extra
 from caet_opt.presenting.report.results import (
@@ -22,9 +23,10 @@ from caet_opt.presenting.report.results import (
     write_level,
     write_setting,
 )
+from caet_opt.simulating.mean_intervals import FEWEST
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES
-from caet_opt.solving.numbers import digits_rooted, format_certified, proportion
+from caet_opt.solving.numbers import digits_rooted, format_certified, proportion, round_outward
 from caet_opt.version import __version__
 
 #: Decimals of proportions on a card, at most.
@@ -65,6 +67,8 @@ def describe_results(results: Results, title: str | None) -> dict[str, object]:
         "title": title or study_title,
         "study_title": study_title,
         "results": results,
+        "fewest": FEWEST,
+        "measured": say_measured(),
         "manifest": results.manifest,
         "settings": SETTINGS,
         "used_settings": list_settings(results),
@@ -197,6 +201,14 @@ def interval_column(low: str, high: str, digits: int = 6) -> Callable[[Record], 
     return lambda row: MISSING if row.get(low) is None else f"[{show(row, low, digits)}, {show(row, high, digits)}]"
 
 
+def show_cost_interval(row: Record) -> str:
+    """The interval of the mean cost, or what it is at least where there is none."""
+    least = row.get("cost_at_least")
+    if row.get("cost_low") is not None or least is None:
+        return interval_column("cost_low", "cost_high")(row)
+    return f"at least {round_outward(least, least, 6)[0]}"
+
+
 def show_delta(row: Record) -> str:
     """Delta, as it was typed if it was."""
     return typed_delta(row) or show(row, "delta", 4)
@@ -205,7 +217,7 @@ def show_delta(row: Record) -> str:
 COSTS = {
     "runs": show_runs,
     "mean cost": column("mean_cost"),
-    "95 % interval": interval_column("cost_low", "cost_high"),
+    "95 % interval": show_cost_interval,
     "lower bound": column("lower_bound"),
     "upper bound": column("upper_bound"),
     "predicted cost": column("predicted_cost"),
