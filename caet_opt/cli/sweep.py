@@ -207,8 +207,8 @@ def show_plan(study: Study, cells: Sequence[Cell], store: Store, arguments: argp
 def say_nearness(cells: Sequence[Cell]) -> str:
     """How near predictions have been, where there are some."""
     told = [cell.experiment for cell in cells if cell.experiment.predicted_cost is not None]
-    found = say_measured(*{rule_of(experiment.parameters) for experiment in told})
-    return f"mean costs were {found} the predicted ones in a study\n" if told else ""
+    rules = {rule_of(experiment.parameters) for experiment in told}
+    return f"mean costs were {say_measured(*rules)} the predicted ones in a study\n" if told else ""
 
 
 def tabulate(rows: Sequence[dict[str, Any]], runs: Sequence[int]) -> str:

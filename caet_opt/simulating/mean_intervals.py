@@ -31,8 +31,9 @@ def mean_band(samples: Array) -> tuple[Array, Array]:
         T = sqrt(n) (m - mu) / s,   a = skewness / sqrt(n),   g(T) = T + a T^2 / 3 + a^2 T^3 / 27 + a / 6
 
     Hall (1992): g(T) is nearer to Student's t than T is. g is a cube, ``(1 + a T / 3)^3 = 1 + a (g - a / 6)``, so that
-    the ends ``m - s g^-1(+-t) / sqrt(n)`` are a formula. Each end is the outer one of this and of Student's
-    ``m -+ s t / sqrt(n)``: for few runs the skewness is an estimate, too.
+    the ends ``m - s g^-1(+-t) / sqrt(n)`` are a formula. t has (n - 1) / 2 degrees of freedom: s^2 varies by
+    ``(kurtosis - 1) / n``, for skewed costs about twice as much as for Gaussian ones. Each end is the outer one of this
+    and of Student's ``m -+ s t / sqrt(n)`` with n - 1 degrees: for few runs the skewness is an estimate, too.
     """
     from scipy.special import stdtrit
 
@@ -40,13 +41,13 @@ def mean_band(samples: Array) -> tuple[Array, Array]:
     if runs < FEWEST:
         nothing = np.full(samples.shape[1:], np.nan)
         return nothing, nothing
-    quantile = float(stdtrit(runs - 1, 0.5 * (1.0 + CONFIDENCE)))
+    student, wider = (float(stdtrit(degrees, 0.5 * (1.0 + CONFIDENCE))) for degrees in (runs - 1, 0.5 * (runs - 1)))
     mean = np.mean(samples, axis=0)
     scale = np.max(np.abs(samples - mean), axis=0)
     unit = (samples - mean) / np.where(scale > 0, scale, 1.0)  # whose cubes stay within double precision
     error, skewness = scale * np.std(unit, axis=0, ddof=1) / sqrt(runs), find_skewness(unit) / sqrt(runs)
-    low = mean - error * np.maximum(quantile, undo_cube(quantile, skewness))
-    high = mean - error * np.minimum(-quantile, undo_cube(-quantile, skewness))
+    low = mean - error * np.maximum(student, undo_cube(wider, skewness))
+    high = mean - error * np.minimum(-student, undo_cube(-wider, skewness))
     return np.asarray(low), np.asarray(high)
 
 

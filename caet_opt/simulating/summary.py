@@ -203,7 +203,7 @@ class Summary:
         lines = bound_lines(self.experiment)
         if self.predicted_cost is not None:
             found = f"mean costs were {say_measured(rule_of(self.experiment.parameters))} that in a study"
-            lines += [cost_line("predicted", self.predicted_cost, level, f"  T* beta(tau), means known; {found}")]
+            lines += [cost_line("predicted", self.predicted_cost, level, f"  T* beta(tau) at this delta; {found}")]
         lines += [cost_line("mean cost", self.mean_cost, level, spread, lowest)]
         if self.experiment.policy.optimal:
             lines += [cost_line("upper bound", self.upper_bound, level, "  theta T* log(1/delta), as delta tends to 0")]

@@ -68,7 +68,7 @@ def describe_results(results: Results, title: str | None) -> dict[str, object]:
         "study_title": study_title,
         "results": results,
         "fewest": FEWEST,
-        "measured": say_measured(),
+        "measured": say_measured("c", "d"),
         "manifest": results.manifest,
         "settings": SETTINGS,
         "used_settings": list_settings(results),

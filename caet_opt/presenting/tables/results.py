@@ -52,7 +52,7 @@ RESULT_CONVENTIONS = {
     ),
     "predicted_cost": Statement(
         r"Predicted: $T^\star \beta(\tau)$ at this $\delta$; pulls at $u_\alpha$ are counted until every pair exceeds "
-        rf"the threshold, all means taken for known; mean costs were {say_measured()} that in a study."
+        rf"the threshold, all means taken for known; mean costs of CAET were {say_measured('c', 'd')} that in a study."
     ),
     "ratio": Statement(r"Ratio: mean cost over the lower bound."),
     "error_interval": Statement(
