@@ -14,7 +14,8 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import read_model
-from caet_opt.simulating.summary import Summary, half_width, simulate
+from caet_opt.simulating.mean_intervals import mean_band
+from caet_opt.simulating.summary import Summary, simulate
 from caet_opt.solving.numbers import table
 from caet_opt.solving.workers import cores
 
@@ -46,8 +47,8 @@ def costs_of(summary: Summary) -> Array:
 def compare(base: Summary, other: Summary) -> list[str]:
     """The mean cost, how much more than the base it is in per cent with its 95 % interval, run by run, and errors."""
     ratios = 100 * (costs_of(other) - costs_of(base)) / base.mean_cost
-    centre, half = float(ratios.mean()), float(half_width(ratios))
-    spread = f"{centre:+.2f} [{centre - half:+.2f}, {centre + half:+.2f}]"
+    low, high = mean_band(ratios)
+    spread = f"{ratios.mean():+.2f} [{low:+.2f}, {high:+.2f}]"
     return [f"{other.mean_cost:.6g}", spread, f"{other.error_rate:.4f}"]
 
 

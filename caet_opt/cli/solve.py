@@ -13,7 +13,7 @@ from caet_opt.cli.arguments import add_confidence, count, number, read_confidenc
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import output_file, show
 from caet_opt.errors import InputError
-from caet_opt.exploring.prediction import Prediction, predict
+from caet_opt.exploring.prediction import Prediction, predict, say_measured
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.proving.problem import pose_exactly
@@ -196,7 +196,9 @@ def describe(
         deviation = relative_deviation(result.value, entry.characteristic_time)
         lines += [f"expected {entry.characteristic_time!r}, relative deviation {deviation:.1e}"]
     if arguments.parameters is not None:
-        lines += [say_bound(result, arguments), *say_prediction(*predict_caet(result, arguments.parameters))]
+        parameters = arguments.parameters
+        lines += [say_bound(result, arguments)]
+        lines += say_prediction(*predict_caet(result, parameters), parameters.tracking)
     lines += [solver_line(result) + ("" if proven is None else f"; proof {duration(proven.seconds)}")]
     return "\n".join(lines)
 
@@ -219,12 +221,15 @@ def predict_caet(result: CharacteristicTime, parameters: Parameters) -> tuple[Th
     return rule, predict(result, rule, parameters)
 
 
-def say_prediction(rule: Threshold, prediction: Prediction | None) -> list[str]:
-    """What CAET is predicted to cost at delta, where that can be said."""
+def say_prediction(rule: Threshold, prediction: Prediction | None, tracking: str) -> list[str]:
+    """What CAET is predicted to cost at delta, where that can be said, and how good predictions have been."""
     if prediction is None:
         return []
     cost, rounds = (to_digits(number, PREDICTED_DIGITS) for number in (prediction.cost, prediction.rounds))
-    return [f"predicted cost of CAET with the {rule.name} threshold: about {cost}, in about {rounds} rounds"]
+    return [
+        f"predicted cost of CAET with the {rule.name} threshold: about {cost}, in about {rounds} rounds; "
+        f"mean costs were {say_measured(tracking)} that in a study"
+    ]
 
 
 def with_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> dict[str, Any]:

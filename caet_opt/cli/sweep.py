@@ -13,6 +13,7 @@ from caet_opt.cli.arguments import INTERRUPTED, explain, worker_count
 from caet_opt.cli.drawing import add_width
 from caet_opt.cli.output import list_entries, make_folder, show
 from caet_opt.errors import InputError
+from caet_opt.exploring.prediction import rule_of, say_measured
 from caet_opt.exploring.settings import RUNS, SEED
 from caet_opt.presenting.figures.sheet import save
 from caet_opt.presenting.figures.study import study_figure
@@ -195,11 +196,19 @@ def show_plan(study: Study, cells: Sequence[Cell], store: Store, arguments: argp
         arguments.json,
         lambda: {"cells": rows, **summary, "core_seconds": total, "workers": workers},
         lambda: (
-            f"{tabulate(rows, [cell.runs for cell in cells])}\n\n{len(cells)} cells, {progress.runs} runs, of which "
+            f"{tabulate(rows, [cell.runs for cell in cells])}\n\n{say_nearness(cells)}{len(cells)} cells, "
+            f"{progress.runs} runs, of which "
             f"{progress.runs_stored} are stored in {store.folder}\n{progress.blocks} blocks to compute, about "
             f"{clock(total)} on one core{shared}; nothing was run"
         ),
     )
+
+
+def say_nearness(cells: Sequence[Cell]) -> str:
+    """How near predictions have been, where there are some."""
+    told = [cell.experiment for cell in cells if cell.experiment.predicted_cost is not None]
+    rules = {rule_of(experiment.parameters) for experiment in told}
+    return f"mean costs were {say_measured(*rules)} the predicted ones in a study\n" if told else ""
 
 
 def tabulate(rows: Sequence[dict[str, Any]], runs: Sequence[int]) -> str:

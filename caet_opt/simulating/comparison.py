@@ -15,12 +15,12 @@ from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies import POLICIES, list_policies
 from caet_opt.exploring.settings import RUNS, SEED, Parameters
+from caet_opt.simulating.mean_intervals import mean_interval
 from caet_opt.simulating.runs import Experiment, Interrupted, RunRecord, prepare, run_many, start_explorer
 from caet_opt.simulating.summary import (
     Summary,
     bound_lines,
     conditions,
-    mean_interval,
     name_tracking,
     summarise,
     threshold_lines,
@@ -79,13 +79,14 @@ def compare_policies(
     Returns
     -------
     A row per policy, in the order given. ``policy`` and ``runs``; ``mean_cost``, ``cost_low``, ``cost_high`` with a
-    95 % t-interval; ``ratio``, mean cost over the lower bound; ``difference``, the mean over the runs of cost less the
-    cost of the first policy in the same run, with ``difference_low``, ``difference_high``, all zero for the first
-    policy; ``mean_samples``; ``error_rate``, ``error_low``, ``error_high``, ``unfinished``, ``guaranteed``,
-    ``assumes`` and ``consistent`` as in `Summary`; ``microseconds_per_round``, of all workers together; ``threshold``.
-    A single run has no t-interval. A run that did not stop counts with what it has cost: costs and samples are then
-    lower estimates, and a difference is too small by what is missing of its own policy, too large by what is missing of
-    the first.
+    95 % interval, and ``cost_at_least``, as in `Summary`; ``ratio``, mean cost over the lower bound; ``difference``,
+    the mean over the runs of cost less the cost of the first policy in the same run, with ``difference_low``,
+    ``difference_high``, all zero for the first policy; ``mean_samples``; ``error_rate``, ``error_low``, ``error_high``,
+    ``unfinished``, ``guaranteed``, ``assumes`` and ``consistent`` as in `Summary`; ``microseconds_per_round``, of all
+    workers together; ``threshold``. Fewer than 10 runs have no interval of a cost, and a difference has none where one
+    of its costs has none. A run that did not stop counts with what it has cost: costs and samples are then lower
+    estimates, and a difference is too small by what is missing of its own policy, too large by what is missing of the
+    first.
 
     Ctrl-C raises `ComparisonInterrupted` with what is finished.
 
@@ -126,8 +127,9 @@ class PolicyComparison:
         return subtract_runs(costs, first)
 
     def difference(self, summary: Summary) -> tuple[float | None, tuple[float, float] | None]:
-        """The mean of the differences and its 95 % t-interval; None where no run is shared, or one for an interval."""
-        return mean_difference(self.differences(summary))
+        """The mean of the differences and its 95 % interval, as that of a mean cost; no mean where no run is shared, no
+        interval where one of the two costs has none."""
+        return mean_difference(self.differences(summary), summary.open_ended or self.summaries[0].open_ended)
 
     def to_frame(self) -> "pd.DataFrame":
         """A row per policy, as `compare_policies` has them."""
@@ -143,6 +145,7 @@ class PolicyComparison:
             "runs": summary.runs,
             "mean_cost": summary.mean_cost,
             **ends("cost", summary.cost_ci),
+            "cost_at_least": summary.cost_at_least,
             "ratio": nan if summary.ratio is None else summary.ratio,
             "difference": nan if difference is None else difference,
             **ends("difference", interval),
@@ -184,7 +187,7 @@ class PolicyComparison:
         return [
             summary.policy,
             write_mean(summary, summary.mean_cost, summary.cost_ci),
-            write_ends(summary.cost_ci),
+            f">= {summary.least_text()}" if summary.cost_ci is None else write_ends(summary.cost_ci),
             "-" if summary.ratio is None else write_mean(summary, summary.ratio),
             "-" if first or difference is None else write_beside(difference, interval),
             write_ends(None if first else interval),
@@ -213,6 +216,11 @@ class PolicyComparison:
                 "a difference is too small by what unfinished runs of its policy would still have cost, and too large "
                 f"by what those of {first.policy} would"
             ]
+        reasons: dict[str, list[str]] = {}
+        for summary in self.summaries:
+            if summary.cost_ci is None:
+                reasons.setdefault(summary.no_interval_text(), []).append(summary.policy)
+        notes += [f"{reason}: {', '.join(policies)}" for reason, policies in reasons.items()]
         for summary in self.summaries:
             notes += [f"{summary.policy}: {summary.unfinished_text()}"] if summary.unfinished else []
             notes += [] if summary.consistent else [f"{summary.policy}: error rate {summary.error_text()}"]
@@ -228,9 +236,12 @@ def subtract_runs(costs: Mapping[int, float], first: Mapping[int, float]) -> Arr
     return np.array([cost - first[run] for run, cost in costs.items() if run in first])
 
 
-def mean_difference(differences: Array) -> tuple[float | None, tuple[float, float] | None]:
-    """The mean of differences and its 95 % interval; None where there is none, or too few for an interval."""
-    return (float(differences.mean()), mean_interval(differences)) if len(differences) else (None, None)
+def mean_difference(differences: Array, open_ended: bool) -> tuple[float | None, tuple[float, float] | None]:
+    """The mean of differences and its 95 % interval; None where there is none, or too few for an interval, and no
+    interval where one of the two costs is ``open_ended`` and has none."""
+    if not len(differences):
+        return None, None
+    return float(differences.mean()), None if open_ended else mean_interval(differences)
 
 
 class ComparisonInterrupted(Interrupted):

@@ -16,10 +16,10 @@ from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.simulating.loops import run_compiled
+from caet_opt.simulating.mean_intervals import mean_band
 from caet_opt.simulating.pool import check_count, check_workers, run_jobs
 from caet_opt.simulating.runs import compile_loop
 from caet_opt.simulating.streams import ArmStreams
-from caet_opt.simulating.summary import half_width
 
 #: Rounds at which the regret is recorded, spread evenly in log t.
 CHECKPOINTS = 60
@@ -77,9 +77,8 @@ class RegretCurve:
 
     @property
     def ci(self) -> tuple[Array, Array]:
-        """Ends of the 95 % confidence interval of the mean regret at every recorded round."""
-        half = half_width(self.regrets)
-        return self.mean_regret - half, self.mean_regret + half
+        """Ends of the 95 % interval of the mean regret at every recorded round; NaN for fewer than 10 runs."""
+        return mean_band(self.regrets)
 
     @property
     def committed(self) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from math import log, sqrt
+from math import log
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,11 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
+from caet_opt.exploring.policies import Policy
+from caet_opt.exploring.prediction import rule_of, say_measured
 from caet_opt.exploring.settings import RUNS, SEED, Parameters
 from caet_opt.exploring.stopping.base import say_worth
+from caet_opt.simulating.mean_intervals import CONFIDENCE, FEWEST, mean_at_least, mean_interval
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many
 from caet_opt.solving.numbers import (
     digits_beside,
@@ -30,11 +33,11 @@ from caet_opt.solving.numbers import (
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Confidence of the intervals, and significance of the test whether the error rate exceeds delta.
-CONFIDENCE, SIGNIFICANCE = 0.95, 0.01
+#: Significance of the test whether the error rate exceeds delta.
+SIGNIFICANCE = 0.01
 
-#: What is said of the predicted cost.
-PREDICTED = "  T* beta(tau) at this delta: pulls at u_alpha until the threshold, means taken for known"
+#: Why a policy has no interval.
+MAY_STARVE = "the policy may leave the right arm behind, rarely, and then take any time"
 
 #: Significant digits of costs and samples, and of error rates.
 DIGITS, RATE_DIGITS = 6, 4
@@ -90,7 +93,11 @@ class Summary:
     Attributes
     ----------
     runs, unfinished : all of them, and those that had not stopped by the last round allowed
-    mean_cost, cost_ci : mean cost and its 95 % t-interval; with unfinished runs a lower estimate
+    mean_cost, cost_ci : mean cost and the 95 % interval of `mean_intervals.mean_band`; with unfinished runs the mean is
+        of what they have cost so far. There is no interval then, nor of fewer than 10 runs, nor for a policy that may
+        starve an arm
+    cost_at_least : what the expected cost is at least, with a confidence of 95 %, whatever its distribution; unfinished
+        runs may be among them
     mean_samples : mean number of rounds, likewise
     mean_solves, widest_gap : mean number of targets that were solved for, and the largest certified gap of one that was
         tracked; zero for a policy that solves nothing
@@ -118,6 +125,7 @@ class Summary:
     runs: int
     mean_cost: float
     cost_ci: tuple[float, float] | None
+    cost_at_least: float
     mean_samples: float
     error_rate: float
     unfinished: int
@@ -142,6 +150,12 @@ class Summary:
     def lower_estimate(self) -> bool:
         """Whether unfinished runs make the mean cost and the mean number of samples too small."""
         return self.unfinished > 0
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether runs cannot say what the expected cost is at most: some are unfinished, or rare ones may take any
+        time."""
+        return self.lower_estimate or self.experiment.policy.may_starve
 
     @property
     def ratio(self) -> float | None:
@@ -191,10 +205,13 @@ class Summary:
     def _cost_lines(self) -> list[str]:
         """Mean cost, bounds and samples; the costs also over log(1/delta)."""
         level = self.experiment.parameters.log_inv_delta
-        spread = "" if self.cost_ci is None else f"  95 % in {write_interval(*self.cost_ci, DIGITS)}"
+        spread = f"  95 % at least {self.least_text()}: {self.no_interval_text()}"
+        if self.cost_ci is not None:
+            spread = f"  95 % in {write_interval(*self.cost_ci, DIGITS)}"
         lines = bound_lines(self.experiment)
         if self.predicted_cost is not None:
-            lines += [cost_line("predicted", self.predicted_cost, level, PREDICTED)]
+            found = f"mean costs were {say_measured(rule_of(self.experiment.parameters))} that in a study"
+            lines += [cost_line("predicted", self.predicted_cost, level, f"  T* beta(tau) at this delta; {found}")]
         digits = digits_beside(self.mean_cost, self.cost_ci, DIGITS)
         lines += [cost_line("mean cost", self.mean_cost, level, spread, partial(self.write_estimate, digits=digits))]
         if self.upper_bound is not None:
@@ -209,6 +226,16 @@ class Summary:
     def write_estimate(self, mean: float | Fraction, digits: int = DIGITS) -> str:
         """A mean over all runs; rounded down where unfinished ones make it a lower estimate."""
         return f"at least {write_lower(mean)}" if self.lower_estimate else write_cost(mean, digits)
+
+    def least_text(self) -> str:
+        """What the expected cost is at least."""
+        return round_down(self.cost_at_least, DIGITS)
+
+    def no_interval_text(self) -> str:
+        """Why there is no interval."""
+        if self.unfinished:
+            return "no upper end while runs are unfinished"
+        return f"no upper end, {MAY_STARVE}" if self.open_ended else f"no interval of fewer than {FEWEST} runs"
 
     def _error_lines(self) -> list[str]:
         """The error rate with its interval, and the unfinished runs."""
@@ -302,7 +329,7 @@ def summarise(
     unfinished = sum(not record.stopped for record in records)
     errors = sum(record.correct is False for record in records)
     return Summary(
-        **measure_runs(costs, rounds, unfinished, errors, experiment.parameters.delta),
+        **measure_runs(costs, rounds, unfinished, errors, experiment.parameters.delta, experiment.policy),
         mean_solves=float(np.mean([record.solves for record in records])),
         widest_gap=max(record.widest_gap for record in records),
         characteristic_time=experiment.optimum.value,
@@ -320,36 +347,22 @@ def summarise(
     )
 
 
-def measure_runs(costs: Array, rounds: Array, unfinished: int, errors: int, delta: float) -> dict[str, Any]:
+def measure_runs(
+    costs: Array, rounds: Array, unfinished: int, errors: int, delta: float, policy: type[Policy]
+) -> dict[str, Any]:
     """What `Summary` and a row of results say of runs with these costs and rounds, by the names of `Summary`."""
     runs = len(costs)
     return {
         "runs": runs,
         "unfinished": unfinished,
         "mean_cost": float(costs.mean()),
-        "cost_ci": mean_interval(costs),
+        "cost_ci": None if unfinished or policy.may_starve else mean_interval(costs),
+        "cost_at_least": mean_at_least(costs),
         "mean_samples": float(rounds.mean()),
         "error_rate": errors / runs,
         "error_ci": error_interval(errors, errors + unfinished, runs),
         "consistent": tail_probability(errors, runs, delta) >= SIGNIFICANCE,
     }
-
-
-def half_width(samples: Array) -> Array:
-    """``t_(n-1) s / sqrt(n)``, half of Student's 95 % interval for the mean of every column; NaN for a single run."""
-    from scipy.special import stdtrit
-
-    runs = len(samples)
-    if runs < 2:
-        return np.full(samples.shape[1:], np.nan)
-    quantile = stdtrit(runs - 1, 0.5 * (1.0 + CONFIDENCE))
-    return np.asarray(quantile * np.std(samples, axis=0, ddof=1) / sqrt(runs))
-
-
-def mean_interval(values: Array) -> tuple[float, float] | None:
-    """Student's 95 % interval for the mean; None for a single value."""
-    centre, half = float(values.mean()), float(half_width(values))
-    return None if len(values) < 2 else (centre - half, centre + half)
 
 
 def error_interval(fewest: int, most: int, runs: int) -> tuple[float, float]:

@@ -33,6 +33,7 @@ from caet_opt import (
 )
 from caet_opt.bandits.tasks import parse_task
 from caet_opt.cli import check_nothing_left, main, solve
+from caet_opt.exploring.prediction import MEASURED
 from caet_opt.presenting.figures import FIGURES
 from caet_opt.presenting.tables.formats import FORMATS
 from caet_opt.simulating.studies.study import KEYS as KEYS_OF_STUDIES
@@ -223,7 +224,11 @@ def test_the_text_shows_arms_pairs_time_and_bounds(capsys):
     assert lines[10].startswith("expected 11.656854249492381, relative deviation ")
     assert "at least 20.49" in lines[11]
     assert "16.635" in lines[11]
-    assert lines[12] == "predicted cost of CAET with the e-process threshold: about 55.3, in about 381 rounds"
+    low, high = MEASURED["c"]
+    assert lines[12] == (
+        "predicted cost of CAET with the e-process threshold: about 55.3, in about 381 rounds; "
+        f"mean costs were {low:.2f} to {high:.2f} times that in a study"
+    )
     assert lines[13].startswith("solver ")
 
 

@@ -54,7 +54,7 @@ def test_a_figure_is_written_as_png_pdf_csv_and_table(capsys, tmp_path, name, li
 
 
 def test_rows_of_figure_1_carry_the_bounds_of_the_theory():
-    rows = list(FIGURES["figure-1"].measure(Effort(runs=3)))
+    rows = list(FIGURES["figure-1"].measure(Effort(runs=10)))
     assert [(row.instance, row.log_inv_delta) for row in rows] == [
         (name, level) for name in ("(3, 4, 2)", "(1.4, 0.8, 0.3)", "(0.5, 0.9, 0.2)") for level in (2.0, 5.0)
     ]

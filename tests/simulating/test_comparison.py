@@ -4,18 +4,18 @@ import csv
 import json
 import sys
 from dataclasses import replace
-from statistics import mean, stdev
+from statistics import mean
 
 import numpy as np
 import pytest
 from commands import expect_refusal, read_json, run_command
 from inverse_gaussian import InverseGaussian
-from scipy.stats import t as student
 
 from caet_opt import BanditModel, ComparisonInterrupted, InputError, TieError, compare_policies, list_policies, simulate
 from caet_opt.cli import main
 from caet_opt.simulating import runs as sim
 from caet_opt.simulating.comparison import PolicyComparison, make_experiments, run_policies
+from caet_opt.simulating.mean_intervals import mean_interval
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.summary import summarise
 
@@ -40,12 +40,12 @@ def compare(names=NAMES, **settings):
 
 
 def test_a_row_is_what_the_policy_does_by_itself():
-    frame = compare()
+    frame = compare(runs=12)
     assert frame["policy"].tolist() == NAMES
-    for row, summary in zip(frame.to_dict("records"), each(), strict=True):
+    for row, summary in zip(frame.to_dict("records"), each(runs=12), strict=True):
         for name in ("runs", "unfinished", "mean_cost", "mean_samples", "error_rate", "guaranteed", "consistent"):
             assert row[name] == getattr(summary, name)
-        assert (row["cost_low"], row["cost_high"]) == summary.cost_ci
+        assert (row["cost_low"], row["cost_high"], row["cost_at_least"]) == (*summary.cost_ci, summary.cost_at_least)
         assert (row["error_low"], row["error_high"]) == summary.error_ci
         assert row["ratio"] == summary.mean_cost / summary.lower_bound
         assert row["microseconds_per_round"] > 0
@@ -53,16 +53,14 @@ def test_a_row_is_what_the_policy_does_by_itself():
 
 
 def test_differences_are_paired_with_the_first_policy():
-    frame = compare()
-    first, *others = [summary.records["cost"].tolist() for summary in each()]
-    quantile = student.ppf(0.975, 3)
+    frame = compare(runs=12)
+    first, *others = [summary.records["cost"].tolist() for summary in each(runs=12)]
     assert frame.loc[0, ["difference", "difference_low", "difference_high"]].tolist() == [0.0, 0.0, 0.0]
     for row, costs in zip(frame.to_dict("records")[1:], others, strict=True):
         paired = [cost - of_first for cost, of_first in zip(costs, first, strict=True)]
-        half = quantile * stdev(paired) / 2
         assert row["difference"] == pytest.approx(mean(paired))
-        assert row["difference_low"] == pytest.approx(mean(paired) - half)
-        assert row["difference_high"] == pytest.approx(mean(paired) + half)
+        assert (row["difference_low"], row["difference_high"]) == pytest.approx(mean_interval(np.array(paired)))
+        assert row["difference_low"] < row["difference"] < row["difference_high"]
         assert row["difference"] == pytest.approx(row["mean_cost"] - frame.loc[0, "mean_cost"])
 
 
@@ -70,7 +68,7 @@ def test_policies_meet_the_same_draws():
     """Without costs to tell apart, Track-and-Stop is CAET and equal spending is uniform, run by run."""
     model = BanditModel("gaussian", [1.5, 0.5, 0.0], costs=[1, 1, 1])
     for pair in (["caet", "track-and-stop"], ["uniform", "equal-spending"]):
-        row = compare_policies(model, "best-arm", pair, delta=0.1, runs=4).iloc[1]
+        row = compare_policies(model, "best-arm", pair, delta=0.1, runs=10).iloc[1]
         assert row[["difference", "difference_low", "difference_high"]].tolist() == [0.0, 0.0, 0.0]
 
 
@@ -235,7 +233,8 @@ def test_the_table(capsys):
     assert [line.split("  ")[0] for line in lines[5:7]] == ["T*", "lower bound"]
     assert lines[8].split("  ")[0] == "policy"
     assert [line.split()[0] for line in lines[9:12]] == NAMES
-    assert lines[-1] == "difference: cost less that of uniform in the same run, on average"
+    assert lines[-2] == "difference: cost less that of uniform in the same run, on average"
+    assert lines[-1] == "no interval of fewer than 10 runs: uniform, caet, top-two"
     frame = compare(seed=0)
     for line, row in zip(lines[9:12], frame.to_dict("records"), strict=True):
         cells = line.replace("[", "").replace("]", "").replace(",", "").split()
@@ -268,11 +267,12 @@ def test_one_policy_says_what_holds_of_it(capsys):
 
 
 def test_json_is_a_list_of_the_objects_of_each(capsys):
-    frame = compare(seed=0)
-    printed = read_json(run_command(capsys, "simulate", *QUICK, "--policy", ",".join(NAMES), "--json"))
+    quick = [*QUICK, "--runs", "12"]
+    frame = compare(seed=0, runs=12)
+    printed = read_json(run_command(capsys, "simulate", *quick, "--policy", ",".join(NAMES), "--json"))
     assert [one["policy"] for one in printed] == NAMES
     for one, row in zip(printed, frame.to_dict("records"), strict=True):
-        alone = read_json(run_command(capsys, "simulate", *QUICK, "--policy", one["policy"], "--json"))
+        alone = read_json(run_command(capsys, "simulate", *quick, "--policy", one["policy"], "--json"))
         assert list(one) == [*alone, "difference", "difference_ci"]
         assert all(one[name] == alone[name] for name in alone if name != "rounds_per_second")
         assert one["difference"] == row["difference"]

@@ -231,6 +231,9 @@ class Policy(ABC):
     tracks : whether a target is tracked, by the setting ``tracking``
     needs_truth : whether it has to know the true model
     shipped_only : whether it has formulas for the shipped families alone
+    may_starve : whether it can leave an arm without pulls for ever, dropped or never again of interest: then rare runs
+        in which that is the right arm may take any time, and decide the expected cost without being seen in most
+        simulations
 
     Examples
     --------
@@ -246,6 +249,7 @@ class Policy(ABC):
     tracks: ClassVar[bool] = False
     needs_truth: ClassVar[bool] = False
     shipped_only: ClassVar[bool] = False
+    may_starve: ClassVar[bool] = False
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup

@@ -16,6 +16,7 @@ class BestChallenger(IndexPolicy):
 
     name = "best-challenger"
     about = "of the weakest pair the arm with more divergence per cost (Garivier, Kaufmann 2016)"
+    may_starve = True
 
     @staticmethod
     def choose(view: View) -> int:

@@ -21,6 +21,7 @@ class Elimination(IndexPolicy):
     """
 
     covered = (BestArm,)
+    may_starve = True
 
     @staticmethod
     def ended(view: View) -> bool:

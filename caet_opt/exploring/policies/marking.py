@@ -10,6 +10,7 @@ class Marking(IndexPolicy):
     """Its `learn` marks in the row MEMORY who is pulled next, the least mark first, and nobody once it has stopped."""
 
     covered = (BestArm, TopArms)
+    may_starve = True
 
     @staticmethod
     def choose(view: View) -> int:

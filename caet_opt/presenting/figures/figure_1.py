@@ -7,14 +7,14 @@ taken for Gaussian too, so that the three compare, though a Bernoulli could have
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from math import isnan, nan
+from math import nan
 from typing import Any
 
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
 from caet_opt.exploring.settings import Parameters
-from caet_opt.presenting.figures.kinds import Effort, Figure
+from caet_opt.presenting.figures.kinds import Effort, Figure, write_ends
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
 from caet_opt.presenting.figures.style import (
     LEVEL,
@@ -31,7 +31,7 @@ from caet_opt.presenting.figures.style import (
 )
 from caet_opt.simulating.runs import Experiment, RunRecord, run_many
 from caet_opt.simulating.summary import summarise
-from caet_opt.solving.numbers import round_down, round_up, to_digits, write_interval
+from caet_opt.solving.numbers import round_down, round_up, to_digits
 from caet_opt.solving.numbers import table as aligned
 from caet_opt.solving.result import bound_per_time
 
@@ -109,7 +109,7 @@ def cells(row: Row) -> list[str]:
     """One line of the table."""
     bounds = [round_down(row.per_log("lower_bound"), DIGITS), round_up(row.per_log("upper_bound"), DIGITS)]
     ratios = [to_digits(row.per_log("mean_cost"), DIGITS), *bounds]
-    interval = "-" if isnan(row.cost_low) else write_interval(row.cost_low, row.cost_high, DIGITS)
+    interval = write_ends(row.cost_low, row.cost_high, DIGITS)
     counts = [f"{row.log_inv_delta:g}", str(row.runs), str(row.unfinished)]
     return [row.instance, *counts, to_digits(row.mean_cost, DIGITS), interval, *ratios, f"{row.error_rate:.3g}"]
 

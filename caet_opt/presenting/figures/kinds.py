@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from caet_opt.simulating.studies.study import Study
+from caet_opt.solving.numbers import write_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,3 +87,8 @@ class StudyFigure:
     make_study: Callable[[Effort], Study]
     table: Callable[["pd.DataFrame"], str]
     draw: Callable[..., Any]
+
+
+def write_ends(low: float, high: float, digits: int) -> str:
+    """An interval, rounded outward, a dash where there is none."""
+    return "-" if isnan(low) else write_interval(low, high, digits)

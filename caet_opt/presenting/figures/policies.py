@@ -4,17 +4,18 @@ The models are of the catalogue, the policies those that cover each model's task
 the same rewards: the n-th of an arm is the same for all of them.
 """
 
-from fractions import Fraction
 from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.bandits.shipped import shipped_folder
 from caet_opt.presenting.figures import study
-from caet_opt.presenting.figures.kinds import Effort, StudyFigure
+from caet_opt.presenting.figures.kinds import Effort, StudyFigure, write_ends
+from caet_opt.simulating.mean_intervals import FEWEST
 from caet_opt.simulating.studies.study import ALL, Study, from_table
-from caet_opt.solving.numbers import round_up, write_level
+from caet_opt.simulating.summary import MAY_STARVE
 from caet_opt.solving.numbers import table as aligned
+from caet_opt.solving.numbers import write_level
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,10 +31,13 @@ GRID: dict[str, Any] = {"title": TITLE, "models": [f"{name}.toml" for name in MO
 QUICK = {"deltas": [1e-1, 1e-2, 1e-4, 1e-6], "runs": 40}
 FULL = {"deltas": [1e-1, 3e-2, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6], "runs": 1000}
 
-#: Significant digits of half an interval.
-HALF_DIGITS = 2
+#: Significant digits of the ends of an interval.
+RATIO_DIGITS = 3
 
-INTERVALS = "±: half of the 95 % interval; policies share their rewards, so that differences between them are surer"
+INTERVALS = (
+    "[ ]: the 95 % interval; policies share their rewards, so that differences between them are surer\n"
+    f"no interval: fewer than {FEWEST} runs, unfinished ones, or {MAY_STARVE}"
+)
 
 
 def make_study(effort: Effort) -> Study:
@@ -55,7 +59,7 @@ def table(summary: "pd.DataFrame") -> str:
 
 
 def tabulate_level(summary: "pd.DataFrame", level: float) -> str:
-    """The ratios at one delta, each with half of its 95 % interval."""
+    """The ratios at one delta, each with its 95 % interval."""
     rows = summary[summary["log_inv_delta"] == level]
     found = {(row["policy"], row["model"]): write_ratio(row) for _, row in rows.iterrows()}
     models, policies = list(dict.fromkeys(rows["model"])), list(dict.fromkeys(rows["policy"]))
@@ -64,14 +68,11 @@ def tabulate_level(summary: "pd.DataFrame", level: float) -> str:
 
 
 def write_ratio(row: "pd.Series[Any]") -> str:
-    """Mean cost over the lower bound, and half of its interval where there are runs enough for one."""
+    """Mean cost over the lower bound, and its interval where there is one."""
     if isnan(row["ratio"]):
         return "-"
-    if isnan(row["ratio_low"]):
-        return f"{row['ratio']:.2f}"
-    shown = f"{row['ratio']:.2f}"
-    low, high = Fraction(shown) - Fraction(row["ratio_low"]), Fraction(row["ratio_high"]) - Fraction(shown)
-    return f"{shown} ± {round_up(max(low, high), HALF_DIGITS)}"
+    low, high = row["ratio_low"], row["ratio_high"]
+    return f"{row['ratio']:.2f}" if isnan(low) else f"{row['ratio']:.2f} {write_ends(low, high, RATIO_DIGITS)}"
 
 
 FIGURE = StudyFigure(TITLE, make_study, table, partial(study.study_figure, over="lower_bound"))

@@ -6,7 +6,6 @@ N_a(tau) / tau                ->  1 / |N|     a free arm, N the free arms.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from caet_opt.bandits.tasks import Ranking
 from caet_opt.exploring.settings import Parameters
 from caet_opt.presenting.figures.figure_1 import NOTES as SETTING
 from caet_opt.presenting.figures.figure_1 import SETTINGS, run_ranking
-from caet_opt.presenting.figures.kinds import Effort, Figure
+from caet_opt.presenting.figures.kinds import Effort, Figure, write_ends
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
 from caet_opt.presenting.figures.style import (
     LEVEL,
@@ -32,11 +31,10 @@ from caet_opt.presenting.figures.style import (
     scale_levels,
     styled,
 )
+from caet_opt.simulating.mean_intervals import mean_band
 from caet_opt.simulating.runs import RunRecord
-from caet_opt.simulating.summary import half_width
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.numbers import table as aligned
-from caet_opt.solving.numbers import write_interval
 
 #: Models by name.
 INSTANCES = {
@@ -82,11 +80,11 @@ def measure_point(name: str, log_inv_delta: float, runs: int, effort: Effort) ->
     alpha = experiment.parameters.free_share
     unfinished = sum(not record.stopped for record in records)
     shares = scale_shares(records, model, alpha)
-    mean, half = np.mean(shares, axis=0), half_width(shares)
+    mean, (low, high) = np.mean(shares, axis=0), mean_band(shares)
     limit = limits(model)
     target = np.where(is_free(model), alpha, 1.0) * limit
     kinds = np.where(is_free(model), "free", "costly")
-    columns = (kinds.tolist(), *(values.tolist() for values in (mean, mean - half, mean + half, limit, target)))
+    columns = (kinds.tolist(), *(values.tolist() for values in (mean, low, high, limit, target)))
     return [
         Row(name, log_inv_delta, runs, unfinished, arm, *values)
         for arm, values in enumerate(zip(*columns, strict=True))
@@ -121,7 +119,7 @@ def table(rows: Sequence[Row]) -> str:
 def cells(row: Row) -> list[str]:
     """One line of the table."""
     counts = [f"{row.log_inv_delta:g}", str(row.runs), str(row.unfinished), str(row.arm), row.kind]
-    interval = "-" if isnan(row.share_low) else write_interval(row.share_low, row.share_high, DIGITS)
+    interval = write_ends(row.share_low, row.share_high, DIGITS)
     return [row.instance, *counts, f"{row.share:.4f}", interval, f"{row.target:.4f}", f"{row.limit:.4f}"]
 
 

@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import isnan, log
+from math import log
 from typing import Any
 
 import numpy as np
 
 from caet_opt.bandits.families import Bernoulli, Gaussian
 from caet_opt.bandits.model import BanditModel
-from caet_opt.presenting.figures.kinds import Effort, Figure
+from caet_opt.presenting.figures.kinds import Effort, Figure, write_ends
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
 from caet_opt.presenting.figures.style import Width, draw_mean, find_look, is_narrow, say_scale, styled
 from caet_opt.simulating.regret import explore_then_commit
 from caet_opt.solving.numbers import table as aligned
-from caet_opt.solving.numbers import write_interval
 
 INSTANCES = {
     "bernoulli (0.5, 0.45, 0.43, 0.4)": BanditModel(Bernoulli(), (0.5, 0.45, 0.43, 0.4), "gaps"),
@@ -87,7 +86,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def cells(row: Row) -> list[str]:
     """One line of the table; the commitment time is the median."""
-    interval = "-" if isnan(row.regret_low) else write_interval(row.regret_low, row.regret_high, DIGITS)
+    interval = write_ends(row.regret_low, row.regret_high, DIGITS)
     counts = [f"{row.horizon:.0e}", str(row.runs), str(row.committed), str(row.wrong)]
     ratio = f"{row.mean_regret / row.asymptote:.3f}"
     commitment = f"{row.median_commitment_time:.0f}"

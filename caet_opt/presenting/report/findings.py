@@ -61,9 +61,11 @@ def say_cost(row: Record) -> str:
 def say_others(best: Record, others: Sequence[Record], run_costs: Costs) -> list[str]:
     """What the others cost more in the same runs, which have the same draws: the next one, and how many may cost as
     little. Intervals that overlap would say less, since most of what makes costs vary is common to both."""
-    paired = [row for row in others if is_paired(best, row)]
-    found = {id(row): mean_difference(subtract_runs(run_costs[row["cell"]], run_costs[best["cell"]])) for row in paired}
-    known = [(mean, ends, row) for row in paired for mean, ends in [found[id(row)]] if mean is not None and ends]
+    known, first = [], run_costs[best["cell"]]
+    for row in (row for row in others if is_paired(best, row)):
+        mean, ends = mean_difference(subtract_runs(run_costs[row["cell"]], first), open_ended=False)
+        if mean is not None and ends:
+            known.append((mean, ends, row))
     if not known:
         return []
     mean, ends, row = min(known, key=lambda one: one[0])
@@ -78,8 +80,8 @@ def say_others(best: Record, others: Sequence[Record], run_costs: Costs) -> list
 
 
 def is_paired(best: Record, other: Record) -> bool:
-    """Whether two cells of a model have the same draws, and costs that are known to the end."""
-    return best["seed"] == other["seed"] and not (best.get("unfinished") or other.get("unfinished"))
+    """Whether two cells of a model have the same draws, and costs that have an interval."""
+    return best["seed"] == other["seed"] and None not in (best.get("cost_low"), other.get("cost_low"))
 
 
 def say_proof(best: Record, others: Sequence[Record]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from caet_opt.bandits.families import describe_assumption
 from caet_opt.bandits.files import write_whole
+from caet_opt.exploring.prediction import say_measured
 from caet_opt.presenting.report.findings import find_findings
 from caet_opt.presenting.report.render import Table, render_page, require_extra
 from caet_opt.presenting.report.results import (
@@ -22,6 +23,7 @@ from caet_opt.presenting.report.results import (
     write_level,
     write_setting,
 )
+from caet_opt.simulating.mean_intervals import FEWEST
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES
 from caet_opt.solving.numbers import (
@@ -76,6 +78,8 @@ def describe_results(results: Results, title: str | None) -> dict[str, object]:
         "title": title or study_title,
         "study_title": study_title,
         "results": results,
+        "fewest": FEWEST,
+        "measured": say_measured("c", "d"),
         "manifest": results.manifest,
         "settings": SETTINGS,
         "used_settings": list_settings(results),
@@ -231,6 +235,14 @@ def whole_digits(value: float, digits: int) -> int:
     return max(digits, magnitude(value) + 1) if 1e6 <= abs(value) < 1e12 else digits
 
 
+def show_cost_interval(row: Record) -> str:
+    """The interval of the mean cost, or what it is at least where there is none."""
+    least = row.get("cost_at_least")
+    if row.get("cost_low") is not None or least is None:
+        return interval_column("cost_low", "cost_high")(row)
+    return f"at least {round_down(least, whole_digits(least, 6))}"
+
+
 def show_delta(row: Record) -> str:
     """Delta, as it was typed if it was."""
     return typed_delta(row["log_inv_delta"]) or show(row, "delta", 4)
@@ -239,7 +251,7 @@ def show_delta(row: Record) -> str:
 COSTS = {
     "runs": show_runs,
     "mean cost": column("mean_cost"),
-    "95 % interval": interval_column("cost_low", "cost_high"),
+    "95 % interval": show_cost_interval,
     "lower bound": bound_column("lower_bound", round_down),
     "upper bound as δ → 0": bound_column("upper_bound", round_up),
     "predicted cost": column("predicted_cost"),

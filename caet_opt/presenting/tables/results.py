@@ -6,6 +6,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from caet_opt.exploring.prediction import say_measured
 from caet_opt.exploring.settings import RECORDED, Setting
 from caet_opt.presenting.tables.columns import (
     DECIMALS,
@@ -18,9 +19,10 @@ from caet_opt.presenting.tables.columns import (
 from caet_opt.presenting.tables.columns import columns as time_columns
 from caet_opt.presenting.tables.columns import conventions as time_conventions
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement
+from caet_opt.simulating.mean_intervals import FEWEST
 from caet_opt.simulating.studies.cells import find_varying
 from caet_opt.simulating.studies.results import QUANTILES
-from caet_opt.solving.numbers import are_typed, proportion, round_up, to_digits, write_interval
+from caet_opt.solving.numbers import are_typed, proportion, round_down, round_up, to_digits, write_interval
 from caet_opt.version import __version__
 
 if TYPE_CHECKING:
@@ -40,13 +42,17 @@ USUAL = (
 
 #: What a reader of such a table must know, besides the conventions of T* and of the lower bound.
 RESULT_CONVENTIONS = {
-    "cost_interval": Statement(r"Cost: mean over all runs with its 95\,\% $t$-interval."),
-    "cost_interval_unfinished": Statement(
-        r"Cost: mean over all runs with its 95\,\% $t$-interval; with unfinished runs a lower estimate."
+    "cost_interval": Statement(
+        r"Cost: mean over all runs with its 95\,\% interval, at each end the outer one of Student's and of Hall's, "
+        r"which allows for skewness."
+    ),
+    "cost_at_least": Statement(
+        r"At least: 95\,\% lower confidence bound of the expected cost, for any distribution. No interval: fewer than "
+        rf"{FEWEST} runs, unfinished ones, or a policy that may leave the right arm behind and then take any time."
     ),
     "predicted_cost": Statement(
         r"Predicted: $T^\star \beta(\tau)$ at this $\delta$; pulls at $u_\alpha$ are counted until every pair exceeds "
-        r"the threshold, all means taken for known."
+        rf"the threshold, all means taken for known; mean costs of CAET were {say_measured('c', 'd')} that in a study."
     ),
     "ratio": Statement(r"Ratio: mean cost over the lower bound."),
     "error_interval": Statement(
@@ -82,6 +88,9 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
     def write_estimate(value: float) -> Cell:
         return Number(to_digits(value, most or ESTIMATED))
 
+    def write_least(value: float) -> Cell:
+        return Number(round_down(value, most or ESTIMATED))
+
     def write_rate(value: float) -> Cell:
         return Number(proportion(value, most or DECIMALS))
 
@@ -114,6 +123,7 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         shared["characteristic_time"],
         estimate("mean_cost", "mean cost", "over all runs"),
         interval("cost_interval", "95 % interval", "of the mean cost", ESTIMATED),
+        value_column("cost_at_least", "at least", "95 % lower bound of the expected cost", write_least, numeric=True),
         replace(shared["lower_bound"], explanation="T* kl(delta, 1 - delta)", cell=bound),
         value_column(
             "upper_bound",
@@ -172,11 +182,13 @@ def plain(name: str, value: Any) -> Any:
 
 def usual_names(summary: "pd.DataFrame") -> list[str]:
     """Columns of a table for people: the policy unless it is CAET, other attributes in which cells differ, and what
-    came out."""
+    came out; what costs are at least where some have no interval."""
     differing = find_varying(summary.to_dict("records"), itemgetter("model"))
     shown = ["policy"] if set(summary["policy"]) != {"caet"} else []
-    level = "delta" if are_typed(summary["log_inv_delta"]) else "log_inv_delta"
-    return ["model", level, *dict.fromkeys([*shown, *differing]), *USUAL]
+    level, usual = "delta" if are_typed(summary["log_inv_delta"]) else "log_inv_delta", list(USUAL)
+    if (summary["runs"].gt(0) & summary["cost_low"].isna()).any():
+        usual.insert(usual.index("cost_interval") + 1, "cost_at_least")
+    return ["model", level, *dict.fromkeys([*shown, *differing]), *usual]
 
 
 def notes(summary: "pd.DataFrame") -> tuple[str, ...]:

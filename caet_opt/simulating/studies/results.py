@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caet_opt.errors import InputError
-from caet_opt.exploring.policies import POLICIES
+from caet_opt.exploring.policies import POLICIES, Policy
 from caet_opt.exploring.settings import RECORDED
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.store import DamagedError, Store, StoredBlock, require_pyarrow, schema
@@ -103,8 +103,9 @@ def repeat_by_run(values: Sequence[Any], lengths: Sequence[int]) -> "pd.Categori
 def summarise_results(folder: str | Path) -> "pd.DataFrame":
     """A row per cell of a folder of results, in the order of the manifest; every run counts, finished or not.
 
-    ``runs``, ``asked`` and ``unfinished``; ``mean_cost``, ``cost_low``, ``cost_high`` with a 95 % t-interval, and
-    ``ratio``, ``ratio_low``, ``ratio_high``, the same over ``lower_bound = T* kl(delta, 1 - delta)``;
+    ``runs``, ``asked`` and ``unfinished``; ``mean_cost``, ``cost_low``, ``cost_high`` with a 95 % interval, and
+    ``cost_at_least``, as in `Summary`; ``ratio``, ``ratio_low``, ``ratio_high``, the same over
+    ``lower_bound = T* kl(delta, 1 - delta)``;
     ``predicted_cost``, T* beta(tau) at this delta; ``mean_samples``; ``errors``, ``error_rate``, ``error_low``,
     ``error_high`` with a 95 % Clopper-Pearson interval whose upper end counts every unfinished run as an error;
     ``consistent``, whether so many errors are not significantly more than delta allows; ``proportions``, the mean share
@@ -135,7 +136,8 @@ def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
     """Means, intervals and quantiles over the runs of one cell."""
     stopped, cost, rounds = (table[name].to_numpy() for name in ("stopped", "cost", "rounds"))
     errors = int(np.sum(stopped & ~table["correct"].fill_null(True).to_numpy()))
-    found = measure_runs(cost, rounds, int(np.sum(~stopped)), errors, record["delta"])
+    policy = POLICIES.get(record["policy"], Policy)  # a policy of the user's own may be unknown here
+    found = measure_runs(cost, rounds, int(np.sum(~stopped)), errors, record["delta"], policy)
     low, high = found["cost_ci"] or (nan, nan)
     bound = record["lower_bound"] or nan
     return {
@@ -143,6 +145,7 @@ def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
         "mean_cost": found["mean_cost"],
         "cost_low": low,
         "cost_high": high,
+        "cost_at_least": found["cost_at_least"],
         "ratio": found["mean_cost"] / bound,
         "ratio_low": low / bound,
         "ratio_high": high / bound,
