@@ -16,6 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
 
+from caet_opt.bandits.files import noting_inputs
 from caet_opt.cli.arguments import INTERRUPTED
 from caet_opt.errors import CaetError, InputError, SolverError, unknown_name
 from caet_opt.version import __version__
@@ -78,7 +79,8 @@ def main(argv: list[str] | None = None) -> int:
         complain("error: cannot write the output (standard output is closed)")
         return 1
     try:
-        status = run(sys.argv[1:] if argv is None else argv)
+        with noting_inputs():
+            status = run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except CaetError as error:
         complain(f"error: {error}")
@@ -187,7 +189,7 @@ def check_nothing_left(extra: list[str], parser: argparse.ArgumentParser) -> Non
     """Raise `InputError` for arguments that the parser did not understand."""
     unknown = next((word for word in extra if word.startswith("-")), None)
     if unknown is not None:
-        known = re.findall(r"--[a-z-]+", parser.format_usage())  # in colour from Python 3.14 on
+        known = re.findall(r"--[a-z0-9-]+", parser.format_usage())  # in colour from Python 3.14 on
         raise InputError(unknown_name("option", unknown.partition("=")[0], ["--help", *known]))
     if extra:
         raise InputError(f"unexpected argument {extra[0].strip()!r}; see {parser.prog} --help")

@@ -115,7 +115,8 @@ class Explorer:
         return cls(task, family, arms, parameters, costs, seed=seed)
 
     def save(self, path: str | Path) -> None:
-        """Write the whole experiment to one JSON file, in one step; `OSError` leaves an old file as it was."""
+        """Write the whole experiment to one JSON file, in one step; `OSError` leaves an old file as it was, and so does
+        `InputError`, for one that is a live experiment."""
         write_whole(path, self.to_text(compiled=loaded_kernel() is not None))
 
     def to_text(self, *, compiled: bool = False) -> str:

@@ -23,6 +23,7 @@ from caet_opt.presenting.report.results import (
     write_setting,
 )
 from caet_opt.simulating.studies.manifest import Record
+from caet_opt.simulating.studies.places import check_no_result
 from caet_opt.simulating.studies.results import QUANTILES
 from caet_opt.solving.numbers import digits_rooted, format_certified, proportion
 from caet_opt.version import __version__
@@ -40,6 +41,7 @@ def write_report(folder: str | Path, path: str | Path, title: str | None = None)
     >>> write_report("results/study", "page.html")  # the folder of `run_study`
     """
     require_extra()
+    check_no_result(path)
     write_whole(path, report_page(folder, title))
 
 
