@@ -9,7 +9,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from caet_opt.bandits.exact import Number, decimal_text, exact, read_decimal
+from caet_opt.bandits.exact import Number, decimal_text, exact, read_toml_number
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.files import read_toml, write_whole
 from caet_opt.bandits.model import BanditModel
@@ -86,7 +86,7 @@ def read_model(path: str | Path) -> ModelFile:
     >>> read_model("paper-instance-1") == entry
     True
     """
-    table = read_toml(find_model_file(path), read_decimal)
+    table = read_toml(find_model_file(path), read_toml_number)
     try:
         return from_table(table)
     except InputError as error:

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from caet_opt.cli.arguments import add_confidence, add_setting, count, number, read_confidence, seed
+from caet_opt.bandits.exact import read_whole
+from caet_opt.cli.arguments import add_confidence, add_setting, count, number, plain_text, read_confidence, seed
 from caet_opt.cli.models import GRAMMAR, read_list, read_names
 from caet_opt.cli.outcomes import read_outcomes
 from caet_opt.cli.output import csv_text, output_file, show
@@ -81,7 +82,8 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
     """What is asked, and how."""
     parser.add_argument("--task", required=True, metavar="T", help="task, for example best-arm or top-arms:2")
     parser.add_argument("--family", required=True, metavar="F", help="reward family, for example bernoulli")
-    parser.add_argument("--arms", required=True, nargs="+", metavar="NAME", help="names, as large,small, or how many")
+    help_of_arms = "names, as large,small, or how many"
+    parser.add_argument("--arms", type=plain_text, required=True, nargs="+", metavar="NAME", help=help_of_arms)
     parser.add_argument("--costs", nargs="+", metavar="C", help="of a pull of each arm; else --cost-source")
     add_confidence(parser)
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="of the policy's draws, if it draws (0)")
@@ -94,7 +96,8 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
 def start(arguments: argparse.Namespace) -> int:
     """Make the file."""
     names = read_names(arguments.arms)
-    arms = int(names[0]) if len(names) == 1 and names[0].isdecimal() else names
+    many = read_whole(names[0]) if len(names) == 1 else None
+    arms = names if many is None else many
     given = {setting.name: getattr(arguments, setting.name) for setting in FLAGS} | read_confidence(arguments)
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     experiment = LiveExperiment.start(
@@ -274,7 +277,9 @@ def export(arguments: argparse.Namespace) -> int:
 def declare_report(parser: argparse.ArgumentParser) -> None:
     """Where to."""
     parser.add_argument("-o", "--output", metavar="PAGE", default="experiment.html", help="the page (experiment.html)")
-    parser.add_argument("--title", metavar="TEXT", help="of the page; the name of the file unless given")
+    parser.add_argument(
+        "--title", type=plain_text, metavar="TEXT", help="of the page; the name of the file unless given"
+    )
 
 
 def report(arguments: argparse.Namespace) -> int:

@@ -7,12 +7,13 @@ from decimal import Decimal
 from textwrap import fill
 from typing import Any
 
-from caet_opt.bandits.exact import read_decimal
+from caet_opt.bandits.exact import brief, read_decimal
 from caet_opt.bandits.families import FAMILIES, parse_family
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
 from caet_opt.bandits.shipped import shipped_folder, shipped_names
 from caet_opt.bandits.tasks import TASKS, Custom, parse_task
+from caet_opt.cli.arguments import plain_text
 from caet_opt.cli.output import show
 from caet_opt.errors import InputError
 from caet_opt.solving.numbers import table
@@ -103,7 +104,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument("--means", nargs="+", metavar="M", help="means, as 3,4,2 or 3 4 2")
     model.add_argument("--costs", nargs="+", metavar="C", help="costs, in the same way, or: gaps")
     model.add_argument("--task", metavar="T", help="task, for example ranking or top-arms:2")
-    model.add_argument("--arms", nargs="+", metavar="NAME", help="names of the arms (optional)")
+    model.add_argument("--arms", type=plain_text, nargs="+", metavar="NAME", help="names of the arms (optional)")
 
 
 def find_model(arguments: argparse.Namespace) -> ModelFile:
@@ -149,8 +150,9 @@ def read_list(words: list[str], what: str, alternative: str = "") -> list[Decima
     for item in re.split(r"\s*,\s*|\s+", text):
         try:
             numbers.append(read_decimal(item))
-        except ValueError:
-            raise InputError(f"--{what} must be numbers such as 3,4,2{alternative}, got {item!r}") from None
+        except ValueError as error:
+            told = f"--{what} must be numbers such as 3,4,2{alternative}, got {brief(item)!r}"
+            raise InputError(f"{told}: {error}") from None
     return numbers
 
 

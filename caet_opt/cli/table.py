@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.files import note_input
-from caet_opt.cli.arguments import INTERRUPTED, check_delta, count, worker_count
+from caet_opt.cli.arguments import INTERRUPTED, check_delta, count, plain_text, worker_count
 from caet_opt.cli.models import read_list
 from caet_opt.cli.output import list_entries, output_file
 from caet_opt.errors import InputError, unknown_name
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--columns", nargs="+", metavar="C", help="columns, as 'model,T*,u*' (see below)")
     digits = f"digits of every number, at most (T* {MOST_DIGITS}, others fewer)"
     what.add_argument("--significant", type=count, metavar="N", help=digits)
-    what.add_argument("--caption", metavar="TEXT", help="above the table; in LaTeX it is LaTeX")
+    what.add_argument("--caption", type=plain_text, metavar="TEXT", help="above the table; in LaTeX it is LaTeX")
     what.add_argument("--label", metavar="KEY", help="by which LaTeX refers to the table, as tab:times")
     what.add_argument("--format", default="terminal", metavar="F", help="see below (terminal)")
     what.add_argument("--output", metavar="FILE", help="write the table to this file")

@@ -12,7 +12,7 @@ import numpy as np
 
 from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.files import write_whole
-from caet_opt.bandits.model import check_costs
+from caet_opt.bandits.model import check_costs, check_unmasked, read_only
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.kept_targets import SOLVES, WIDEST
@@ -20,7 +20,7 @@ from caet_opt.exploring.policies import make_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Now, Setup
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, read_saved, to_text
-from caet_opt.exploring.settings import ABSENT, LARGEST_BATCH, CostSource, Parameters
+from caet_opt.exploring.settings import ABSENT, LARGEST_BATCH, CostSource, Parameters, brief
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import threshold_of
 from caet_opt.solving.native.compiled import compiled_kernel, loaded_kernel
@@ -64,8 +64,9 @@ class Explorer:
         source = source_of_costs(parameters.cost_source, costs)
         parameters = replace(parameters, cost_source=source, threshold=threshold.name)
         if costs is not None:
+            check_unmasked(costs, "costs")
             check_costs(costs, arms)
-        known = None if costs is None else np.array(costs, dtype=float)
+        known = None if costs is None else read_only(np.array(costs, dtype=float))
         profile = replace(find_profile(parameters.solver), tolerance=TARGET_TOLERANCE)
         self.task, self.family, self.arms, self.parameters = task, family, arms, parameters
         self.threshold, self.known_costs, self.profile = threshold, known, profile
@@ -354,14 +355,14 @@ def read_arm(arm: Any, arms: int) -> int:
     """The number of an arm, or `InputError`."""
     number = int(arm) if isinstance(arm, Integral) and not isinstance(arm, bool) else -1
     if not 0 <= number < arms:
-        raise InputError(f"arm {arm!r} does not exist; arms are 0 to {arms - 1}")
+        raise InputError(f"arm {brief(arm)} does not exist; arms are 0 to {arms - 1}")
     return number
 
 
 def read_pulls(pulls: Any) -> int:
     """A number of pulls, or `InputError`."""
     if isinstance(pulls, bool) or not isinstance(pulls, Integral) or not 1 <= int(pulls) <= LARGEST_BATCH:
-        raise InputError(f"pulls must be a whole number, 1 or more, got {pulls!r}")
+        raise InputError(f"pulls must be a whole number, 1 or more, got {brief(pulls)}")
     return int(pulls)
 
 
@@ -372,14 +373,14 @@ def read_finite(value: Any, what: str) -> float:
     except OverflowError:
         number = nan
     if not isfinite(number):
-        raise InputError(f"{what} must be a finite number, got {value!r}")
+        raise InputError(f"{what} must be a finite number, got {brief(value)}")
     return number
 
 
 def read_seed(seed: Any) -> int:
     """A seed of the policy's own draws, or `InputError`."""
     if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= int(seed) < 2**63:
-        raise InputError(f"seed must be a whole number from 0 to 2^63 - 1, got {seed!r}")
+        raise InputError(f"seed must be a whole number from 0 to 2^63 - 1, got {brief(seed)}")
     return int(seed)
 
 

@@ -19,6 +19,7 @@ from caet_opt.exploring.live.replay import find_differences, has_ended, take_in
 from caet_opt.exploring.live.status import LEVEL, describe, summarise
 from caet_opt.exploring.live.store import WAIT, Store
 from caet_opt.exploring.saving import from_text
+from caet_opt.exploring.settings import brief
 from caet_opt.solving.native.compiled import interpreted
 
 #: More pulls at once are a slip of the keyboard, and would take so long to choose that others give up waiting.
@@ -166,7 +167,7 @@ class LiveExperiment:
         guarantee holds whoever chooses, as long as nobody knows the outcome.
         """
         if isinstance(pulls, bool) or not isinstance(pulls, Integral) or not 1 <= pulls <= MOST_PULLS:
-            raise InputError(f"pulls must be a whole number from 1 to {MOST_PULLS}, got {pulls!r}")
+            raise InputError(f"pulls must be a whole number from 1 to {MOST_PULLS}, got {brief(pulls)}")
         wanted = None if arm is None else find_arm(arm, self.names)
         with self._store.writing() as db:
             if rows.read_stop(db) is not None:

@@ -230,7 +230,7 @@ def exercise(functions: Kernel) -> None:
 
 def model_numbers(model: BanditModel) -> records.ModelNumbers:
     """A model as the kernel reads it."""
-    return family_numbers(type(model.family), model.arrays)
+    return family_numbers(type(model.family), Arrays(*model.kernel_numbers))
 
 
 def family_numbers(family: type[Family], arrays: Arrays) -> records.ModelNumbers:
