@@ -51,7 +51,7 @@ class BanditModel:
     means
         The mean of each arm, at least two.
     costs
-        The cost of each arm, zero allowed, or ``"gaps"`` for the distance to the best mean.
+        The cost of each arm, zero allowed, or ``"gaps"`` for the distance to the best mean; by default all are 1.
     arms
         Names of the arms; by default their numbers.
 
@@ -76,7 +76,7 @@ class BanditModel:
         self,
         family: Family | str,
         means: Sequence[Number],
-        costs: Sequence[Number] | str,
+        costs: Sequence[Number] | str | None = None,
         arms: Sequence[str] | None = None,
     ) -> None:
         family = read_family(family)
@@ -85,6 +85,7 @@ class BanditModel:
             raise InputError(f"a bandit model needs at least two arms, got {len(means)} mean{'s'[: len(means) != 1]}")
         family.check_means(means)
         family.dispersions(len(means))
+        costs = [1] * len(means) if costs is None else costs
         rule = costs if isinstance(costs, str) else None
         given_costs, costs = (None, ()) if rule is not None else read_numbers(costs, "costs")
         object.__setattr__(self, "family", family)

@@ -148,7 +148,20 @@ def run(argv: list[str]) -> int:
     check_nothing_left(extra, getattr(arguments, "parser", parser))
     if arguments.command is None:
         raise InputError(f"no command given; use one of: {', '.join(COMMANDS)} (see caet-opt --help)")
-    return int(load_command(arguments.command).run(arguments))
+    try:
+        return int(load_command(arguments.command).run(arguments))
+    except CaetError as error:
+        error.args = (name_flags(str(error), arguments.parser), *error.args[1:])
+        raise
+
+
+def name_flags(message: str, parser: argparse.ArgumentParser) -> str:
+    """An error of the library as the command line says it: ``--max-rounds`` where Python has the name max_rounds."""
+    for flag in sorted(set(re.findall(r"--[a-z0-9-]+", parser.format_usage())), key=len, reverse=True):
+        name = flag.removeprefix("--").replace("-", "_")
+        if "_" in name:  # a word alone may be one of the sentence, and is not looked for in names of files
+            message = re.sub(rf"(?<![\w/.'\"-]){name}(?![\w/.'\"-])", flag, message)
+    return message
 
 
 def load_command(name: str) -> ModuleType:

@@ -62,6 +62,7 @@ class Explorer:
         threshold = threshold_of(parameters, family, arms, task)
         family.dispersions(arms)
         source = source_of_costs(parameters.cost_source, costs)
+        costs = [1.0] * arms if costs is None and source == "known" else costs
         parameters = replace(parameters, cost_source=source, threshold=threshold.name)
         if costs is not None:
             check_unmasked(costs, "costs")
@@ -99,7 +100,8 @@ class Explorer:
         delta, log_inv_delta
             The error probability that is allowed, or log(1/delta) for a very small one.
         costs
-            The costs of the arms; else ``cost_source="observed"``, with each reward, or ``"gaps"`` to the best arm.
+            The costs of the arms, by default 1 each; or ``cost_source="observed"``, with each reward, or ``"gaps"`` to
+            the best arm.
         policy, seed
             Which sampling rule, by its name in `POLICIES`, and the seed of what it draws, if it draws.
         settings
@@ -342,13 +344,12 @@ class Explorer:
 
 
 def source_of_costs(source: CostSource | None, costs: Sequence[float] | None) -> CostSource:
-    """Where the costs come from: known exactly when they are given."""
-    if (costs is None) == (source in (None, "known")):
-        raise InputError(
-            "give the costs of the arms exactly when they are known, as costs=[1, 1, 2]; else say where they come "
-            "from, as cost_source='observed' or 'gaps'"
-        )
-    return "known" if costs is not None else source or "known"
+    """Where the costs come from: known where they are given, and where nothing is said, so that each is 1."""
+    if costs is not None and source not in (None, "known"):
+        raise InputError(f"costs are given, and cost_source is {source!r}; give one of them")
+    if costs is None and source == "known":
+        raise InputError("cost_source is 'known', and no costs are given; give both, or neither where each is 1")
+    return source or "known"
 
 
 def read_arm(arm: Any, arms: int) -> int:

@@ -162,7 +162,7 @@ class Parameters:
 
     delta: float = field(default=ABSENT, compare=False)
     log_inv_delta: float = ABSENT
-    policy: str = declare("caet", "policy", "sampling rule (caet)")
+    policy: str = declare("caet", "policy", "sampling rule")
     threshold: str | None = declare(
         None, "threshold", "stopping threshold (e-process, or mixture for a family without log_martingale)"
     )

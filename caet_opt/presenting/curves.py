@@ -204,7 +204,7 @@ def trace_curve(
     >>> len(curve.points), curve.points[-1].value, f"{curve.points[-1].result.value:.6f}"
     (12, 2.5, '39.595918')
     """
-    task = parse_task(task) if isinstance(task, str) else task
+    task = parse_task(task, model.arms) if isinstance(task, str) else task
     task.check(len(model.means))
     profile = find_profile(solver)
     BACKENDS[profile.backend].require()

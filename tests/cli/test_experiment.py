@@ -210,7 +210,8 @@ BAD = [
     ("report {} -o /", None, "is a folder; name a file"),
     ("report {} --title=", None, "--title is empty"),
     ("start {} TASK ARMS", None, "there is a file already"),
-    ("start {}y TASK --arms a,b", None, "give the costs of the arms exactly when they are known"),
+    ("start {}y TASK ARMS --cost-source observed", None, "give --costs or --cost-source observed, not both"),
+    ("start {}y TASK --arms a,b --cost-source known", None, "--cost-source known needs --costs"),
     ("start {}y TASK --arms a,b --costs 1,2,3", None, "3 costs for 2 means"),
     ("start {}y TASK --arms a,b --costs 1,x", None, "--costs must be numbers"),
     ("start {}y TASK --arms a,a --costs 1,2", None, "arm names must differ"),
@@ -258,6 +259,17 @@ def test_more_arms_than_any_task_is_solved_for_are_refused_at_once(tmp_path, cap
         expect_refusal(capsys, "experiment", *words, words=f"arms must be at most 250001, got {many}")
     with pytest.raises(InputError, match="arms must be at most 250001, got a number beyond"):
         LiveExperiment.start(tmp_path / "x.caet", "best-arm", "bernoulli", arms=10**5000, delta=0.1)
+
+
+def test_costs_that_are_not_given_are_one_each(tmp_path, capsys):
+    path = tmp_path / "x.caet"
+    assert "each pull costs 1" in verb(capsys, "start", path, *START, "--arms", "a,b")
+    found = read_json(verb(capsys, "status", path, "--json"))
+    assert (found["costs"], found["cost_source"]) == ([1.0, 1.0], "known")
+    verb(capsys, "next", path)
+    verb(capsys, "record", path, "a", "1")
+    assert read_json(verb(capsys, "status", path, "--json"))["spent"] == 1.0
+    assert "costs 1" not in verb(capsys, "start", tmp_path / "y.caet", *START, *ARMS)
 
 
 def test_numbers_of_thousands_of_digits_are_refused_in_python(file):

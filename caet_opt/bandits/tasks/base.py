@@ -28,6 +28,9 @@ class Task(ABC):
 
     name: ClassVar[str]
 
+    #: What may stand after each arm of the argument, in turn, as characters; nothing where the argument has no arms.
+    between_arms: ClassVar[tuple[str, ...]] = ()
+
     @abstractmethod
     def answer(self, means: Sequence[float]) -> Hashable:
         """The answer that holds for these means."""

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from caet_opt.bandits.families import Family
-from caet_opt.bandits.tasks import Task
+from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import rows
@@ -90,7 +90,7 @@ class LiveExperiment:
         path
             Of the file, which must not exist.
         task, family, delta, log_inv_delta, costs, policy, seed, settings
-            As for `Explorer.start`.
+            As for `Explorer.start`; arms of a task can be given by name, as ``"control:local"``.
         arms
             The names of the arms, or how many there are.
         unproven
@@ -107,6 +107,7 @@ class LiveExperiment:
         caet_opt.errors.InputError: delta must lie strictly between 0 and 1, got 5
         """
         names = name_arms(arms)
+        task = parse_task(task, names) if isinstance(task, str) else task
         confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
         explorer = Explorer.start(
             task, family, arms=len(names), costs=costs, policy=policy, seed=seed, **confidence, **settings
