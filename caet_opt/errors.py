@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+#: How much of an unknown name an error shows.
+LONGEST_NAME = 80
+
 
 class CaetError(Exception):
     """Base of every error that the library raises on purpose.
@@ -87,4 +90,5 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     near = get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-    return f"unknown {kind} {name!r}; {hint}"
+    shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
+    return f"unknown {kind} {shown!r}; {hint}"

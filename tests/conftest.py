@@ -1,5 +1,7 @@
 """Every problem meets every backend through these fixtures; the kernel is compiled where tests need it."""
 
+import signal
+
 import pytest
 from hypothesis import settings
 
@@ -9,6 +11,11 @@ from caet_opt.solving.native import compiled as native
 
 settings.register_profile("caet-opt", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("caet-opt")
+
+# Who starts the tests in the background (nohup, `make test &`, many runners) has Ctrl-C ignored, in this process and in
+# all that it starts; the tests send it. A handler of Python's is not inherited: what is started has the default again.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Folders and files of tests that simulate, or solve so much that the kernel is compiled in the midst of it.
 COMPILED = {"cli", "presenting", "simulating", "test_kept", "test_readme"}

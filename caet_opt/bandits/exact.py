@@ -1,7 +1,9 @@
 """Numbers as they were given: the rational number that each input means, and its decimal text."""
 
+import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from math import isfinite
 from numbers import Rational
 from typing import Any
 
@@ -23,12 +25,70 @@ def exact(value: Any) -> Fraction:
     return Fraction(value) if isinstance(value, Decimal) else Fraction(float.__repr__(float(value)))
 
 
+#: Numbers as people write them: a sign, digits with at most one point among them, a power of ten. Python reads more,
+#: 1_0 for ten, the digits of every script, infinity, and what comes that way was hardly meant.
+PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+#: A whole number, with no more digits than one of 64 bits has.
+WHOLE = re.compile(r"[0-9]{1,18}")
+
+
 def read_decimal(text: str) -> Decimal:
-    """The decimal that a text spells; `ValueError` for anything else, as `float` raises it."""
+    """The decimal that a text spells; `ValueError` for anything else.
+
+    >>> read_decimal("1e-3")
+    Decimal('0.001')
+    >>> read_decimal("1_000")
+    Traceback (most recent call last):
+        ...
+    ValueError: numbers are written as 12.5 or 1e-3
+    """
+    if PLAIN.fullmatch(text) is None:
+        raise ValueError("numbers are written as 12.5 or 1e-3")
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise ValueError(f"not a number: {text!r}") from None
+        raise ValueError("its exponent is too long") from None
+
+
+def read_double(text: str) -> float:
+    """The double nearest to the decimal that a text spells; `ValueError` where that is infinite, or zero and the
+    decimal is not.
+
+    >>> read_double("1e-400")
+    Traceback (most recent call last):
+        ...
+    ValueError: it is too close to zero for double precision
+    """
+    decimal = read_decimal(text)
+    double = float(decimal)
+    if not isfinite(double):
+        raise ValueError("it is too large for double precision")
+    if double == 0 and decimal != 0:
+        raise ValueError("it is too close to zero for double precision")
+    return double
+
+
+def read_whole(text: str) -> int | None:
+    """The whole number that plain digits spell, or None.
+
+    >>> read_whole("12"), read_whole("-1"), read_whole("9" * 5000)
+    (12, None, None)
+    """
+    return int(text) if WHOLE.fullmatch(text) else None
+
+
+def brief(text: str, most: int = 40) -> str:
+    """A word as an error shows it."""
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def read_toml_number(text: str) -> Decimal:
+    """A number with a point or an exponent as TOML spells it, with underscores where one likes, inf and nan."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"not a number: {brief(text)!r}") from None
 
 
 def decimal_text(value: Fraction) -> str:

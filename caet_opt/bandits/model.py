@@ -51,7 +51,7 @@ class BanditModel:
     means
         The mean of each arm, at least two.
     costs
-        The cost of each arm, zero allowed, or ``"gaps"`` for the distance to the best mean.
+        The cost of each arm, zero allowed, or ``"gaps"`` for the distance to the best mean; by default all are 1.
     arms
         Names of the arms; by default their numbers.
 
@@ -76,7 +76,7 @@ class BanditModel:
         self,
         family: Family | str,
         means: Sequence[Number],
-        costs: Sequence[Number] | str,
+        costs: Sequence[Number] | str | None = None,
         arms: Sequence[str] | None = None,
     ) -> None:
         family = read_family(family)
@@ -85,6 +85,7 @@ class BanditModel:
             raise InputError(f"a bandit model needs at least two arms, got {len(means)} mean{'s'[: len(means) != 1]}")
         family.check_means(means)
         family.dispersions(len(means))
+        costs = [1] * len(means) if costs is None else costs
         rule = costs if isinstance(costs, str) else None
         given_costs, costs = (None, ()) if rule is not None else read_numbers(costs, "costs")
         object.__setattr__(self, "family", family)
@@ -119,9 +120,15 @@ class BanditModel:
         return tuple(cost > 0 for cost in self.costs)
 
     @cached_property
-    def numbers(self) -> Array:
-        """The numbers that solvers see, made once: the rows are those of `Arrays`. They are not to be written to."""
+    def kernel_numbers(self) -> Array:
+        """The numbers that solvers see, made once: the rows are those of `Arrays`. For compiled code alone, which is
+        made for arrays that can be written to, and does not write to these; anyone else has `numbers`."""
         return np.array([self.means, self.mean_rests, self.costs, self.dispersions])
+
+    @cached_property
+    def numbers(self) -> Array:
+        """The same, read-only: a model does not change."""
+        return read_only(self.kernel_numbers.view())
 
     @cached_property
     def arrays(self) -> Arrays:
@@ -131,7 +138,8 @@ class BanditModel:
     @cached_property
     def mean_rests(self) -> Array:
         """What rounding to doubles took away from each mean; nothing from floats, which are doubles."""
-        return np.array([rest(given, mean) for given, mean in zip(self.given_means, self.means, strict=True)])
+        rests = [rest(given, mean) for given, mean in zip(self.given_means, self.means, strict=True)]
+        return read_only(np.array(rests))
 
     @cached_property
     def exact_means(self) -> tuple[Fraction, ...]:
@@ -161,6 +169,12 @@ class BanditModel:
     def sample(self, rng: np.random.Generator, arm: int, size: int | None = None) -> Any:
         """Draw rewards of one arm."""
         return self.family.sample(rng, self.means[arm], self.dispersions[arm], size)
+
+
+def read_only(array: Array) -> Array:
+    """An array, which nobody can write to from now on."""
+    array.flags.writeable = False
+    return array
 
 
 def read_family(family: Family | str) -> Family:
@@ -199,6 +213,7 @@ def read_numbers(values: Any, what: str) -> tuple[tuple[Number, ...], tuple[floa
     """Check a sequence of real numbers and return it as it was given and as floats."""
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         raise InputError(f"{what} must be a list of numbers, got {values!r}")
+    check_unmasked(values, what)
     given = tuple(values)
     numbers = []
     for value in given:
@@ -214,6 +229,13 @@ def read_numbers(values: Any, what: str) -> tuple[tuple[Number, ...], tuple[floa
             raise InputError(f"{what} must be zero or fit double precision, got {value}; rescale the numbers")
         numbers.append(number)
     return given, tuple(numbers)
+
+
+def check_unmasked(values: Any, what: str) -> None:
+    """Raise `InputError` for an array of which some numbers are masked: what is behind the mask is not meant."""
+    if np.ma.is_masked(values):
+        masked = int(np.ma.getmaskarray(values).sum())
+        raise InputError(f"{what} must be numbers, got {masked} masked; leave these arms out")
 
 
 def check_costs(costs: Sequence[float], arms: int) -> None:

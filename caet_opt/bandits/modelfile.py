@@ -9,7 +9,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from caet_opt.bandits.exact import Number, decimal_text, exact, read_decimal
+from caet_opt.bandits.exact import Number, decimal_text, exact, read_toml_number
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.files import read_toml, write_whole
 from caet_opt.bandits.model import BanditModel
@@ -21,7 +21,6 @@ from caet_opt.errors import InputError, unknown_name
 REQUIRED = {
     "family": 'family = "gaussian"',
     "means": "means = [3, 4, 2]",
-    "costs": 'costs = [1, 0, 2], or costs = "gaps"',
     "task": 'task = "ranking", or answers = [[[0, 1]], [[1, 0]]] for a custom task',
 }
 
@@ -86,7 +85,7 @@ def read_model(path: str | Path) -> ModelFile:
     >>> read_model("paper-instance-1") == entry
     True
     """
-    table = read_toml(find_model_file(path), read_decimal)
+    table = read_toml(find_model_file(path), read_toml_number)
     try:
         return from_table(table)
     except InputError as error:
@@ -141,15 +140,16 @@ def from_table(table: Mapping[str, Any]) -> ModelFile:
     for key, example in REQUIRED.items():
         if key not in table and not (key == "task" and "answers" in table):
             raise InputError(f"the key {key!r} is missing; write {example}")
-    costs = table["costs"]
+    costs = table.get("costs")
+    model = BanditModel(
+        parse_family(table["family"]),
+        check_numbers(table["means"], "means"),
+        costs if costs is None or isinstance(costs, str) else check_numbers(costs, "costs"),
+        optional(table, "arms", list),
+    )
     return ModelFile(
-        model=BanditModel(
-            parse_family(table["family"]),
-            check_numbers(table["means"], "means"),
-            costs if isinstance(costs, str) else check_numbers(costs, "costs"),
-            optional(table, "arms", list),
-        ),
-        task=read_task(table),
+        model=model,
+        task=read_task(table, model.arms),
         title=optional(table, "title", str),
         source=optional(table, "source", str),
         characteristic_time=table.get("characteristic_time"),
@@ -177,10 +177,10 @@ def to_table(modelfile: ModelFile) -> dict[str, Any]:
     return {key: value for key, value in table.items() if value is not None}
 
 
-def read_task(table: Mapping[str, Any]) -> Task:
+def read_task(table: Mapping[str, Any], names: Sequence[str]) -> Task:
     """The task in the grammar, or a custom one given by its answers."""
     if "answers" not in table:
-        return parse_task(table["task"])
+        return parse_task(table["task"], names, kept=True)
     if table.get("task", Custom.name) != Custom.name:
         raise InputError(f"give answers (a custom task) or task = {table['task']!r}, not both")
     return Custom(check_answers(table["answers"]))

@@ -16,6 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
 
+from caet_opt.bandits.files import noting_inputs
 from caet_opt.cli.arguments import INTERRUPTED
 from caet_opt.errors import CaetError, InputError, SolverError, unknown_name
 from caet_opt.version import __version__
@@ -78,7 +79,8 @@ def main(argv: list[str] | None = None) -> int:
         complain("error: cannot write the output (standard output is closed)")
         return 1
     try:
-        status = run(sys.argv[1:] if argv is None else argv)
+        with noting_inputs():
+            status = run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except CaetError as error:
         complain(f"error: {error}")
@@ -146,7 +148,20 @@ def run(argv: list[str]) -> int:
     check_nothing_left(extra, getattr(arguments, "parser", parser))
     if arguments.command is None:
         raise InputError(f"no command given; use one of: {', '.join(COMMANDS)} (see caet-opt --help)")
-    return int(load_command(arguments.command).run(arguments))
+    try:
+        return int(load_command(arguments.command).run(arguments))
+    except CaetError as error:
+        error.args = (name_flags(str(error), arguments.parser), *error.args[1:])
+        raise
+
+
+def name_flags(message: str, parser: argparse.ArgumentParser) -> str:
+    """An error of the library as the command line says it: ``--max-rounds`` where Python has the name max_rounds."""
+    for flag in sorted(set(re.findall(r"--[a-z0-9-]+", parser.format_usage())), key=len, reverse=True):
+        name = flag.removeprefix("--").replace("-", "_")
+        if "_" in name:  # a word alone may be one of the sentence, and is not looked for in names of files
+            message = re.sub(rf"(?<![\w/.'\"-]){name}(?![\w/.'\"-])", flag, message)
+    return message
 
 
 def load_command(name: str) -> ModuleType:
@@ -187,7 +202,7 @@ def check_nothing_left(extra: list[str], parser: argparse.ArgumentParser) -> Non
     """Raise `InputError` for arguments that the parser did not understand."""
     unknown = next((word for word in extra if word.startswith("-")), None)
     if unknown is not None:
-        known = re.findall(r"--[a-z-]+", parser.format_usage())  # in colour from Python 3.14 on
+        known = re.findall(r"--[a-z0-9-]+", parser.format_usage())  # in colour from Python 3.14 on
         raise InputError(unknown_name("option", unknown.partition("=")[0], ["--help", *known]))
     if extra:
         raise InputError(f"unexpected argument {extra[0].strip()!r}; see {parser.prog} --help")

@@ -1,10 +1,12 @@
 """Numbers on the command line: what argparse is told to make of a word."""
 
 import argparse
+import re
 from collections.abc import Callable
 from math import inf
 from typing import Any
 
+from caet_opt.bandits.exact import brief, read_double
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import Setting
 from caet_opt.simulating.pool import check_workers
@@ -19,21 +21,33 @@ INTERRUPTED = 130
 def number(text: str) -> float:
     """A number."""
     try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a number, got {shorten(text)!r}") from None
+        return read_double(unshield(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"must be a number, got {brief(unshield(text))!r}: {error}") from None
+
+
+def plain_text(word: str) -> str:
+    """A word that files can hold: bytes in another encoding than the terminal's are no text."""
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"must be text, got {brief(word)!r}") from None
+    return word
+
+
+def unshield(text: str) -> str:
+    """A word without the space that `caet_opt.cli.shield_negative_numbers` has put before it."""
+    return text[1:] if text.startswith(" -") else text
 
 
 def whole(text: str, kind: str = "a whole number", least: float = -inf, most: float = MOST) -> int:
     """A whole number, not too large to be meant; whether it may be negative is for the command to say."""
-    try:
-        found = int(text)
-    except ValueError:
-        found = None
+    digits = unshield(text)
+    found = None if re.fullmatch("-?[0-9]{1,4000}", digits) is None else int(digits)
     if found is None or found < least:
-        raise argparse.ArgumentTypeError(f"must be {kind}, got {shorten(text)!r}")
+        raise argparse.ArgumentTypeError(f"must be {kind}, got {brief(unshield(text))!r}")
     if abs(found) > most:
-        raise argparse.ArgumentTypeError(f"must be at most {most}, got {shorten(text)}")
+        raise argparse.ArgumentTypeError(f"must be at most {most}, got {brief(unshield(text))}")
     return found
 
 
@@ -97,7 +111,7 @@ def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
 def number_or_word(text: str) -> float | str:
     """A number, or any other word."""
     try:
-        return float(text)
+        return read_double(unshield(text))
     except ValueError:
         return text
 
@@ -109,9 +123,3 @@ READERS: dict[str, Callable[[str], Any]] = {
     "word": str,
     "number or word": number_or_word,
 }
-
-
-def shorten(text: str, most: int = 40) -> str:
-    """A word as an error shows it."""
-    text = text.strip()
-    return text if len(text) <= most else f"{text[:most]}..."

@@ -16,7 +16,7 @@ from caet_opt.cli.output import csv_text, make_folder, output_file
 from caet_opt.errors import InputError, SolverError
 from caet_opt.presenting.curves import Curve, CurvePoint, largest_deviation, trace_curve
 from caet_opt.presenting.figures.curve import curve_figure
-from caet_opt.presenting.figures.sheet import save
+from caet_opt.presenting.figures.sheet import SUFFIXES, save
 from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.presenting.progress import Bar
 from caet_opt.solving.backends import DEFAULT_SOLVER
@@ -84,6 +84,8 @@ def write_curve(arguments: argparse.Namespace) -> Curve:
     make_folder(stem.parent, "--output", stem)
     data = stem.with_name(f"{stem.name}.csv")
     write = output_file(data, "--output")
+    for suffix in () if arguments.no_figure else SUFFIXES:
+        output_file(f"{stem}{suffix}", "--output")
     curve = trace(entry, arguments)
     write(csv_text(curve.rows()))
     files = [data]

@@ -2,7 +2,7 @@
 
 import argparse
 
-from caet_opt.cli.arguments import shorten
+from caet_opt.bandits.exact import brief
 from caet_opt.presenting.figures.style import WIDTHS
 
 
@@ -16,5 +16,5 @@ def add_width(group: argparse._ActionsContainer) -> None:
 def width_name(text: str) -> str:
     """The name of a width."""
     if text not in WIDTHS:
-        raise argparse.ArgumentTypeError(f"must be {' or '.join(WIDTHS)}, got {shorten(text)!r}")
+        raise argparse.ArgumentTypeError(f"must be {' or '.join(WIDTHS)}, got {brief(text)!r}")
     return text

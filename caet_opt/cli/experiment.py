@@ -1,13 +1,13 @@
 """``caet-opt experiment``: live experiments in files, by several people and programs at once."""
 
 import argparse
-import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from caet_opt.cli.arguments import add_confidence, add_setting, count, number, read_confidence, seed
+from caet_opt.bandits.exact import read_whole
+from caet_opt.cli.arguments import add_confidence, add_setting, count, number, plain_text, read_confidence, seed
 from caet_opt.cli.models import GRAMMAR, read_list, read_names
 from caet_opt.cli.outcomes import read_outcomes
 from caet_opt.cli.output import csv_text, output_file, show
@@ -80,11 +80,10 @@ def run(arguments: argparse.Namespace) -> int:
 def declare_start(parser: argparse.ArgumentParser) -> None:
     """What is asked, and how."""
     parser.add_argument("--task", required=True, metavar="T", help="task, for example best-arm or top-arms:2")
-    parser.add_argument(
-        "--family", required=True, metavar="F", help="reward family, for example bernoulli or gaussian:4"
-    )
-    parser.add_argument("--arms", required=True, nargs="+", metavar="NAME", help="names, as large,small, or how many")
-    parser.add_argument("--costs", nargs="+", metavar="C", help="of a pull of each arm; else --cost-source")
+    parser.add_argument("--family", required=True, metavar="F", help="reward family, for example gaussian:4")
+    help_of_arms = "names, as large,small, or how many"
+    parser.add_argument("--arms", type=plain_text, required=True, nargs="+", metavar="NAME", help=help_of_arms)
+    parser.add_argument("--costs", nargs="+", metavar="C", help="of a pull of each arm (1), unless --cost-source")
     add_confidence(parser)
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="of the policy's draws, if it draws (0)")
     parser.add_argument("--unproven", action="store_true", help="allow a threshold that guarantees nothing")
@@ -95,13 +94,15 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
 
 def start(arguments: argparse.Namespace) -> int:
     """Make the file."""
+    check_costs(arguments)
     names = read_names(arguments.arms)
-    arms = int(names[0]) if len(names) == 1 and names[0].isdecimal() else names
+    many = read_whole(names[0]) if len(names) == 1 else None
+    arms = names if many is None else many
     given = {setting.name: getattr(arguments, setting.name) for setting in FLAGS} | read_confidence(arguments)
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     experiment = LiveExperiment.start(
         arguments.file,
-        number_names(arguments.task, names),
+        arguments.task,
         arguments.family,
         arms=arms,
         costs=None if arguments.costs is None else [float(cost) for cost in read_list(arguments.costs, "costs")],
@@ -113,14 +114,17 @@ def start(arguments: argparse.Namespace) -> int:
     with experiment:
         status = experiment.status()
     print(f"{arguments.file}: started; {status['formula']}; {say_guarantee(status)}")
+    if arguments.costs is None and arguments.cost_source is None:
+        print("each pull costs 1; --costs or --cost-source would say otherwise")
     return 0
 
 
-def number_names(task: str, names: Sequence[str]) -> str:
-    """A task in whose argument names of arms are replaced by numbers: ``control:local`` as ``control:2``."""
-    kind, colon, argument = task.partition(":")
-    numbers = {name: str(arm) for arm, name in enumerate(names)}
-    return kind + colon + re.sub(r"[^,/\-]+", lambda found: numbers.get(found[0].strip(), found[0]), argument)
+def check_costs(arguments: argparse.Namespace) -> None:
+    """Raise `InputError` for costs that are given and come from elsewhere, or are neither."""
+    if arguments.costs is not None and arguments.cost_source not in (None, "known"):
+        raise InputError(f"give --costs or --cost-source {arguments.cost_source}, not both")
+    if arguments.costs is None and arguments.cost_source == "known":
+        raise InputError("--cost-source known needs --costs; leave out both where each pull costs 1")
 
 
 def declare_next(parser: argparse.ArgumentParser) -> None:
@@ -276,7 +280,9 @@ def export(arguments: argparse.Namespace) -> int:
 def declare_report(parser: argparse.ArgumentParser) -> None:
     """Where to."""
     parser.add_argument("-o", "--output", metavar="PAGE", default="experiment.html", help="the page (experiment.html)")
-    parser.add_argument("--title", metavar="TEXT", help="of the page; the name of the file unless given")
+    parser.add_argument(
+        "--title", type=plain_text, metavar="TEXT", help="of the page; the name of the file unless given"
+    )
 
 
 def report(arguments: argparse.Namespace) -> int:

@@ -7,12 +7,13 @@ from decimal import Decimal
 from textwrap import fill
 from typing import Any
 
-from caet_opt.bandits.exact import read_decimal
+from caet_opt.bandits.exact import brief, read_decimal
 from caet_opt.bandits.families import FAMILIES, parse_family
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
 from caet_opt.bandits.shipped import shipped_folder, shipped_names
 from caet_opt.bandits.tasks import TASKS, Custom, parse_task
+from caet_opt.cli.arguments import plain_text
 from caet_opt.cli.output import show
 from caet_opt.errors import InputError
 from caet_opt.solving.numbers import table
@@ -50,7 +51,7 @@ def write_choices(what: str, names: Iterable[str], note: str = "") -> str:
 GRAMMAR = f"""\
 grammar:
 {write_choices("family", FAMILIES)}
-{write_choices("task", [name for name in TASKS if name != Custom.name], "  (arms are counted from 0)")}
+{write_choices("task", [name for name in TASKS if name != Custom.name], "  (ARM: by number, from 0, or by name)")}
 """
 
 
@@ -91,8 +92,8 @@ def list_models(entries: Mapping[str, ModelFile]) -> str:
     return f"{table(['name', 'K', 'family', 'task', 'title'], rows, left=(0, 2, 3, 4))}\n\n{shipped_folder('models')}"
 
 
-#: Flags that make up a model; --task may also replace the task of a file.
-MODEL_FLAGS = ("family", "means", "costs", "task")
+#: Flags that make up a model, beside --costs; --task may also replace the task of a file.
+MODEL_FLAGS = ("family", "means", "task")
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,9 +102,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     model = parser.add_argument_group("the model, without a file")
     model.add_argument("--family", metavar="F", help="reward family, for example gaussian or gamma:2")
     model.add_argument("--means", nargs="+", metavar="M", help="means, as 3,4,2 or 3 4 2")
-    model.add_argument("--costs", nargs="+", metavar="C", help="costs, in the same way, or: gaps")
+    model.add_argument("--costs", nargs="+", metavar="C", help="costs, in the same way, or: gaps (1 each)")
     model.add_argument("--task", metavar="T", help="task, for example ranking or top-arms:2")
-    model.add_argument("--arms", nargs="+", metavar="NAME", help="names of the arms (optional)")
+    model.add_argument("--arms", type=plain_text, nargs="+", metavar="NAME", help="names of the arms (optional)")
 
 
 def find_model(arguments: argparse.Namespace) -> ModelFile:
@@ -116,23 +117,31 @@ def find_model(arguments: argparse.Namespace) -> ModelFile:
     entry = read_model(arguments.model)
     if arguments.task is None or arguments.task == str(entry.task):
         return entry
-    return ModelFile(entry.model, parse_task(arguments.task), entry.title, entry.source)
+    return ModelFile(entry.model, parse_task(arguments.task, entry.model.arms), entry.title, entry.source)
 
 
 def read_flags(arguments: argparse.Namespace) -> ModelFile:
-    """The model that the four flags describe."""
+    """The model that the flags describe."""
     missing = [f"--{name}" for name in MODEL_FLAGS if getattr(arguments, name) is None]
     if len(missing) == len(MODEL_FLAGS):
         raise InputError(
-            "no model given; name a MODEL.toml or one of caet-opt models, or give --family, --means, --costs and --task"
+            "no model given; name a MODEL.toml or one of caet-opt models, or give --family, --means and --task, and "
+            "--costs unless all are 1"
         )
     if missing:
-        raise InputError(f"missing {', '.join(missing)}; a model without a file needs all four model flags")
+        raise InputError(f"missing {', '.join(missing)}; a model without a file needs --family, --means and --task")
 
-    costs = GAPS if arguments.costs == [GAPS] else read_list(arguments.costs, "costs", f" or {GAPS!r}")
+    costs = read_costs(arguments.costs)
     arms = None if arguments.arms is None else read_names(arguments.arms)
     model = BanditModel(parse_family(arguments.family), read_list(arguments.means, "means"), costs, arms)
-    return ModelFile(model, parse_task(arguments.task))
+    return ModelFile(model, parse_task(arguments.task, model.arms))
+
+
+def read_costs(words: list[str] | None) -> list[Decimal] | str | None:
+    """The costs of --costs: numbers, or gaps; None where it is not given."""
+    if words is None:
+        return None
+    return GAPS if words == [GAPS] else read_list(words, "costs", f" or {GAPS!r}")
 
 
 def heading(entry: ModelFile) -> list[str]:
@@ -149,8 +158,9 @@ def read_list(words: list[str], what: str, alternative: str = "") -> list[Decima
     for item in re.split(r"\s*,\s*|\s+", text):
         try:
             numbers.append(read_decimal(item))
-        except ValueError:
-            raise InputError(f"--{what} must be numbers such as 3,4,2{alternative}, got {item!r}") from None
+        except ValueError as error:
+            told = f"--{what} must be numbers such as 3,4,2{alternative}, got {brief(item)!r}"
+            raise InputError(f"{told}: {error}") from None
     return numbers
 
 

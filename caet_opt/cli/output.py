@@ -8,9 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from caet_opt.bandits.files import write_whole
+from caet_opt.bandits.files import check_replaceable, write_whole
 from caet_opt.errors import InputError
 from caet_opt.presenting.tables.formats import csv_text as csv_text
+from caet_opt.simulating.studies.places import check_no_result
 
 #: Takes the text of a file.
 Write = Callable[[str], None]
@@ -30,7 +31,8 @@ def list_entries(entries: Mapping[str, str]) -> str:
 def output_file(path: str | Path | None, option: str) -> Write:
     """A function that writes the text of the file, after a check that this is possible; without a path it does nothing.
 
-    Until it is called the file stays as it was, and it does when writing fails. ``option`` is what an error names.
+    Until it is called the file stays as it was, and it does when writing fails, or when it is what the command reads,
+    a live experiment, or a file of a study's results. ``option`` is what an error names.
     """
     if path is None:
         return lambda text: None
@@ -41,7 +43,7 @@ def output_file(path: str | Path | None, option: str) -> Write:
 
     def write(text: str) -> None:
         try:
-            deliver(Path(path), text)
+            deliver(Path(path), text, f"{option} {path}")
         except BrokenPipeError:  # the reader of a pipe has enough
             raise
         except OSError as error:
@@ -67,9 +69,11 @@ def write_error(path: str | Path, option: str, error: OSError, kind: str = "file
 
 
 def check_writable(path: Path, what: str) -> None:
-    """Raise `InputError` for a folder and `OSError` where no file can be written; nothing is left behind."""
+    """Raise `InputError` for a folder or a file that must not be lost, and `OSError` where no file can be written;
+    nothing is left behind."""
     if path.is_dir() or not path.name:
         raise InputError(f"{what}: is a folder; name a file")
+    check_kept(path, what)
     if path.exists():
         if not os.access(path, os.W_OK):
             raise PermissionError(None, "Permission denied")
@@ -79,8 +83,22 @@ def check_writable(path: Path, what: str) -> None:
         return
 
 
-def deliver(path: Path, text: str) -> None:
-    """Write the text: to a file as a whole, to a device or a pipe directly, after what was printed if it is stdout."""
+def check_kept(path: Path, what: str) -> None:
+    """Raise `InputError` for what the command has read, a live experiment, or a file of a study's results."""
+    try:
+        check_replaceable(path)
+        check_no_result(path)
+    except InputError as error:
+        raise InputError(f"{what}: {str(error).removeprefix(f'{path}: ')}") from error
+
+
+def deliver(path: Path, text: str, what: str) -> None:
+    """Write the text: to a file as a whole, to a device or a pipe directly, after what was printed if it is stdout.
+
+    What is no text, such as the bytes of a file's name in another encoding, is escaped as on a terminal.
+    """
+    check_kept(path, what)  # it may have been read since the place was found to be possible
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if is_stdout(path):
         sys.stdout.write(text)
     elif path.exists() and not path.is_file():

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable
 
+from caet_opt.cli.arguments import plain_text
 from caet_opt.cli.output import output_file
 from caet_opt.errors import InputError, install_hint
 from caet_opt.presenting.report import report_page, require_extra
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument("folder", metavar="FOLDER", help="the results of caet-opt sweep")
     parser.add_argument("-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)")
-    parser.add_argument("--title", metavar="TEXT", help="of the page; the study's unless given")
+    parser.add_argument("--title", type=plain_text, metavar="TEXT", help="of the page; the study's unless given")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,4 +44,4 @@ def write_page(arguments: argparse.Namespace, make: Callable[[], str]) -> None:
     write = output_file(arguments.output, "--output")
     page = make()
     write(page)
-    print(f"{arguments.output}: {len(page.encode()) / 1e6:.1f} MB; open it in a browser")
+    print(f"{arguments.output}: {len(page.encode(errors='backslashreplace')) / 1e6:.1f} MB; open it in a browser")

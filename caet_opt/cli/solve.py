@@ -37,8 +37,8 @@ from caet_opt.solving.result import (
 DESCRIPTION = """\
 Compute the characteristic time T* of a bandit model and a task, with the optimal
 proportions, and certify it: the interval that is printed contains T* whatever the
-solver did. The model is a TOML file, or the four flags --family, --means, --costs
-and --task; with a file, --task replaces the file's task.
+solver did. The model is a TOML file, or the flags --family, --means, --costs (1 each
+unless given) and --task; with a file, --task replaces the file's task.
 
 With --digits the answer is proven: the numbers of the model are taken as the exact
 decimals that were typed, both bounds are evaluated in ball arithmetic, and every

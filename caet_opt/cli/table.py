@@ -3,12 +3,13 @@
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from caet_opt.cli.arguments import INTERRUPTED, check_delta, count, worker_count
+from caet_opt.bandits.files import note_input
+from caet_opt.cli.arguments import INTERRUPTED, check_delta, count, plain_text, worker_count
 from caet_opt.cli.models import read_list
 from caet_opt.cli.output import list_entries, output_file
 from caet_opt.errors import InputError, unknown_name
@@ -18,7 +19,7 @@ from caet_opt.presenting.tables.api import make_request, sources
 from caet_opt.presenting.tables.columns import PROVEN, columns, conventions, usual_names
 from caet_opt.presenting.tables.formats import FOR_PEOPLE, FORMATS
 from caet_opt.presenting.tables.layout import ERROR, Column, Table, choose_columns
-from caet_opt.presenting.tables.rows import KIND, SOLVER_FAILED, Interrupted, Request, Source, compute
+from caet_opt.presenting.tables.rows import BAD_INPUT, KIND, SOLVER_FAILED, Interrupted, Request, Source, compute
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.studies.results import summarise_results
 from caet_opt.solving.backends import DEFAULT_SOLVER
@@ -28,8 +29,9 @@ DESCRIPTION = """\
 Solve every model and print one table: a row per model and, where asked for, per solver
 and per delta. Every printed digit of T* is certified. A model that cannot be read or
 solved keeps its row, with the error in place of numbers, and costs no other row. The
-status is then 1 if a solver failed on a valid model, else 2. Ctrl-C prints what is
-finished."""
+status is then 1 if a solver failed on a valid model, else 2. A file (--output) is for
+keeps: it is not written where a model is wrong, and the error says which. Ctrl-C prints
+what is finished."""
 
 EXAMPLES = f"""\
 columns (CSV and JSON have all of them unless told otherwise, as raw values, and always
@@ -53,6 +55,9 @@ examples:
   caet-opt table results/study --format latex
 """
 
+#: How many rows without numbers are named on stderr.
+MOST_SAID = 5
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
@@ -71,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--columns", nargs="+", metavar="C", help="columns, as 'model,T*,u*' (see below)")
     digits = f"digits of every number, at most (T* {MOST_DIGITS}, others fewer)"
     what.add_argument("--significant", type=count, metavar="N", help=digits)
-    what.add_argument("--caption", metavar="TEXT", help="above the table; in LaTeX it is LaTeX")
+    what.add_argument("--caption", type=plain_text, metavar="TEXT", help="above the table; in LaTeX it is LaTeX")
     what.add_argument("--label", metavar="KEY", help="by which LaTeX refers to the table, as tab:times")
     what.add_argument("--format", default="terminal", metavar="F", help="see below (terminal)")
     what.add_argument("--output", metavar="FILE", help="write the table to this file")
@@ -82,9 +87,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format not in FORMATS:
         raise InputError(unknown_name("format", arguments.format, FORMATS))
     check_caption(arguments)
-    write = output_file(arguments.output, "--output")
     of_results = any((Path(word) / "manifest.json").exists() for word in arguments.models)
-    table, status = (tabulate_results if of_results else tabulate_models)(arguments)
+    models = [] if of_results else sources(arguments.models)
+    for model in models:
+        if isinstance(model.where, Path):
+            note_input(model.where)  # worker processes read it
+    write = output_file(arguments.output, "--output")
+    table, status = tabulate_results(arguments) if of_results else tabulate_models(arguments, models)
+    if arguments.output is not None:
+        check_rows(table.rows, arguments.output)
     if table.rows or status != INTERRUPTED:
         if arguments.caption is not None:
             table = replace(table, caption=arguments.caption, captioned=True)
@@ -106,10 +117,24 @@ def check_caption(arguments: argparse.Namespace) -> None:
         raise InputError(f"--label must be letters, digits and any of : . _ / + -, got {arguments.label!r}")
 
 
-def tabulate_models(arguments: argparse.Namespace) -> tuple[Table, int]:
+def check_rows(rows: Sequence[Mapping[str, Any]], output: str) -> None:
+    """Raise `InputError` where a row of a file would have an error in place of numbers because its model is wrong.
+
+    What a solver could not certify is a finding: it keeps its row in the file, and is said on stderr.
+    """
+    failed = [row for row in rows if row.get(ERROR) is not None]
+    if not failed:
+        return
+    said = [f"{row.get('file', row['model'])}: {' '.join(row[ERROR].split())}" for row in failed[:MOST_SAID]]
+    reasons = "; ".join(said) + (f"; and {len(failed) - MOST_SAID} more" if len(failed) > MOST_SAID else "")
+    if any(row[KIND] == BAD_INPUT for row in failed):
+        raise InputError(f"--output {output}: not written, for {reasons}")
+    print(f"caet-opt: without numbers in {output}: {reasons}", file=sys.stderr)
+
+
+def tabulate_models(arguments: argparse.Namespace, models: Sequence[Source]) -> tuple[Table, int]:
     """The table of models that are solved now, and the exit status."""
     chosen = choose_for_models(arguments)
-    models = sources(arguments.models)
     names = [column.name for column in chosen]
     request = make_request(arguments.solvers or [DEFAULT_SOLVER], read_deltas(arguments.delta), names, arguments.digits)
     rows, finished = compute_rows(models, request, arguments.workers or cores())

@@ -12,7 +12,7 @@ import numpy as np
 
 from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.files import write_whole
-from caet_opt.bandits.model import check_costs
+from caet_opt.bandits.model import check_costs, check_unmasked, read_only
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.kept_targets import SOLVES, WIDEST
@@ -20,7 +20,7 @@ from caet_opt.exploring.policies import make_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Now, Setup
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, read_saved, to_text
-from caet_opt.exploring.settings import ABSENT, LARGEST_BATCH, CostSource, Parameters
+from caet_opt.exploring.settings import ABSENT, LARGEST_BATCH, CostSource, Parameters, brief
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.exploring.stopping import threshold_of
 from caet_opt.exploring.stopping.e_values import BLUR
@@ -66,10 +66,12 @@ class Explorer:
         threshold = threshold_of(parameters, family, arms, task)
         family.dispersions(arms)
         source = source_of_costs(parameters.cost_source, costs)
+        costs = [1.0] * arms if costs is None and source == "known" else costs
         parameters = replace(parameters, cost_source=source, threshold=threshold.name)
         if costs is not None:
+            check_unmasked(costs, "costs")
             check_costs(costs, arms)
-        known = None if costs is None else np.array(costs, dtype=float)
+        known = None if costs is None else read_only(np.array(costs, dtype=float))
         profile = replace(find_profile(parameters.solver), tolerance=TARGET_TOLERANCE)
         self.task, self.family, self.arms, self.parameters = task, family, arms, parameters
         self.threshold, self.known_costs, self.profile = threshold, known, profile
@@ -102,7 +104,8 @@ class Explorer:
         delta, log_inv_delta
             The error probability that is allowed, or log(1/delta) for a very small one.
         costs
-            The costs of the arms; else ``cost_source="observed"``, with each reward, or ``"gaps"`` to the best arm.
+            The costs of the arms, by default 1 each; or ``cost_source="observed"``, with each reward, or ``"gaps"`` to
+            the best arm.
         policy, seed
             Which sampling rule, by its name in `POLICIES`, and the seed of what it draws, if it draws.
         settings
@@ -122,7 +125,8 @@ class Explorer:
         return explorer
 
     def save(self, path: str | Path) -> None:
-        """Write the whole experiment to one JSON file, in one step; `OSError` leaves an old file as it was."""
+        """Write the whole experiment to one JSON file, in one step; `OSError` leaves an old file as it was, and so does
+        `InputError`, for one that is a live experiment."""
         write_whole(path, self.to_text(compiled=loaded_kernel() is not None))
 
     def to_text(self, *, compiled: bool = False) -> str:
@@ -388,27 +392,26 @@ def fewest_first(observed: Sequence[int], pulls: int, pending: Sequence[int]) ->
 
 
 def source_of_costs(source: CostSource | None, costs: Sequence[float] | None) -> CostSource:
-    """Where the costs come from: known exactly when they are given."""
-    if (costs is None) == (source in (None, "known")):
-        raise InputError(
-            "give the costs of the arms exactly when they are known, as costs=[1, 1, 2]; else say where they come "
-            "from, as cost_source='observed' or 'gaps'"
-        )
-    return "known" if costs is not None else source or "known"
+    """Where the costs come from: known where they are given, and where nothing is said, so that each is 1."""
+    if costs is not None and source not in (None, "known"):
+        raise InputError(f"costs are given, and cost_source is {source!r}; give one of them")
+    if costs is None and source == "known":
+        raise InputError("cost_source is 'known', and no costs are given; give both, or neither where each is 1")
+    return source or "known"
 
 
 def read_arm(arm: Any, arms: int) -> int:
     """The number of an arm, or `InputError`."""
     number = int(arm) if isinstance(arm, Integral) and not isinstance(arm, bool) else -1
     if not 0 <= number < arms:
-        raise InputError(f"arm {arm!r} does not exist; arms are 0 to {arms - 1}")
+        raise InputError(f"arm {brief(arm)} does not exist; arms are 0 to {arms - 1}")
     return number
 
 
 def read_pulls(pulls: Any) -> int:
     """A number of pulls, or `InputError`."""
     if isinstance(pulls, bool) or not isinstance(pulls, Integral) or not 1 <= int(pulls) <= LARGEST_BATCH:
-        raise InputError(f"pulls must be a whole number, 1 or more, got {pulls!r}")
+        raise InputError(f"pulls must be a whole number, 1 or more, got {brief(pulls)}")
     return int(pulls)
 
 
@@ -419,14 +422,14 @@ def read_finite(value: Any, what: str) -> float:
     except OverflowError:
         number = nan
     if not isfinite(number):
-        raise InputError(f"{what} must be a finite number, got {value!r}")
+        raise InputError(f"{what} must be a finite number, got {brief(value)}")
     return number
 
 
 def read_seed(seed: Any) -> int:
     """A seed of the policy's own draws, or `InputError`."""
     if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= int(seed) < 2**63:
-        raise InputError(f"seed must be a whole number from 0 to 2^63 - 1, got {seed!r}")
+        raise InputError(f"seed must be a whole number from 0 to 2^63 - 1, got {brief(seed)}")
     return int(seed)
 
 

@@ -13,6 +13,7 @@ from sys import float_info
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin
 
+from caet_opt.bandits.exact import read_double
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.solving.numbers import recover_delta
 from caet_opt.solving.profiles import Profile
@@ -162,7 +163,7 @@ class Parameters:
 
     delta: float = field(default=ABSENT, compare=False)
     log_inv_delta: float = ABSENT
-    policy: str = declare("caet", "policy", "sampling rule (caet)")
+    policy: str = declare("caet", "policy", "sampling rule")
     threshold: str | None = declare(
         None, "threshold", "stopping threshold (e-process, or mixture for a family without log_martingale)"
     )
@@ -370,7 +371,7 @@ def read_option(text: str, name: str, default: float) -> float:
     """The number behind a name and a colon, or the default for the name alone; NaN for anything else."""
     word, colon, number = text.partition(":")
     try:
-        return (float(number) if colon else default) if word == name else nan
+        return (read_double(number) if colon else default) if word == name else nan
     except ValueError:
         return nan
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from caet_opt.bandits.exact import exact
+from caet_opt.bandits.exact import brief, exact, read_whole
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
 from caet_opt.errors import CaetError, InputError, TieError, unknown_name
@@ -204,7 +204,7 @@ def trace_curve(
     >>> len(curve.points), curve.points[-1].value, f"{curve.points[-1].result.value:.6f}"
     (12, 2.5, '39.595918')
     """
-    task = parse_task(task) if isinstance(task, str) else task
+    task = parse_task(task, model.arms) if isinstance(task, str) else task
     task.check(len(model.means))
     profile = find_profile(solver)
     BACKENDS[profile.backend].require()
@@ -232,9 +232,10 @@ def parse_sweep(text: str, model: BanditModel) -> Sweep:
         raise InputError(f"sweep {text!r} names no arm; write {kind}:0, or the arm's name")
     if arm in model.arms:
         return Sweep(kind, model.arms.index(arm))
-    if arm.isdecimal() and int(arm) < len(model.arms):
-        return Sweep(kind, int(arm))
-    raise InputError(f"sweep {text!r}: {unknown_name('arm', arm, model.arms)}")
+    number = read_whole(arm)
+    if number is not None and number < len(model.arms):
+        return Sweep(kind, number)
+    raise InputError(f"sweep {brief(text)!r}: {unknown_name('arm', arm, model.arms)}")
 
 
 def make_grid(start: float, stop: float, points: int, logarithmic: bool) -> list[float]:

@@ -12,6 +12,7 @@ from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.proving.check import (
     DIVERGENCES,
     FORMAT,
+    MOST_BYTES,
     VERSION,
     Rejected,
     Work,
@@ -78,6 +79,12 @@ def certificate(proven: ProvenTime) -> dict[str, Any]:
         check(document)
     except Rejected as reason:
         raise SolverError(f"the checker rejects the certificate: {reason}") from reason
+    size = len(json.dumps(document, indent=1))
+    if size > MOST_BYTES:
+        raise InputError(
+            f"a certificate cannot be written: it would have {size} bytes, and up to {MOST_BYTES} are checked in "
+            "reasonable time; prove fewer digits, or ask about fewer arms"
+        )
     return document
 
 

@@ -37,7 +37,9 @@ from flint import arb, ctx, fmpq
 
 FORMAT, VERSION = "caet-opt certificate", 1
 MOST_DIGITS = 1000
-MOST_BYTES = 10**8
+
+#: Bytes of a certificate, a few seconds for each million; those of proofs that take minutes have fewer.
+MOST_BYTES = 16 * 10**6
 
 #: A decimal or a fraction. Python converts 4300 digits at once, which are at most 14285 bits.
 NUMBER = re.compile(r"-?[0-9]{1,4300}([./][0-9]{1,4300})?")

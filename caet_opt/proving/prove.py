@@ -66,7 +66,7 @@ def proven_time(
     """
     started = perf_counter()
     check_digits(digits)
-    task = read_task(task)
+    task = read_task(task, model.arms)
     problem = pose_exactly(model, task)
     found = characteristic_time(model, task, tolerance=ROUGH) if start is None else start
     if found.pairs != problem.pairs or len(found.effort) != len(problem.means):

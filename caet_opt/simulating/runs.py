@@ -60,7 +60,7 @@ class Experiment:
 
     def __post_init__(self) -> None:
         if isinstance(self.task, str):
-            object.__setattr__(self, "task", parse_task(self.task))
+            object.__setattr__(self, "task", parse_task(self.task, self.model.arms))
         if self.parameters.cost_source is None:
             source: CostSource = "gaps" if self.model.cost_rule == "gaps" else "known"
             object.__setattr__(self, "parameters", replace(self.parameters, cost_source=source))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array, Integers, Mask
-from caet_opt.bandits.model import GAPS, Arrays, BanditModel, read_family
+from caet_opt.bandits.model import GAPS, Arrays, BanditModel, check_unmasked, read_family
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.bandits.tasks.pairs import LISTED, STARS
 from caet_opt.errors import CaetError, InputError
@@ -153,6 +153,7 @@ def characteristic_times(
 
 def read_array(values: Any, what: str) -> Array:
     """A new array of doubles from an array of real numbers."""
+    check_unmasked(values, what)
     try:
         given = np.asarray(values)
     except ValueError:  # rows of different lengths

@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.model import Arrays, BanditModel
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.errors import SolverError
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Point
@@ -63,7 +63,7 @@ def characteristic_time(
     ('11.656854249', array([0.585786, 0.      , 0.414214]))
     """
     started = perf_counter()
-    task = read_task(task)
+    task = read_task(task, model.arms)
     profile = find_profile(solver)
     if tolerance is not None and tolerance != profile.tolerance:
         profile = replace(profile, tolerance=tolerance)
@@ -104,7 +104,7 @@ def find(
             gap,
         )
     if answer.certificate is None:
-        present_kernel(type(model.family))["rescale"](model.arrays.costs, *point, best.value)
+        present_kernel(type(model.family))["rescale"](Arrays(*model.kernel_numbers).costs, *point, best.value)
     count_solve(profile.backend)
     return CharacteristicTime(
         model,

@@ -205,7 +205,7 @@ def compare_solvers(
     """
     if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 0:
         raise InputError(f"repeat must be a whole number, zero or more, got {repeat!r}")
-    task = read_task(task)
+    task = read_task(task, model.arms)
     profiles = name_solvers(solvers)
     if tolerance is not None:
         profiles = {name: replace(profile, tolerance=tolerance) for name, profile in profiles.items()}

@@ -140,10 +140,10 @@ class Arrangement(NamedTuple):
     anchors: tuple[tuple[int, int, int], ...]
 
 
-def read_task(task: Task | str) -> Task:
-    """A task, or one in the grammar."""
+def read_task(task: Task | str, names: tuple[str, ...] = ()) -> Task:
+    """A task, or one in the grammar, in which arms may have these names."""
     if isinstance(task, str):
-        return parse_known(task)
+        return parse_known(task, names)
     return task if isinstance(task, Task) else parse_task(task)
 
 

@@ -110,11 +110,21 @@ def test_errors_begin_with_the_path(path, old, new, fragment):
     assert fragment in str(caught.value)
 
 
-@pytest.mark.parametrize("key", ["family", "means", "costs", "task"])
+@pytest.mark.parametrize("key", ["family", "means", "task"])
 def test_a_missing_key_is_named(path, key):
     path.write_text("\n".join(line for line in TEXT.splitlines() if not line.startswith(key)))
     with pytest.raises(InputError, match=f"the key '{key}' is missing; write {key} = "):
         read_model(path)
+
+
+def test_costs_that_are_not_given_are_one_each(path):
+    path.write_text("\n".join(line for line in TEXT.splitlines() if not line.startswith("costs")))
+    entry = read_model(path)
+    assert entry.model.costs == (1.0,) * len(entry.model.means)
+    assert entry.model == BanditModel(entry.model.family, entry.model.given_means, arms=list(entry.model.arms))
+    write_model(path, entry)
+    assert "costs" in path.read_text()
+    assert read_model(path) == entry
 
 
 def test_a_path_that_cannot_be_written_is_an_input_error(tmp_path):

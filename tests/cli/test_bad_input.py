@@ -16,7 +16,7 @@ FILES = {
     "broken.toml": b'family = "gaussian"\nmeans = [3, 4, 2\ncosts = "gaps"\n',
     "key.toml": b'family = "gaussian"\nmeen = [3, 4]\nmeans = [3, 4]\ncosts = "gaps"\ntask = "ranking"\n',
     "latin.toml": b'title = "caf\xe9"\n',
-    "no-costs.toml": b'family = "gaussian"\nmeans = [3, 4]\ntask = "ranking"\n',
+    "no-means.toml": b'family = "gaussian"\ncosts = [3, 4]\ntask = "ranking"\n',
     "no-task.toml": b'family = "gaussian"\nmeans = [3, 4]\ncosts = [1, 1]\n',
     "word.toml": b'family = "gaussian"\nmeans = "3, 4"\ncosts = [1, 1]\ntask = "ranking"\n',
     "bool.toml": b'family = "gaussian"\nmeans = [true, 4]\ncosts = [1, 1]\ntask = "ranking"\n',
@@ -64,14 +64,14 @@ def flags(family="gaussian", means="3,4,2", costs="1,1,1", task="ranking", more=
 #: Command line (files in braces), and a part of the message.
 ROWS = [
     # numbers
-    (flags(means="nan,4,2"), "mean nan of arm 0 is not a finite number"),
-    (flags(means="3,inf,2"), "mean inf of arm 1 is not a finite number"),
-    (flags(means="3,-inf,2"), "mean -inf of arm 1 is not a finite number"),
+    (flags(means="nan,4,2"), "--means must be numbers such as 3,4,2, got 'nan': numbers are written as 12.5 or 1e-3"),
+    (flags(means="3,inf,2"), "got 'inf': numbers are written as 12.5 or 1e-3"),
+    (flags(means="3,-inf,2"), "got '-inf': numbers are written as 12.5 or 1e-3"),
     (flags(means="3,x,2"), "--means must be numbers such as 3,4,2, got 'x'"),
     (flags(means="3,,2"), "--means must be numbers such as 3,4,2, got ''"),
     (flags(means="3"), "needs at least two arms, got 1 mean"),
-    (flags(costs="1,nan,1"), "cost nan of arm 1 is not a finite number"),
-    (flags(costs="1,1,inf"), "cost inf of arm 2 is not a finite number"),
+    (flags(costs="1,nan,1"), "--costs must be numbers such as 3,4,2 or 'gaps', got 'nan'"),
+    (flags(costs="1,1,inf"), "--costs must be numbers such as 3,4,2 or 'gaps', got 'inf'"),
     (flags(costs="1,-2,1"), "cost -2 of arm 1 is negative; costs are zero or more"),
     (flags(costs="-2 1 1"), "cost -2 of arm 0 is negative"),
     (flags(costs="1,1"), "2 costs for 3 means; give one cost per arm"),
@@ -117,8 +117,11 @@ ROWS = [
     # usage
     ("", "no command given; use one of: solve"),
     ("slove", "unknown command 'slove'; did you mean 'solve'?"),
-    ("solve", "give --family, --means, --costs and --task"),
-    ("solve --family gaussian --means 3,4", "missing --costs, --task"),
+    ("solve", "give --family, --means and --task, and --costs unless all are 1"),
+    (
+        "solve --family gaussian --means 3,4",
+        "missing --task; a model without a file needs --family, --means and --task",
+    ),
     (
         "solve --family gaussian --means --costs gaps --task ranking",
         "--means: expected at least one argument",
@@ -126,6 +129,7 @@ ROWS = [
     ("solve --family gaussian --means= --costs gaps --task ranking", "--means is empty"),
     (flags(more="--jsn"), "unknown option '--jsn'; did you mean '--json'?"),
     ("solve --mean=3,4", "unknown option '--mean'; did you mean '--means'?"),
+    ("simulate {good.toml} --delta 0.1 --gamm0 1", "unknown option '--gamm0'; did you mean '--gamma0'?"),
     ("--versoin", "unknown option '--versoin'; did you mean '--version'?"),
     ("solve {good.toml} {key.toml}", "unexpected argument"),
     ("solve {good.toml} --means 1,2", "give a model file or --means, not both"),
@@ -135,18 +139,52 @@ ROWS = [
     (flags(more="--arms a,a,b"), "arm names must differ"),
     (flags(more="--delta 0"), "--delta must lie strictly between 0 and 1, got 0"),
     (flags(more="--delta 1.5"), "strictly between 0 and 1, got 1.5"),
-    (flags(more="--delta nan"), "strictly between 0 and 1, got nan"),
+    (flags(more="--delta nan"), "--delta: must be a number, got 'nan': numbers are written as 12.5 or 1e-3"),
     (flags(more="--delta small"), "--delta: must be a number, got 'small'"),
+    (flags(more="--delta 1_0e-3"), "--delta: must be a number, got '1_0e-3': numbers are written as 12.5 or 1e-3"),
+    (flags(more="--delta 1e-400"), "--delta: must be a number, got '1e-400': it is too close to zero"),
+    (flags(more="--delta \u0661"), "must be a number, got '\u0661'"),
+    (flags(more="--tolerance 0x1p-4"), "must be a number, got '0x1p-4'"),
+    (flags(more="--tolerance infinity"), "must be a number, got 'infinity'"),
+    (flags(more="--digits 1_0"), "--digits: must be a positive whole number, got '1_0'"),
+    (flags(more="--digits \u0661"), "--digits: must be a positive whole number"),
+    (flags(means="1_0,4,2"), "--means must be numbers such as 3,4,2, got '1_0'"),
+    (flags(means="\u0663,4,2"), "--means must be numbers such as 3,4,2, got '\u0663'"),
+    (flags(costs="1,1_0,2"), "--costs must be numbers such as 3,4,2 or 'gaps', got '1_0'"),
+    (flags(family="gaussian:1_0"), "variances must be numbers separated by commas, got '1_0'"),
+    (flags(family="gamma:\u0662"), "the shape of a gamma family must be numbers"),
+    (flags(task="top-arms:\u0661"), "needs a whole number: top-arms:M, got '\u0661'"),
+    (flags(task="top-arms:" + "9" * 5000), "needs a whole number: top-arms:M, got '9999"),
+    (flags(task="control:1_0"), "arms are numbers counted from 0"),
+    (flags(task="control:" + "9" * 5000), "got '9999999999999999999999999999999999999999...'"),
+    (flags(task="groups:0,1/2,\u0663"), "arms are numbers counted from 0"),
+    ("simulate {good.toml} --delta 0.1 --solve lazy:1_0", "solve must be exact, lazy, or lazy:GAP"),
+    ("simulate {good.toml} --delta 0.1 --batch growing:\u0661", "batch must be a whole number"),
+    ("simulate {good.toml} --delta 0.1 --theta 1_2", "--theta: must be a number, got '1_2'"),
+    ("curve {good.toml} --sweep mean:\u0661 --from 0 --to 1", "unknown arm '\u0661'"),
+    ("curve {good.toml} --sweep mean:" + "9" * 5000 + " --from 0 --to 1", "unknown arm '9999"),
+    ("curve {good.toml} --sweep mean:0 --from 1_0 --to 20", "--from: must be a number, got '1_0'"),
+    ("table {good.toml} --delta 0.1,1e-400", "--delta must lie strictly between 0 and 1"),
+    # what never ends, and what is no text
+    ("solve /dev/zero", "/dev/zero: has more than 32 MB; name a smaller file"),
+    ("sweep /dev/full --dry-run", "/dev/full: has more than 32 MB; name a smaller file"),
+    ("solve {good.toml} --solver {endless.toml}", "endless.toml: has more than 32 MB"),
+    ("check /dev/zero", "/dev/zero: no certificate (more than 16000000 bytes"),
+    ("report {folder} --title \udcff", "--title: must be text, got '\\udcff'"),
+    ("table {good.toml} --caption a\udc80", "--caption: must be text"),
+    (flags(more="--arms a b \udcff"), "--arms: must be text"),
     (flags(more="--json --show-program"), "give one of them"),
     (flags(more="--cross-check --solver ipopt"), "leave out --solver"),
     (flags(more="--cross-check --delta 0.1"), "leave out --delta"),
     (flags(more="--cross-check --log-inv-delta 3"), "leave out --delta"),
     (flags(more="--delta 0.1 --log-inv-delta 3"), "give either --delta, as 0.05, or --log-inv-delta, as 3"),
-    (flags(more="--log-inv-delta -1"), "log_inv_delta = log(1/delta) must be positive and finite"),
+    (flags(more="--log-inv-delta -1"), "--log-inv-delta = log(1/delta) must be positive and finite"),
     (
         flags(costs="1e300,1e300,1", task="comparisons:0-1", more="--log-inv-delta 1e99 --json"),
         "outside double precision; rescale the costs",
     ),
+    ("simulate {good.toml} --delta 0.1 --zero-cost-share 2", "--zero-cost-share must"),
+    ("simulate {good.toml} --delta 0.1 --max-rounds 0", "--max-rounds must be a positive whole number, got 0"),
     ("thresholds {good.toml}", "give either --delta, as 0.05, or --log-inv-delta, as 3"),
     ("thresholds {good.toml} --delta 1", "--delta must lie strictly between 0 and 1, got 1"),
     ("thresholds --delta 0.1", "no model given"),
@@ -209,7 +247,7 @@ ROWS = [
     ("solve {huger.toml}", "huger.toml: not valid TOML"),
     ("solve {deep.toml}", "deep.toml: not valid TOML"),
     ("solve {key.toml}", "key.toml: unknown key 'meen'; did you mean 'means'?"),
-    ("solve {no-costs.toml}", "no-costs.toml: the key 'costs' is missing; write costs = [1, 0, 2]"),
+    ("solve {no-means.toml}", "no-means.toml: the key 'means' is missing; write means = [3, 4, 2]"),
     ("solve {no-task.toml}", "the key 'task' is missing; write task = \"ranking\""),
     ("solve {word.toml}", "word.toml: means must be a list of numbers, got '3, 4'"),
     ("solve {bool.toml}", "means must be numbers, got True"),
@@ -232,12 +270,13 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("bad")
     for name, contents in FILES.items():
         (path / name).write_bytes(contents)
+    (path / "endless.toml").symlink_to("/dev/zero")
     return path
 
 
 def words(line, folder):
     """The words of a command line; {name} becomes a path in the folder, {folder} the folder itself."""
-    paths = {name: str(folder / name) for name in [*FILES, "missing.toml"]} | {"folder": str(folder)}
+    paths = {name: str(folder / name) for name in [*FILES, "missing.toml", "endless.toml"]} | {"folder": str(folder)}
     return [paths.get(word[1:-1], word) if word.startswith("{") else word for word in line.split()]
 
 

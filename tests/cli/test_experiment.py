@@ -3,14 +3,17 @@
 import csv
 import io
 import json
+import os
 import sqlite3
 import sys
+from pathlib import Path
 
 import pytest
 from commands import expect_refusal, read_json, run_command
 
 from caet_opt import LiveExperiment
 from caet_opt.cli import experiment as command
+from caet_opt.errors import InputError
 
 START = ["--task", "best-arm", "--family", "bernoulli", "--delta", "0.05"]
 ARMS = ["--arms", "large,small,local", "--costs", "3,5,1"]
@@ -166,7 +169,23 @@ BAD = [
     ("record {} 3 1", None, "unknown arm '3'"),
     ("record {} large 2", None, "reward 2 is none of the bernoulli family"),
     ("record {} large 0.5", None, "whose rewards are whole numbers in [0, 1]"),
-    ("record {} large nan", None, "must be a finite number"),
+    ("record {} large nan", None, "REWARD must be a number, got 'nan'"),
+    ("record {} large 1_0", None, "REWARD must be a number, got '1_0': numbers are written as 12.5 or 1e-3"),
+    ("record {} large 1e-400", None, "got '1e-400': it is too close to zero for double precision"),
+    ("record {} large 1e400", None, "got '1e400': it is too large for double precision"),
+    ("record {} large \u0661", None, "REWARD must be a number, got '\u0661'"),
+    ("record {} large 0x1", None, "REWARD must be a number, got '0x1'"),
+    ("record {} large infinity", None, "REWARD must be a number, got 'infinity'"),
+    ("record {} \u0660 1", None, "unknown arm '\u0660'"),
+    ("record {} " + "9" * 5000 + " 1", None, "unknown arm '9999"),
+    ("next {} --arm " + "9" * 5000, None, "unknown arm '9999"),
+    ("release {} " + "9" * 5000, None, "must be a positive whole number"),
+    ("record {}", "pull,reward\n" + "9" * 5000 + ",1\n", "outcome 1: pull must be a whole number, got '9999"),
+    ("record {}", "pull,reward\n\u0661,1\n", "outcome 1: pull must be a whole number, got '\u0661'"),
+    ("record {}", "arm,reward\nlarge,1_0\n", "outcome 1: reward must be a number, got '1_0'"),
+    ("record {}", "arm,reward\nlarge,1e-400\n", "outcome 1: reward must be a number, got '1e-400'"),
+    ("record {}", "arm,reward,reward\nlarge,0,1\n", "the CSV has the column reward twice"),
+    ("record {}", "arm,pull,reward\nlarge,1\n", "outcome 1: 2 cells, but the header has 3"),
     ("record {} large yes", None, "REWARD must be a number, got 'yes'"),
     ("record {} large", None, "give ARM and REWARD"),
     ("record {} large 1 1", None, "give ARM and REWARD"),
@@ -178,7 +197,7 @@ BAD = [
     ("record {}", "arm,reward\nlarge,\n", "reward of arm 0 must be a finite number, got None"),
     ("record {}", "arm,reward\nlarge,one\n", "outcome 1: reward must be a number, got 'one'"),
     ("record {}", "pull,reward\nfirst,1\n", "outcome 1: pull must be a whole number, got 'first'"),
-    ("record {}", "pull,reward\n1,1,1\n", "outcome 1: more cells than the header has"),
+    ("record {}", "pull,reward\n1,1,1\n", "outcome 1: 3 cells, but the header has 2"),
     ("record {}", "large,1\n", "the CSV needs a header with reward"),
     ("record {}", "", "the CSV needs a header with reward"),
     ("release {} 7", None, "pull 7 was not handed out"),
@@ -191,7 +210,8 @@ BAD = [
     ("report {} -o /", None, "is a folder; name a file"),
     ("report {} --title=", None, "--title is empty"),
     ("start {} TASK ARMS", None, "there is a file already"),
-    ("start {}y TASK --arms a,b", None, "give the costs of the arms exactly when they are known"),
+    ("start {}y TASK ARMS --cost-source observed", None, "give --costs or --cost-source observed, not both"),
+    ("start {}y TASK --arms a,b --cost-source known", None, "--cost-source known needs --costs"),
     ("start {}y TASK --arms a,b --costs 1,2,3", None, "3 costs for 2 means"),
     ("start {}y TASK --arms a,b --costs 1,x", None, "--costs must be numbers"),
     ("start {}y TASK --arms a,a --costs 1,2", None, "arm names must differ"),
@@ -216,6 +236,62 @@ def test_bad_input_is_one_line_and_changes_nothing(file, capsys, monkeypatch, wo
     expect_refusal(capsys, "experiment", *argv, words=message)
     assert contents(file) == before
     assert {path.name for path in file.parent.iterdir()} == {"trial.caet"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffarm,reward\nlarge,1\n",
+        "arm,reward\r\nlarge,1\r\n\r\n",
+        "arm, reward\nlarge, 1.0\n",
+        'reward,arm\n"1","large"',
+    ],
+    ids=["a mark before it", "lines as Windows ends them", "spaces around cells", "quoted"],
+)
+def test_csv_as_spreadsheets_and_people_write_it(file, capsys, monkeypatch, text):
+    feed(monkeypatch, text)
+    assert verb(capsys, "record", file) == "recorded: 1\n"
+
+
+def test_more_arms_than_any_task_is_solved_for_are_refused_at_once(tmp_path, capsys):
+    for many in (250_002, 10**8, 10**17):
+        words = ["start", tmp_path / "x.caet", *START, "--arms", many, "--costs", "1,2"]
+        expect_refusal(capsys, "experiment", *words, words=f"arms must be at most 250001, got {many}")
+    with pytest.raises(InputError, match="arms must be at most 250001, got a number beyond"):
+        LiveExperiment.start(tmp_path / "x.caet", "best-arm", "bernoulli", arms=10**5000, delta=0.1)
+
+
+def test_costs_that_are_not_given_are_one_each(tmp_path, capsys):
+    path = tmp_path / "x.caet"
+    assert "each pull costs 1" in verb(capsys, "start", path, *START, "--arms", "a,b")
+    found = read_json(verb(capsys, "status", path, "--json"))
+    assert (found["costs"], found["cost_source"]) == ([1.0, 1.0], "known")
+    verb(capsys, "next", path)
+    verb(capsys, "record", path, "a", "1")
+    assert read_json(verb(capsys, "status", path, "--json"))["spent"] == 1.0
+    assert "costs 1" not in verb(capsys, "start", tmp_path / "y.caet", *START, *ARMS)
+
+
+def test_numbers_of_thousands_of_digits_are_refused_in_python(file):
+    huge = 10**5000
+    with LiveExperiment.open(file) as experiment:
+        for call in (
+            lambda: experiment.next(huge),
+            lambda: experiment.next(arm=huge),
+            lambda: experiment.record(huge, 1),
+            lambda: experiment.record(0, huge),
+            lambda: experiment.record(0, 1, pull=huge),
+            lambda: experiment.release(huge),
+        ):
+            with pytest.raises(InputError):
+                call()
+
+
+def test_a_page_of_a_file_whose_name_is_no_text(file, tmp_path, capsys):
+    odd = Path(os.fsdecode(bytes(tmp_path) + b"/\xff.caet"))
+    file.rename(odd)
+    verb(capsys, "report", odd, "-o", tmp_path / "page.html")
+    assert "\\udcff.caet" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def spoil(path, how):

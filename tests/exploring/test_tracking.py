@@ -328,8 +328,10 @@ def test_observations_are_checked():
     assert algorithm.state.round == 0
     algorithm.observe(np.int64(0), np.float32(0.5), Fraction(1, 2))
     assert algorithm.state.reward_sums == algorithm.state.cost_sums == (0.5, 0.0)
-    with pytest.raises(InputError, match="exactly when they are known"):
-        Caet(algorithm.task, Gaussian(), 2, Parameters(log_inv_delta=10.0))
+    with pytest.raises(InputError, match="cost_source is 'known', and no costs are given"):
+        Caet(algorithm.task, Gaussian(), 2, Parameters(log_inv_delta=10.0, cost_source="known"))
+    unit = Caet(algorithm.task, Gaussian(), 2, Parameters(log_inv_delta=10.0))
+    assert (unit.known_costs.tolist(), unit.parameters.cost_source) == ([1.0, 1.0], "known")
     with pytest.raises(InputError, match="observed once"):
         _ = algorithm.answer
 

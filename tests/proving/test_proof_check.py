@@ -24,6 +24,7 @@ from caet_opt import (
     proven_time,
 )
 from caet_opt.cli import main
+from caet_opt.proving import certificates
 from caet_opt.proving import check as checker
 from caet_opt.proving.certificates import certificate
 
@@ -320,6 +321,14 @@ def test_no_more_is_read_of_a_file_than_a_certificate_may_have(monkeypatch, tmp_
     path.write_text("{" + " " * 10 + "}")
     assert main(["check", str(path)]) == 2
     assert "no certificate (more than 10 bytes)" in capsys.readouterr().err
+
+
+def test_no_certificate_is_written_that_is_not_read(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(certificates, "MOST_BYTES", 500)
+    path = tmp_path / "cert.json"
+    assert main([*FLAGS, "--digits", "5", "--certificate", str(path)]) == 2
+    assert "a certificate cannot be written: it would have " in capsys.readouterr().err
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("depth", [300, 900])

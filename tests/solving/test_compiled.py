@@ -1,5 +1,6 @@
 """How functions are compiled: what makes numba compile them again, and what it keeps on disk."""
 
+import numba
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
@@ -53,7 +54,8 @@ def shifted(x: float, shift: int) -> float:
     return x + shift
 
 
-def test_constants_are_no_reason_to_compile_a_function_again():
+def test_constants_are_no_reason_to_compile_a_function_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # what an earlier run has compiled has no signatures
     functions = compile_functions((shifted, both))
     assert functions["both"](1.0) == 5.0
     assert len(functions.parts["shifted"].signatures) == 1

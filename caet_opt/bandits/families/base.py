@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from caet_opt.bandits.exact import exact, read_decimal
+from caet_opt.bandits.exact import brief, exact, read_decimal
 from caet_opt.bandits.families.martingales import FAR
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import InputError
@@ -237,9 +237,9 @@ class Family(ABC):
 def read_decimals(text: str, what: str) -> list[Decimal]:
     """Read ``"1,2.5"`` as the decimals that it spells."""
     try:
-        return [read_decimal(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"{what} must be numbers separated by commas, got {text!r}") from None
+        return [read_decimal(part.strip(" ")) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"{what} must be numbers separated by commas, got {brief(text)!r}: {error}") from None
 
 
 def positive_numbers(values: Iterable[Any], what: str) -> tuple[float, ...]:

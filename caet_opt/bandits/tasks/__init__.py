@@ -1,11 +1,14 @@
 """Tasks: what is to be found out about the arms, each answer a set of ordered pairs."""
 
+from collections.abc import Sequence
+
 from caet_opt.bandits.registry import Registry
 from caet_opt.bandits.tasks.base import Pair, Task
 from caet_opt.bandits.tasks.best_arm import BestArm, TopArms
 from caet_opt.bandits.tasks.comparisons import Comparisons, Control
 from caet_opt.bandits.tasks.custom import Custom
 from caet_opt.bandits.tasks.groups import Groups
+from caet_opt.bandits.tasks.names import number_arms
 from caet_opt.bandits.tasks.ranking import Ranking
 
 TASKS: Registry[type[Task]] = Registry(
@@ -20,13 +23,28 @@ TASKS: Registry[type[Task]] = Registry(
 )
 
 
-def parse_task(text: str) -> Task:
+def parse_task(text: str, names: Sequence[str] = (), *, kept: bool = False) -> Task:
     """Read ``name`` or ``name:parameters``, for example ``ranking`` or ``groups:0,1/2,3,4``.
 
+    Parameters
+    ----------
+    text
+        In the grammar.
+    names
+        Of the arms, by which they can be given, too, in quotes or not; without, by number only.
+    kept
+        Whether the text is from a file, where digits mean the number of an arm, whatever arms are called.
+
+    Examples
+    --------
     >>> parse_task("groups:0,1/2,3,4")
     <task groups:0,1/2,3,4>
+    >>> parse_task("comparisons:gpt-4-local", ["gpt-4", "local"])
+    <task comparisons:0-1>
     """
     task, argument = TASKS.split("task", text, "'ranking' or 'top-arms:2'")
+    if argument and names and task.between_arms:
+        argument = number_arms(task.name, argument, names, task.between_arms, kept)
     return task.parse(argument)
 
 

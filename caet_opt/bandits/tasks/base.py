@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
+from caet_opt.bandits.exact import brief, read_whole
 from caet_opt.bandits.families.numerics import Integers
 from caet_opt.errors import InputError
 
@@ -26,6 +27,9 @@ class Task(ABC):
     """
 
     name: ClassVar[str]
+
+    #: What may stand after each arm of the argument, in turn, as characters; nothing where the argument has no arms.
+    between_arms: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def answer(self, means: Sequence[float]) -> Hashable:
@@ -100,12 +104,9 @@ def sort_arms(means: Sequence[float]) -> tuple[int, ...]:
 
 def read_arm(text: str, task: str) -> int:
     """Read an arm number of the task grammar."""
-    try:
-        arm = int(text)
-    except ValueError:
-        arm = -1
-    if arm < 0:
-        raise InputError(f"task {task!r}: arms are numbers counted from 0, got {text.strip()!r}")
+    arm = read_whole(text.strip())
+    if arm is None:
+        raise InputError(f"task {brief(task)!r}: arms are numbers counted from 0, got {brief(text.strip())!r}")
     return arm
 
 

@@ -5,6 +5,7 @@ from typing import cast
 
 import numpy as np
 
+from caet_opt.bandits.exact import brief, read_whole
 from caet_opt.bandits.families.numerics import Integers
 from caet_opt.bandits.tasks.base import Pair, PlainTask, Task, sort_arms
 from caet_opt.bandits.tasks.pairs import BIPARTITE, STARS
@@ -74,12 +75,10 @@ class TopArms(Task):
 
     @classmethod
     def parse(cls, argument: str | None) -> "TopArms":
-        try:
-            return cls(int(argument or ""))
-        except ValueError as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"task 'top-arms' needs a whole number: top-arms:M, got {argument!r}") from None
+        size = read_whole((argument or "").strip())
+        if size is None:
+            raise InputError(f"task 'top-arms' needs a whole number: top-arms:M, got {brief(argument or '')!r}")
+        return cls(size)
 
     def __str__(self) -> str:
         return f"{self.name}:{self.size}"

@@ -19,6 +19,7 @@ class Comparisons(Task):
     """
 
     name = "comparisons"
+    between_arms = ("-", ",")
 
     def __init__(self, compared: Sequence[Pair]) -> None:
         self.compared = tuple((int(a), int(b)) for a, b in compared)
@@ -76,6 +77,7 @@ class Control(Task):
     """
 
     name = "control"
+    between_arms = ("",)
 
     def __init__(self, control: int) -> None:
         self.control = control

@@ -20,6 +20,7 @@ class Groups(Task):
     """
 
     name = "groups"
+    between_arms = (",/",)
 
     def __init__(self, groups: Sequence[Sequence[int]]) -> None:
         self.groups = tuple(tuple(group) for group in groups)

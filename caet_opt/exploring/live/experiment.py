@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from caet_opt.bandits.families import Family
-from caet_opt.bandits.tasks import Task
+from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import CaetError, InputError, unknown_name
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import rows
@@ -20,6 +20,7 @@ from caet_opt.exploring.live.replay import begin, choose_arms, find_differences,
 from caet_opt.exploring.live.status import LEVEL, describe, summarise
 from caet_opt.exploring.live.store import WAIT, Store
 from caet_opt.exploring.saving import Saved, from_text
+from caet_opt.exploring.settings import brief
 from caet_opt.solving.native.compiled import interpreted
 
 #: More pulls at once are a slip of the keyboard, and would take so long to choose that others give up waiting.
@@ -97,6 +98,7 @@ class LiveExperiment:
             Of the file, which must not exist.
         task, family, delta, log_inv_delta, costs, policy, seed, settings
             As for `Explorer.start`, but a Gaussian family needs its variance: ``"gaussian:4"``, or ``Gaussian(4)``.
+            Arms of a task can be given by name, as ``"control:local"``.
         arms
             The names of the arms, or how many there are.
         unproven
@@ -113,6 +115,7 @@ class LiveExperiment:
         caet_opt.errors.InputError: delta must lie strictly between 0 and 1, got 5
         """
         names = name_arms(arms)
+        task = parse_task(task, names) if isinstance(task, str) else task
         confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
         explorer = Explorer.start(
             task, family, arms=len(names), costs=costs, policy=policy, seed=seed, **confidence, **settings
@@ -175,7 +178,7 @@ class LiveExperiment:
         guarantee holds whoever chooses, as long as nobody knows the outcome.
         """
         if isinstance(pulls, bool) or not isinstance(pulls, Integral) or not 1 <= pulls <= MOST_PULLS:
-            raise InputError(f"pulls must be a whole number from 1 to {MOST_PULLS}, got {pulls!r}")
+            raise InputError(f"pulls must be a whole number from 1 to {MOST_PULLS}, got {brief(pulls)}")
         wanted = None if arm is None else find_arm(arm, self.names)
         with self._store.writing() as db:
             if rows.read_stop(db) is not None:

@@ -4,15 +4,23 @@ from collections.abc import Hashable, Sequence
 from numbers import Integral
 from typing import Any
 
+from caet_opt.bandits.exact import read_whole
 from caet_opt.bandits.model import read_arm_names
 from caet_opt.bandits.tasks import BestArm, Groups, Ranking, Task, TopArms
+from caet_opt.bandits.tasks.base import MOST_PAIRS
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.exploring.settings import brief
 from caet_opt.solving.numbers import pair_names
+
+#: More arms than this have more pairs to compare than any task is solved for.
+MOST_ARMS = MOST_PAIRS + 1
 
 
 def name_arms(arms: Any) -> tuple[str, ...]:
     """The names of so many arms, or those that are given; a name that is a number would be another arm's."""
     if isinstance(arms, Integral) and not isinstance(arms, bool):
+        if int(arms) > MOST_ARMS:
+            raise InputError(f"arms must be at most {MOST_ARMS}, got {brief(int(arms))}")
         return read_arm_names(None, int(arms))
     if isinstance(arms, str) or not isinstance(arms, Sequence):
         raise InputError(f"arms must be their names, as ['large', 'small'], or how many there are, got {arms!r}")
@@ -29,11 +37,12 @@ def find_arm(arm: Any, names: Sequence[str]) -> int:
     """The number of an arm that is given by its name or its number, or `InputError`."""
     if isinstance(arm, str) and arm in names:
         return names.index(arm)
-    if isinstance(arm, str) and arm.strip().isdecimal():
-        arm = int(arm)
+    if isinstance(arm, str):
+        number = read_whole(arm.strip(" "))
+        arm = arm if number is None else number
     if isinstance(arm, Integral) and not isinstance(arm, bool) and 0 <= int(arm) < len(names):
         return int(arm)
-    raise InputError(unknown_name("arm", str(arm), names))
+    raise InputError(unknown_name("arm", arm if isinstance(arm, str) else brief(arm), names))
 
 
 def name_answer(task: Task, answer: Hashable, names: Sequence[str]) -> str:

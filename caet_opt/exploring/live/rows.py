@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 from caet_opt.errors import InputError
+from caet_opt.exploring.settings import brief
 
 
 class Facts(NamedTuple):
@@ -113,7 +114,7 @@ def look_up(db: sqlite3.Connection, number: Any) -> tuple[int, int]:
     whole = isinstance(number, Integral) and not isinstance(number, bool) and 0 < int(number) < 2**63
     found = db.execute("SELECT number, arm FROM pulls WHERE number = ?", (int(number),)).fetchone() if whole else None
     if found is None:
-        raise InputError(f"pull {number!r} was not handed out")
+        raise InputError(f"pull {brief(number)} was not handed out")
     return int(found[0]), int(found[1])
 
 

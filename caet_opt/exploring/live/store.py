@@ -15,14 +15,15 @@ from shutil import copyfile
 from tempfile import TemporaryDirectory
 from threading import RLock
 
+from caet_opt.bandits.files import DATABASE as MAGIC
 from caet_opt.errors import InputError
 from caet_opt.version import __version__
 
 #: Which files are ours (the word "caet" in four bytes), and the version of the tables below.
 APPLICATION, SCHEMA_VERSION = 0x63616574, 1
 
-#: The first bytes of every SQLite file; where its header has user_version and application_id.
-MAGIC, VERSION_AT, APPLICATION_AT, HEADER = b"SQLite format 3\x00", 60, 68, 100
+#: Where the header of an SQLite file has user_version and application_id, and how long it is.
+VERSION_AT, APPLICATION_AT, HEADER = 60, 68, 100
 
 #: Seconds that a command waits for another one that writes.
 WAIT = 10.0

@@ -23,6 +23,7 @@ from caet_opt.exploring.live.words import (
     write,
 )
 from caet_opt.presenting.report.render import Table, render_page
+from caet_opt.simulating.studies.places import check_no_result
 from caet_opt.solving.numbers import pair_names
 
 Record = dict[str, Any]
@@ -34,6 +35,7 @@ def write_experiment_page(experiment: LiveExperiment, path: str | Path, title: s
     >>> with LiveExperiment.start("page.caet", "best-arm", "poisson", arms=2, costs=[1, 2], delta=0.1) as experiment:
     ...     write_experiment_page(experiment, "page.html")
     """
+    check_no_result(path)
     write_whole(path, experiment_page(experiment, title))
 
 

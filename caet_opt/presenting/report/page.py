@@ -25,6 +25,7 @@ from caet_opt.presenting.report.results import (
 )
 from caet_opt.simulating.mean_intervals import FEWEST
 from caet_opt.simulating.studies.manifest import Record
+from caet_opt.simulating.studies.places import check_no_result
 from caet_opt.simulating.studies.results import QUANTILES
 from caet_opt.solving.numbers import (
     are_typed,
@@ -53,6 +54,7 @@ def write_report(folder: str | Path, path: str | Path, title: str | None = None)
     >>> write_report("results/study", "page.html")  # the folder of `run_study`
     """
     require_extra()
+    check_no_result(path)
     write_whole(path, report_page(folder, title))
 
 

@@ -125,5 +125,5 @@ def make_entry(model: Model) -> ModelFile | None:
     """What a model file of this model would hold; None for a path."""
     if is_pair(model):
         bandit, task = model
-        return ModelFile(bandit, parse_task(task) if isinstance(task, str) else task)
+        return ModelFile(bandit, parse_task(task, bandit.arms) if isinstance(task, str) else task)
     return model if isinstance(model, ModelFile) else None

@@ -150,7 +150,7 @@ def read_entry(path: Path, study: Study) -> ModelFile:
     if study.task is None:
         return entry
     try:
-        return ModelFile(entry.model, parse_task(study.task), entry.title, entry.source)
+        return ModelFile(entry.model, parse_task(study.task, entry.model.arms), entry.title, entry.source)
     except InputError as error:
         raise InputError(f"{study.name}: task for {path}: {error}") from error
 

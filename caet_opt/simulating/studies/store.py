@@ -21,13 +21,12 @@ from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.studies.blocks import Block
 from caet_opt.simulating.studies.cells import Cell
 from caet_opt.simulating.studies.manifest import FORMAT, Record, complete, seal, unseal
+from caet_opt.simulating.studies.places import BLOCKS, HOLDER, LOCK, MANIFEST, SUFFIX
 from caet_opt.simulating.studies.study import Study
 from caet_opt.version import __version__, has_equal_results
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-MANIFEST, BLOCKS, LOCK, HOLDER = "manifest.json", "blocks", "sweep.lock", "sweep.json"
 
 #: Seconds to wait for a lock: the workers of a sweep that was killed may live for a moment longer, and hold it.
 PATIENCE = 1.0
@@ -35,8 +34,8 @@ PATIENCE = 1.0
 #: The key of the file's metadata that says what the block is.
 METADATA = b"caet_opt"
 
-#: How a file's name ends, and the digits of the hash in it.
-SUFFIX, SEAL_DIGITS = ".parquet", 32
+#: Digits of the hash in a file's name.
+SEAL_DIGITS = 32
 
 
 class DamagedError(Exception):

@@ -94,7 +94,7 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
     tolerance = profile.tolerance
     target = target_of(tolerance)
     status, steps, value, lower, upper = kernel["solve_instance"](
-        model.numbers, *pattern, effort, weights, start is not None, tolerance, target, profile.max_iterations
+        model.kernel_numbers, *pattern, effort, weights, start is not None, tolerance, target, profile.max_iterations
     )
     if status == IRREGULAR:
         return None

@@ -209,9 +209,8 @@ def owns_arrays(source: Callable[..., Any], known: dict[str, Any]) -> bool:
 def fingerprint(sources: Sources, inlined: frozenset[str] = frozenset()) -> str:
     """A name for this version of all the functions, of their constants and of how they are compiled: numba's cache
     would notice a change in a function, not in its callees, nor in whether indices are checked."""
-    digest = sha256(
-        " ".join([*sorted(inlined), "units", "nogil", "nrt", os.environ.get("NUMBA_BOUNDSCHECK", "")]).encode()
-    )
+    ways = ["units", "sealed", "nogil", "nrt", os.environ.get("NUMBA_BOUNDSCHECK", "")]
+    digest = sha256(" ".join([*sorted(inlined), *ways]).encode())
     for function in sources:
         assert isinstance(function, FunctionType)
         used = [function.__globals__.get(name) for name in function.__code__.co_names]
@@ -231,7 +230,7 @@ def exercise(functions: Kernel) -> None:
 
 def model_numbers(model: BanditModel) -> records.ModelNumbers:
     """A model as the kernel reads it."""
-    return family_numbers(type(model.family), model.arrays)
+    return family_numbers(type(model.family), Arrays(*model.kernel_numbers))
 
 
 def family_numbers(family: type[Family], arrays: Arrays) -> records.ModelNumbers:
