@@ -51,7 +51,7 @@ def flip(data):
     return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
 
 
-@pytest.mark.parametrize("damage", [cut, flip, lambda data: b"", lambda data: b"garbage"], ids=str)
+@pytest.mark.parametrize("damage", [cut, flip, lambda data: b"", lambda data: b"garbage"], ids=["cut", "flip", "empty", "garbage"])
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 def test_a_damaged_file_is_said_once_and_replaced(folder, suffix, damage, capfd):
     call()
