@@ -38,6 +38,7 @@ examples:
   caet-opt experiment release trial.caet 3 4
   caet-opt experiment status trial.caet
   caet-opt experiment status trial.caet --verify
+  caet-opt experiment backup trial.caet copy.caet
   caet-opt experiment list .
   caet-opt experiment export trial.caet --csv
   caet-opt experiment report trial.caet -o trial.html
@@ -86,6 +87,8 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
     add_confidence(parser)
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="of the policy's draws, if it draws (0)")
     parser.add_argument("--unproven", action="store_true", help="allow a threshold that guarantees nothing")
+    help_of_missing = "go on with the experiment in the file, if there is one and it was started in the same words"
+    parser.add_argument("--if-missing", action="store_true", help=help_of_missing)
     how = parser.add_argument_group("the algorithm")
     for setting in FLAGS:
         add_setting(how, setting)
@@ -97,7 +100,8 @@ def start(arguments: argparse.Namespace) -> int:
     arms = int(names[0]) if len(names) == 1 and names[0].isdecimal() else names
     given = {setting.name: getattr(arguments, setting.name) for setting in FLAGS} | read_confidence(arguments)
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    experiment = LiveExperiment.start(
+    make = LiveExperiment.open_or_start if arguments.if_missing else LiveExperiment.start
+    experiment = make(
         arguments.file,
         number_names(arguments.task, names),
         arguments.family,
@@ -110,7 +114,8 @@ def start(arguments: argparse.Namespace) -> int:
     )
     with experiment:
         status = experiment.status()
-    print(f"{arguments.file}: started; {status['formula']}; {say_guarantee(status)}")
+    done = "started" if not status["handed_out"] else f"there already, with {status['recorded']} outcomes"
+    print(f"{arguments.file}: {done}; {status['formula']}; {say_guarantee(status)}")
     return 0
 
 
@@ -271,6 +276,19 @@ def export(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def declare_backup(parser: argparse.ArgumentParser) -> None:
+    """Where to."""
+    parser.add_argument("copy", metavar="COPY", help="a file that does not exist")
+
+
+def backup(arguments: argparse.Namespace) -> int:
+    """Copy the file as it is at one moment."""
+    with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
+        experiment.backup(arguments.copy)
+    print(f"{arguments.copy}: a copy of {arguments.file}")
+    return 0
+
+
 def declare_report(parser: argparse.ArgumentParser) -> None:
     """Where to."""
     parser.add_argument("-o", "--output", metavar="PAGE", default="experiment.html", help="the page (experiment.html)")
@@ -296,6 +314,7 @@ VERBS: dict[str, Verb] = {
     "record": (record, declare_record, "take in the outcome of a pull, or many as CSV, each once"),
     "release": (release, declare_release, "withdraw pulls whose outcomes are not expected any more"),
     "status": (status, declare_status, "where it stands: answer, evidence, estimates, money, and what is ahead"),
+    "backup": (backup, declare_backup, "copy the file, whole, whoever is writing to it"),
     "list": (list_folder, declare_list, "the experiments in a folder"),
     "export": (export, declare_export, "every pull with its outcome, as CSV"),
     "report": (report, declare_report, "one page for the browser, without network"),

@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import Any
 
 from caet_opt.bandits.model import read_arm_names
-from caet_opt.bandits.tasks import BestArm, Groups, Ranking, Task, TopArms
+from caet_opt.bandits.tasks import BestArm, Comparisons, Custom, Groups, Ranking, Task, TopArms
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.solving.numbers import pair_names
 
@@ -44,3 +44,21 @@ def name_answer(task: Task, answer: Hashable, names: Sequence[str]) -> str:
     if isinstance(task, BestArm | TopArms | Groups):
         return ", ".join(names[arm] for arm in arms)
     return ", ".join(pair_names(task.answer_pairs(answer, len(names)), names))
+
+
+def is_answer(task: Task, answer: Hashable, arms: int) -> bool:
+    """Whether something, a number or numbers in brackets, has the form of an answer of a task."""
+    if isinstance(task, BestArm | Custom):
+        return isinstance(answer, int) and answer < (len(task.answers) if isinstance(task, Custom) else arms)
+    if not isinstance(answer, tuple):
+        return False
+    if isinstance(task, Comparisons):
+        return len(answer) == len(task.compared) and all(map(is_order, answer, task.compared))
+    if isinstance(task, Groups) and len(answer) != len(task.groups):
+        return False
+    return all(isinstance(arm, int) and arm < arms for arm in answer) and len(set(answer)) == len(answer)
+
+
+def is_order(pair: Hashable, compared: tuple[int, int]) -> bool:
+    """Whether two arms are those that are compared, in either order."""
+    return pair in (compared, compared[::-1])
