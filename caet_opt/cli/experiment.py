@@ -10,7 +10,7 @@ from typing import Any
 from caet_opt.cli.arguments import add_confidence, add_setting, count, number, read_confidence, seed
 from caet_opt.cli.models import GRAMMAR, read_list, read_names
 from caet_opt.cli.outcomes import read_outcomes
-from caet_opt.cli.output import csv_text, output_file, show
+from caet_opt.cli.output import csv_text, output_file, say, show
 from caet_opt.errors import InputError
 from caet_opt.exploring.live.experiment import COLUMNS, LiveExperiment, Pull
 from caet_opt.exploring.live.folder import list_experiments
@@ -115,7 +115,7 @@ def start(arguments: argparse.Namespace) -> int:
     with experiment:
         status = experiment.status()
     done = "started" if not status["handed_out"] else f"there already, with {status['recorded']} outcomes"
-    print(f"{arguments.file}: {done}; {status['formula']}; {say_guarantee(status)}")
+    say(f"{arguments.file}: {done}; {status['formula']}; {say_guarantee(status)}")
     return 0
 
 
@@ -170,7 +170,7 @@ def record(arguments: argparse.Namespace) -> int:
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         recorded = experiment.record_many(outcomes)
         answer = experiment.answer
-    print(f"recorded: {recorded}" + ("" if answer is None else f"; it has stopped with the answer {answer}"))
+    say(f"recorded: {recorded}" + ("" if answer is None else f"; it has stopped with the answer {answer}"))
     return 0
 
 
@@ -183,7 +183,7 @@ def release(arguments: argparse.Namespace) -> int:
     """Withdraw pulls."""
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         experiment.release(*arguments.pulls)
-    print(f"withdrawn: {len(arguments.pulls)}")
+    say(f"withdrawn: {len(arguments.pulls)}")
     return 0
 
 
@@ -203,13 +203,15 @@ def status(arguments: argparse.Namespace) -> int:
             return verify(experiment, arguments.file)
         found = experiment.status(arguments.level)
         clear = CLEAR if arguments.watch and sys.stdout.isatty() else ""
-        show(arguments.json, lambda: found, lambda: clear + to_words(found))
+        print(clear, end="")
+        show(arguments.json, lambda: found, lambda: to_words(found))
         while arguments.watch and not found["stopped"]:
             sys.stdout.flush()
             time.sleep(PAUSE)
             seen, found = found, experiment.status(arguments.level)
             if found != seen:
-                print(clear or "\n", to_words(found), sep="")
+                print(clear, end="")
+                say(("" if clear else "\n") + to_words(found))
     return 0
 
 
@@ -221,9 +223,9 @@ def verify(experiment: LiveExperiment, file: str) -> int:
     with Bar(recorded, "outcomes") as bar:
         differences = experiment.verify(bar.step)
     for difference in differences:
-        print(f"{file}: differs: {difference}")
+        say(f"{file}: differs: {difference}")
     if not differences:
-        print(f"{file}: verified, the state is what its {recorded} outcomes give")
+        say(f"{file}: verified, the state is what its {recorded} outcomes give")
     return 1 if differences else 0
 
 
@@ -285,7 +287,7 @@ def backup(arguments: argparse.Namespace) -> int:
     """Copy the file as it is at one moment."""
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         experiment.backup(arguments.copy)
-    print(f"{arguments.copy}: a copy of {arguments.file}")
+    say(f"{arguments.copy}: a copy of {arguments.file}")
     return 0
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from caet_opt.errors import InputError
 from caet_opt.exploring.live.experiment import COLUMNS
+from caet_opt.presenting.tables.formats import plain_text
 
 
 def read_outcomes(words: Sequence[str], pull: int | None, cost: float | None) -> list[dict[str, Any]]:
@@ -39,6 +40,8 @@ def read_row(row: Mapping[str, Any], line: int) -> dict[str, Any]:
     if "" in row:
         raise InputError(f"outcome {line}: more cells than the header has")
     told: dict[str, Any] = {name: text.strip() for name, text in row.items() if text is not None and text.strip()}
+    if "arm" in told:
+        told["arm"] = plain_text(told["arm"])
     for name in ("reward", "cost"):
         if name in told:
             told[name] = read_number(told[name], f"outcome {line}: {name}")

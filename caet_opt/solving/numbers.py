@@ -5,6 +5,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from html import escape
 from math import floor, log10
 
+from caet_opt.bandits.files import escape_controls
+
 #: Every decimal of so many significant digits survives a double, and every double survives so many digits.
 MOST_DIGITS, DOUBLE_DIGITS = 15, 17
 
@@ -145,7 +147,7 @@ def format_ratio(ratio: float) -> str:
 
 def pair_names(pairs: Iterable[Sequence[int]], arms: Sequence[str]) -> list[str]:
     """Pairs by the names of their arms."""
-    return [f"{arms[a]} > {arms[b]}" for a, b in pairs]
+    return [f"{escape_controls(arms[a])} > {escape_controls(arms[b])}" for a, b in pairs]
 
 
 def relative_deviation(value: float, expected: float) -> float:
@@ -160,7 +162,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[
 
     A row with fewer cells than there are columns ends in a remark, which may run over the columns that it lacks.
     """
-    lines = [list(headers), *map(list, rows)]
+    lines = [[escape_controls(cell) for cell in line] for line in (headers, *rows)]
     columns = len(headers)
     counted = [line if len(line) == columns else line[:-1] for line in lines]
     widths = [max(len(line[column]) for line in counted if column < len(line)) for column in range(columns)]

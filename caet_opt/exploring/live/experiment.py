@@ -63,8 +63,12 @@ class LiveExperiment:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: tuple[int, Explorer] | None = None
-        with store.reading() as db:
-            self._facts = rows.read_facts(db)
+        try:
+            with store.reading() as db:
+                self._facts = rows.read_facts(db)
+        except BaseException:
+            store.close()
+            raise
 
     @classmethod
     def start(
@@ -344,7 +348,10 @@ class LiveExperiment:
     def verify(self, progress: Callable[[], None] | None = None) -> list[str]:
         """Replay every row and compare: what the file says that its rows do not, an empty list where all is well."""
         with self._store.reading() as db:
-            return find_differences(db, progress)
+            try:
+                return find_differences(db, progress)
+            except InputError as error:  # an outcome that the family does not have
+                raise InputError(f"{self._store.path}: {error}") from error
 
     def export(self) -> list[dict[str, Any]]:
         """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""

@@ -10,6 +10,10 @@ from caet_opt.errors import InputError, unknown_name
 from caet_opt.solving.numbers import pair_names
 
 
+#: The longest name that is one.
+LONGEST_NAME = 10_000
+
+
 def name_arms(arms: Any) -> tuple[str, ...]:
     """The names of so many arms, or those that are given; a name that is a number would be another arm's."""
     if isinstance(arms, Integral) and not isinstance(arms, bool):
@@ -18,6 +22,8 @@ def name_arms(arms: Any) -> tuple[str, ...]:
         raise InputError(f"arms must be their names, as ['large', 'small'], or how many there are, got {arms!r}")
     names = read_arm_names(list(arms), len(arms))
     for number, name in enumerate(names):
+        if len(name) > LONGEST_NAME:
+            raise InputError(f"the name of arm {number} has {len(name)} characters; {LONGEST_NAME} are the most")
         if name.strip() != name or not name.isprintable() or (name.isdecimal() and name != str(number)):
             raise InputError(
                 f"arm {number} cannot be called {name!r}: a name is a line without spaces around it, and no number"

@@ -46,7 +46,8 @@ def read_facts(db: sqlite3.Connection) -> Facts:
     """What was started."""
     names, guaranteed, started, saved = read_row(db, "names, guaranteed, started, saved", "experiment")
     try:
-        told = name_arms(parse_json(check_text(names, "names")))
+        listed = parse_json(check_text(names, "names"))
+        told = name_arms(listed if isinstance(listed, list) else None)
     except ValueError as error:
         raise DamagedError(f"names of the arms: {error}") from error
     known = bool(check_whole(guaranteed, "guaranteed", most=1))
