@@ -115,18 +115,8 @@ class LiveExperiment:
         explorer = Explorer.start(
             task, family, arms=len(names), costs=costs, policy=policy, seed=seed, **confidence, **settings
         )
-        return cls(cls._create(path, explorer, names, unproven, wait))
-
-    @staticmethod
-    def _create(path: str | Path, explorer: Explorer, names: tuple[str, ...], unproven: bool, wait: float) -> Store:
-        """The file of a new experiment."""
-        guaranteed = explorer.threshold.guarantees(explorer.family)
-        if not (guaranteed or unproven):
-            raise InputError(
-                f"threshold {explorer.threshold.name!r} does not guarantee delta here ({explorer.threshold.reason}); "
-                "use the default, or say unproven to do without a guarantee"
-            )
-        return Store.create(path, explorer.to_text(), json.dumps(names), guaranteed, wait)
+        guaranteed = check_proven(explorer, unproven)
+        return cls(Store.create(path, explorer.to_text(), json.dumps(names), guaranteed, wait))
 
     @classmethod
     def open_or_start(
@@ -157,8 +147,9 @@ class LiveExperiment:
         """
         names, unproven = name_arms(arms), asked.pop("unproven", False)
         explorer = Explorer.start(task, family, arms=len(names), **asked)
+        guaranteed = check_proven(explorer, unproven)
         try:
-            return cls(cls._create(path, explorer, names, unproven, wait))
+            return cls(Store.create(path, explorer.to_text(), json.dumps(names), guaranteed, wait))
         except InputError:
             if not is_filled(Path(path)):
                 raise
@@ -376,6 +367,17 @@ class LiveExperiment:
         stop = rows.read_stop(db)
         if stop is not None and not is_answer(explorer.task, stop.answer, explorer.arms):
             raise DamagedError(f"{show(stop.answer)} is no answer of {explorer.task}")
+
+
+def check_proven(explorer: Explorer, unproven: bool) -> bool:
+    """Whether delta is guaranteed; `InputError` where it is not, and nobody has agreed to that."""
+    guaranteed = explorer.threshold.guarantees(explorer.family)
+    if not (guaranteed or unproven):
+        raise InputError(
+            f"threshold {explorer.threshold.name!r} does not guarantee delta here ({explorer.threshold.reason}); "
+            "use the default, or say unproven to do without a guarantee"
+        )
+    return guaranteed
 
 
 def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from caet_opt.bandits.tasks import BestArm, Comparisons, Custom, Groups, Ranking
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.solving.numbers import pair_names
 
-
 #: The longest name that is one.
 LONGEST_NAME = 10_000
 

@@ -273,12 +273,15 @@ class Store:
         if Place(found.st_dev, found.st_ino) != self._place:
             raise InputError(f"{self.path}: was replaced by another file while it was open; {so}; open it again")
         if writes and found.st_nlink > 1:
-            raise InputError(
-                f"{self.path}: has another name, a hard link, and under each name another log; {so}; remove one name "
-                "(caet-opt experiment backup makes a copy)"
-            )
+            raise self._linked(so)
         if self._is_cut_off():
             raise InputError(f"{self.path}: another process has removed the log that is open; {so}; try again")
+
+    def _linked(self, so: str) -> InputError:
+        return InputError(
+            f"{self.path}: has another name, a hard link, and under each name another log; {so}; remove one name "
+            "(caet-opt experiment backup makes a copy)"
+        )
 
     def _is_cut_off(self) -> bool:
         """Whether the log that is open is not the one that others find.
@@ -338,6 +341,8 @@ class Store:
             with OPENING:
                 check_file(self.path)
                 self.header, self._place, self._log = read_header(self.path), Place.of(self._named), None
+                if any(other.has_open(self._place) and other._file != self._file for other in STORES):
+                    raise self._linked("it is open under the other")
                 self._connection = self._connect_to_work() if can_write(self._file) else self._connect_to_look()
                 self._process = os.getpid()
                 STORES.add(self)
@@ -381,9 +386,11 @@ class Store:
                 copyfile(log_of(self._file), log_of(copy))
             return self._connect("rw", copy)
 
-    def has_open(self, place: Place) -> bool:
+    def has_open(self, place: Place | None) -> bool:
         """Whether this process has a file open here."""
-        return self._connection is not None and self._process == os.getpid() and self._place == place
+        return (
+            place is not None and self._connection is not None and self._process == os.getpid() and self._place == place
+        )
 
     @contextmanager
     def _plain_errors(self) -> Iterator[None]:
