@@ -1,7 +1,6 @@
 """A table in every format: for terminals, Markdown, CSV, JSON and (in `latex`) LaTeX."""
 
 import csv
-import io
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +17,9 @@ MISSING = "-"
 #: A text that a spreadsheet would run, with the apostrophes that have been put before it; and one that is a number.
 FORMULA = re.compile("'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
+
+#: The end of a line, of which each part ends one.
+LINE_END = "\r\n"
 
 #: Columns of the terminal that a remark may take.
 REMARK_WIDTH = 100
@@ -75,10 +77,21 @@ def csv_text(rows: Sequence[Row], columns: Iterable[str] | None = None) -> str:
 
 def csv_lines(lines: Iterable[Iterable[Any]]) -> str:
     """Lines of CSV: numbers in full, lists as JSON, nothing for None, and no text that a spreadsheet would run."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerows([csv_cell(value) for value in line] for line in lines)
-    return sink.getvalue()
+    sink = Lines()
+    csv.writer(sink, lineterminator=LINE_END).writerows([csv_cell(value) for value in line] for line in lines)
+    return "".join(sink.lines)
+
+
+class Lines:
+    """Takes lines of CSV. What is written puts a cell in quotes that has a part of the end of a line in it, and a
+    reader ends a line at either part: both are told to the writer, and one is kept."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def write(self, line: str) -> None:
+        """Keep a line."""
+        self.lines.append(line.removesuffix(LINE_END) + "\n")
 
 
 def csv_cell(value: Any) -> Any:
