@@ -16,7 +16,7 @@ import live_fairness
 import pytest
 
 from caet_opt import BusyError, CaetError, InputError, LiveExperiment
-from caet_opt.exploring.live import rows, store
+from caet_opt.exploring.live import database, rows, store
 from caet_opt.exploring.live.turn import Turn
 
 ASKED = {"arms": ["a", "b"], "costs": [1, 2], "log_inv_delta": 1e6, "policy": "top-two"}
@@ -144,7 +144,7 @@ def test_an_older_copy_in_the_same_place_is_noticed(tmp_path):
     experiment.close()
     copy(tmp_path / "trial.caet", tmp_path / "copy.caet")
     experiment.record("a", 1)
-    store.merge(experiment._store._open(), 1.0)
+    database.merge(experiment._store._open(), 1.0)
     copy(tmp_path / "copy.caet", tmp_path / "trial.caet")
     with pytest.raises(InputError, match=r"has 2 pulls and 0 outcomes, and had 2 and 1: an older copy"):
         experiment.record("b", 1)
