@@ -5,6 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from caet_opt.cli.arguments import add_confidence, add_setting, count, number, read_confidence, seed
@@ -15,7 +16,7 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.live.experiment import COLUMNS, LiveExperiment, Pull
 from caet_opt.exploring.live.folder import list_experiments
 from caet_opt.exploring.live.status import LEVEL
-from caet_opt.exploring.live.store import WAIT
+from caet_opt.exploring.live.store import WAIT, is_filled
 from caet_opt.exploring.live.words import say_guarantee, to_words, write
 from caet_opt.exploring.settings import SETTINGS
 from caet_opt.solving.numbers import table
@@ -100,6 +101,7 @@ def start(arguments: argparse.Namespace) -> int:
     arms = int(names[0]) if len(names) == 1 and names[0].isdecimal() else names
     given = {setting.name: getattr(arguments, setting.name) for setting in FLAGS} | read_confidence(arguments)
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    is_there = arguments.if_missing and is_filled(Path(arguments.file))
     make = LiveExperiment.open_or_start if arguments.if_missing else LiveExperiment.start
     experiment = make(
         arguments.file,
@@ -114,7 +116,7 @@ def start(arguments: argparse.Namespace) -> int:
     )
     with experiment:
         status = experiment.status()
-    done = "started" if not status["handed_out"] else f"there already, with {status['recorded']} outcomes"
+    done = f"there already, with {status['recorded']} outcomes" if is_there else "started"
     say(f"{arguments.file}: {done}; {status['formula']}; {say_guarantee(status)}")
     return 0
 

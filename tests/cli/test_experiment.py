@@ -138,7 +138,6 @@ def test_a_copy_is_made_once(file, capsys):
 def test_an_experiment_is_started_if_it_is_missing(tmp_path, capsys):
     path = tmp_path / "trial.caet"
     assert f"{path}: started; " in verb(capsys, "start", path, *START, *ARMS, "--if-missing")
-    verb(capsys, "next", path)
     assert f"{path}: there already, with 0 outcomes; " in verb(capsys, "start", path, *START, *ARMS, "--if-missing")
     words = "another experiment is in it: its list of costs is 3, 5, 1, not 3, 5, 2"
     argv = [*START, *ARMS[:2], "--costs", "3,5,2", "--if-missing"]
