@@ -23,6 +23,7 @@ from .bandits.tasks import Ranking as Ranking
 from .bandits.tasks import Task as Task
 from .bandits.tasks import TopArms as TopArms
 from .bandits.tasks import parse_task as parse_task
+from .errors import BusyError as BusyError
 from .errors import CaetError as CaetError
 from .errors import InputError as InputError
 from .errors import MissingExtraError as MissingExtraError

@@ -39,6 +39,17 @@ class TieError(InputError):
     """
 
 
+class BusyError(CaetError, TimeoutError):
+    """Others have kept the file of a live experiment locked for longer than ``wait`` seconds; nothing was changed.
+
+    >>> with LiveExperiment.start("busy.caet", "best-arm", "bernoulli", arms=2, costs=[1, 2], delta=0.05) as experiment:
+    ...     try:
+    ...         pulls = experiment.next()
+    ...     except BusyError:
+    ...         pulls = ()  # try again later
+    """
+
+
 class MissingExtraError(CaetError, ImportError):
     """An optional dependency is needed and not installed.
 

@@ -1,5 +1,5 @@
 """Files: written whole or not at all, and never in place of what must not be lost; TOML and JSON read with errors to
-act on; and names that tell files apart."""
+act on; and names that tell files apart and do no harm where they are printed."""
 
 import json
 import os
@@ -141,6 +141,14 @@ def read_toml(path: str | Path, parse_float: Callable[[str], Any] = float) -> di
         return tomllib.loads(text, parse_float=parse_float)
     except (ValueError, RecursionError) as error:  # a number of 5000 digits, brackets nested without end
         raise InputError(f"{path}: not valid TOML: {error}") from error
+
+
+def escape_controls(text: str) -> str:
+    """Text in one line, with control characters written out."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in " ".join(text.splitlines())
+    )
 
 
 def shortest_names(whole: Sequence[str], short: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
 
-from caet_opt.bandits.files import noting_inputs
+from caet_opt.bandits.files import escape_controls, noting_inputs
 from caet_opt.cli.arguments import INTERRUPTED
 from caet_opt.errors import CaetError, InputError, SolverError, unknown_name
 from caet_opt.version import __version__
@@ -216,7 +216,7 @@ def shield_negative_numbers(argv: list[str]) -> list[str]:
 def complain(message: str) -> None:
     """Print one line on stderr; where that cannot be written either, the status has to do."""
     with suppress(OSError):
-        print(f"caet-opt: {' '.join(message.splitlines())}", file=sys.stderr, flush=True)
+        print(f"caet-opt: {escape_controls(message)}", file=sys.stderr, flush=True)
 
 
 def abandon_stdout() -> None:

@@ -2,12 +2,11 @@
 
 import argparse
 import json
-import sys
 import textwrap
 from fractions import Fraction
 from typing import Any
 
-from caet_opt.cli.output import show
+from caet_opt.cli.output import say, show
 from caet_opt.proving.result import round_outward
 
 DESCRIPTION = """\
@@ -51,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     except Rejected as reason:
         if arguments.json:
             print(json.dumps({"accepted": False, "reason": str(reason)}))
-        print(f"caet-opt: {path}: rejected: {' '.join(str(reason).split())}", file=sys.stderr)
+        say(f"caet-opt: {path}: rejected: {' '.join(str(reason).split())}", to_stderr=True)
         return 1
     accepted = {"accepted": True, **{key: document[key] for key in KEYS}}
     show(arguments.json, lambda: accepted, lambda: describe(path, document, theorem))

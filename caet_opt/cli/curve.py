@@ -12,7 +12,7 @@ from caet_opt.bandits.tasks import Pair
 from caet_opt.cli.arguments import count, number
 from caet_opt.cli.drawing import add_width
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
-from caet_opt.cli.output import csv_text, make_folder, output_file
+from caet_opt.cli.output import csv_text, make_folder, output_file, say
 from caet_opt.errors import InputError, SolverError
 from caet_opt.presenting.curves import Curve, CurvePoint, largest_deviation, trace_curve
 from caet_opt.presenting.figures.curve import curve_figure
@@ -91,7 +91,7 @@ def write_curve(arguments: argparse.Namespace) -> Curve:
     files = [data]
     if not arguments.no_figure:
         files += save(curve_figure(curve, heading(entry)[0], arguments.width), stem)
-    print(f"{describe(curve, entry)}\nwritten: {', '.join(map(str, files))}")
+    say(f"{describe(curve, entry)}\nwritten: {', '.join(map(str, files))}")
     return curve
 
 

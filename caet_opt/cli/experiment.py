@@ -4,18 +4,19 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.exact import read_whole
 from caet_opt.cli.arguments import add_confidence, add_setting, count, number, plain_text, read_confidence, seed
 from caet_opt.cli.models import GRAMMAR, read_list, read_names
 from caet_opt.cli.outcomes import read_outcomes
-from caet_opt.cli.output import csv_text, output_file, show
+from caet_opt.cli.output import csv_text, output_file, say, show
 from caet_opt.errors import InputError
 from caet_opt.exploring.live.experiment import COLUMNS, LiveExperiment, Pull
 from caet_opt.exploring.live.folder import list_experiments
 from caet_opt.exploring.live.status import LEVEL
-from caet_opt.exploring.live.store import WAIT
+from caet_opt.exploring.live.store import WAIT, is_filled
 from caet_opt.exploring.live.words import say_guarantee, to_words, write
 from caet_opt.exploring.settings import SETTINGS
 from caet_opt.solving.numbers import table
@@ -38,6 +39,7 @@ examples:
   caet-opt experiment release trial.caet 3 4
   caet-opt experiment status trial.caet
   caet-opt experiment status trial.caet --verify
+  caet-opt experiment backup trial.caet copy.caet
   caet-opt experiment list .
   caet-opt experiment export trial.caet --csv
   caet-opt experiment report trial.caet -o trial.html
@@ -87,6 +89,8 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
     add_confidence(parser)
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="of the policy's draws, if it draws (0)")
     parser.add_argument("--unproven", action="store_true", help="allow a threshold that guarantees nothing")
+    help_of_missing = "go on with the experiment in the file, if there is one and it was started in the same words"
+    parser.add_argument("--if-missing", action="store_true", help=help_of_missing)
     how = parser.add_argument_group("the algorithm")
     for setting in FLAGS:
         add_setting(how, setting)
@@ -100,7 +104,9 @@ def start(arguments: argparse.Namespace) -> int:
     arms = names if many is None else many
     given = {setting.name: getattr(arguments, setting.name) for setting in FLAGS} | read_confidence(arguments)
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    experiment = LiveExperiment.start(
+    is_there = arguments.if_missing and is_filled(Path(arguments.file))
+    make = LiveExperiment.open_or_start if arguments.if_missing else LiveExperiment.start
+    experiment = make(
         arguments.file,
         arguments.task,
         arguments.family,
@@ -113,7 +119,8 @@ def start(arguments: argparse.Namespace) -> int:
     )
     with experiment:
         status = experiment.status()
-    print(f"{arguments.file}: started; {status['formula']}; {say_guarantee(status)}")
+    done = f"there already, with {status['recorded']} outcomes" if is_there else "started"
+    say(f"{arguments.file}: {done}; {status['formula']}; {say_guarantee(status)}")
     if arguments.costs is None and arguments.cost_source is None:
         print("each pull costs 1; --costs or --cost-source would say otherwise")
     return 0
@@ -171,7 +178,7 @@ def record(arguments: argparse.Namespace) -> int:
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         recorded = experiment.record_many(outcomes)
         answer = experiment.answer
-    print(f"recorded: {recorded}" + ("" if answer is None else f"; it has stopped with the answer {answer}"))
+    say(f"recorded: {recorded}" + ("" if answer is None else f"; it has stopped with the answer {answer}"))
     return 0
 
 
@@ -184,7 +191,7 @@ def release(arguments: argparse.Namespace) -> int:
     """Withdraw pulls."""
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         experiment.release(*arguments.pulls)
-    print(f"withdrawn: {len(arguments.pulls)}")
+    say(f"withdrawn: {len(arguments.pulls)}")
     return 0
 
 
@@ -204,13 +211,15 @@ def status(arguments: argparse.Namespace) -> int:
             return verify(experiment, arguments.file)
         found = experiment.status(arguments.level)
         clear = CLEAR if arguments.watch and sys.stdout.isatty() else ""
-        show(arguments.json, lambda: found, lambda: clear + to_words(found))
+        print(clear, end="")
+        show(arguments.json, lambda: found, lambda: to_words(found))
         while arguments.watch and not found["stopped"]:
             sys.stdout.flush()
             time.sleep(PAUSE)
             seen, found = found, experiment.status(arguments.level)
             if found != seen:
-                print(clear or "\n", to_words(found), sep="")
+                print(clear, end="")
+                say(("" if clear else "\n") + to_words(found))
     return 0
 
 
@@ -222,9 +231,9 @@ def verify(experiment: LiveExperiment, file: str) -> int:
     with Bar(recorded, "outcomes") as bar:
         differences = experiment.verify(bar.step)
     for difference in differences:
-        print(f"{file}: differs: {difference}")
+        say(f"{file}: differs: {difference}")
     if not differences:
-        print(f"{file}: verified, the state is what its {recorded} outcomes give")
+        say(f"{file}: verified, the state is what its {recorded} outcomes give")
     return 1 if differences else 0
 
 
@@ -277,6 +286,19 @@ def export(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def declare_backup(parser: argparse.ArgumentParser) -> None:
+    """Where to."""
+    parser.add_argument("copy", metavar="COPY", help="a file that does not exist")
+
+
+def backup(arguments: argparse.Namespace) -> int:
+    """Copy the file as it is at one moment."""
+    with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
+        experiment.backup(arguments.copy)
+    say(f"{arguments.copy}: a copy of {arguments.file}")
+    return 0
+
+
 def declare_report(parser: argparse.ArgumentParser) -> None:
     """Where to."""
     parser.add_argument("-o", "--output", metavar="PAGE", default="experiment.html", help="the page (experiment.html)")
@@ -304,6 +326,7 @@ VERBS: dict[str, Verb] = {
     "record": (record, declare_record, "take in the outcome of a pull, or many as CSV, each once"),
     "release": (release, declare_release, "withdraw pulls whose outcomes are not expected any more"),
     "status": (status, declare_status, "where it stands: answer, evidence, estimates, money, and what is ahead"),
+    "backup": (backup, declare_backup, "copy the file, whole, whoever is writing to it"),
     "list": (list_folder, declare_list, "the experiments in a folder"),
     "export": (export, declare_export, "every pull with its outcome, as CSV"),
     "report": (report, declare_report, "one page for the browser, without network"),

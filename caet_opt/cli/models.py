@@ -9,6 +9,7 @@ from typing import Any
 
 from caet_opt.bandits.exact import brief, read_decimal
 from caet_opt.bandits.families import FAMILIES, parse_family
+from caet_opt.bandits.files import escape_controls
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
 from caet_opt.bandits.shipped import shipped_folder, shipped_names
@@ -146,7 +147,7 @@ def read_costs(words: list[str] | None) -> list[Decimal] | str | None:
 
 def heading(entry: ModelFile) -> list[str]:
     """What stands above an answer: the title, if there is one; and task, family and size of the model."""
-    return [*([entry.title] if entry.title else []), headline(entry.model, entry.task)]
+    return [*([escape_controls(entry.title)] if entry.title else []), headline(entry.model, entry.task)]
 
 
 def read_list(words: list[str], what: str, alternative: str = "") -> list[Decimal]:

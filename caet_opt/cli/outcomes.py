@@ -11,6 +11,7 @@ from caet_opt.bandits.files import MOST_TEXT
 from caet_opt.cli.arguments import unshield
 from caet_opt.errors import InputError
 from caet_opt.exploring.live.experiment import COLUMNS
+from caet_opt.presenting.tables.formats import plain_text
 
 #: What a spreadsheet may put before the first cell: the mark of UTF-8.
 MARK = "\ufeff"
@@ -56,6 +57,8 @@ def read_row(header: Sequence[str], row: Sequence[str], line: int) -> dict[str, 
     if len(row) != len(header):
         raise InputError(f"outcome {line}: {len(row)} cells, but the header has {len(header)}")
     told: dict[str, Any] = {name: text.strip() for name, text in zip(header, row, strict=True) if text.strip()}
+    if "arm" in told:
+        told["arm"] = plain_text(told["arm"])
     for name in ("reward", "cost"):
         if name in told:
             told[name] = read_number(told[name], f"outcome {line}: {name}")

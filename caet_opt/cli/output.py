@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from caet_opt.bandits.files import check_replaceable, write_whole
+from caet_opt.bandits.files import check_replaceable, escape_controls, write_whole
 from caet_opt.errors import InputError
 from caet_opt.presenting.tables.formats import csv_text as csv_text
 from caet_opt.simulating.studies.places import check_no_result
@@ -19,7 +19,16 @@ Write = Callable[[str], None]
 
 def show(as_json: bool, record: Callable[[], Any], text: Callable[[], str]) -> None:
     """Print an answer: the record as one JSON object without NaN or infinity, or the text."""
-    print(json.dumps(record(), allow_nan=False) if as_json else text())
+    if as_json:
+        print(json.dumps(record(), allow_nan=False))
+    else:
+        say(text())
+
+
+def say(text: str, *, to_stderr: bool = False) -> None:
+    """Print lines for people; whatever is in names and files, a terminal gets no other control characters."""
+    lines = "\n".join(map(escape_controls, text.split("\n")))
+    print(lines, file=sys.stderr if to_stderr else sys.stdout, flush=to_stderr)
 
 
 def list_entries(entries: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 
 from caet_opt.cli.arguments import plain_text
-from caet_opt.cli.output import output_file
+from caet_opt.cli.output import output_file, say
 from caet_opt.errors import InputError, install_hint
 from caet_opt.presenting.report import report_page, require_extra
 
@@ -44,4 +44,4 @@ def write_page(arguments: argparse.Namespace, make: Callable[[], str]) -> None:
     write = output_file(arguments.output, "--output")
     page = make()
     write(page)
-    print(f"{arguments.output}: {len(page.encode(errors='backslashreplace')) / 1e6:.1f} MB; open it in a browser")
+    say(f"{arguments.output}: {len(page.encode(errors='backslashreplace')) / 1e6:.1f} MB; open it in a browser")

@@ -8,7 +8,7 @@ from typing import Any
 
 from caet_opt.cli.arguments import count, seed, worker_count
 from caet_opt.cli.drawing import add_width
-from caet_opt.cli.output import csv_text, list_entries, make_folder, output_file
+from caet_opt.cli.output import csv_text, list_entries, make_folder, output_file, say
 from caet_opt.cli.sweep import run_missing
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.presenting.figures import FIGURES, Effort, Figure, StudyFigure, require_matplotlib
@@ -79,9 +79,9 @@ def run_figure(figure: Figure, effort: Effort, stem: Path, width: Width | None) 
                 rows.append(row)
     finally:
         if rows:
-            print(f"{figure.title}, seed {effort.seed}\n\n{figure.table(rows)}\n")
+            say(f"{figure.title}, seed {effort.seed}\n\n{figure.table(rows)}\n")
     files = [data, *save(figure.draw(rows, width=width), stem)]
-    print(f"written: {', '.join(map(str, files))}")
+    say(f"written: {', '.join(map(str, files))}")
     return 0
 
 
@@ -98,7 +98,7 @@ def run_study(figure: StudyFigure, effort: Effort, stem: Path, width: Width | No
     if not summary["runs"].any():
         return 1
     write(csv_text(results.rows(summary), [column.name for column in results.columns()]))
-    print(f"{figure.title}, seed {effort.seed}\n\n{figure.table(summary)}\n")
+    say(f"{figure.title}, seed {effort.seed}\n\n{figure.table(summary)}\n")
     files = [data, *save(figure.draw(summary, width=width), stem)]
-    print(f"written: {', '.join(map(str, files))}\nevery delta: caet-opt table {store.folder}")
+    say(f"written: {', '.join(map(str, files))}\nevery delta: caet-opt table {store.folder}")
     return 1 if progress.failures else 0

@@ -1,7 +1,6 @@
 """``caet-opt sweep``: a study on this machine or on a Dask cluster, into a folder that loses nothing."""
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any
 
 from caet_opt.cli.arguments import INTERRUPTED, explain, worker_count
 from caet_opt.cli.drawing import add_width
-from caet_opt.cli.output import list_entries, make_folder, show
+from caet_opt.cli.output import list_entries, make_folder, say, show
 from caet_opt.errors import InputError
 from caet_opt.exploring.prediction import rule_of, say_measured
 from caet_opt.exploring.settings import RUNS, SEED
@@ -126,11 +125,11 @@ def run_missing(study: Study, cells: Sequence[Cell], store: Store, engine: Engin
     for failure in progress.failures:
         first, why = failure["first"], " ".join(failure["error"].split())
         which = f"{names[failure['cell']]}, seed {failure['seed']}, runs {first} to {first + failure['runs'] - 1}"
-        print(f"caet-opt: given up: {which}: {why}", file=sys.stderr)
+        say(f"caet-opt: given up: {which}: {why}", to_stderr=True)
     if ended:  # the end may have come between a block's file and its being counted
         files = store.names()
         stored = f"{sum(job.block.name in files for job in progress.jobs)} of {progress.blocks} blocks are stored"
-        print(f"caet-opt: {ended}; {stored}, and the same command goes on", file=sys.stderr)
+        say(f"caet-opt: {ended}; {stored}, and the same command goes on", to_stderr=True)
     return progress, status
 
 

@@ -10,6 +10,8 @@ from fractions import Fraction
 from html import escape
 from math import ceil, exp, floor, inf, isclose, isfinite, log, log10
 
+from caet_opt.bandits.files import escape_controls
+
 #: Of an interval; None is no end.
 Ends = tuple[float | None, float | None]
 
@@ -324,7 +326,7 @@ def format_ratio(ratio: float) -> str:
 
 def pair_names(pairs: Iterable[Sequence[int]], arms: Sequence[str]) -> list[str]:
     """Pairs by the names of their arms."""
-    return [f"{arms[a]} > {arms[b]}" for a, b in pairs]
+    return [f"{escape_controls(arms[a])} > {escape_controls(arms[b])}" for a, b in pairs]
 
 
 def relative_deviation(value: float, expected: float) -> float:
@@ -339,7 +341,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[
 
     A row with fewer cells than there are columns ends in a remark, which may run over the columns that it lacks.
     """
-    lines = [list(headers), *map(list, rows)]
+    lines = [[escape_controls(cell) for cell in line] for line in (headers, *rows)]
     columns = len(headers)
     counted = [line if len(line) == columns else line[:-1] for line in lines]
     widths = [max(len(line[column]) for line in counted if column < len(line)) for column in range(columns)]

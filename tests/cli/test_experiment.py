@@ -129,6 +129,52 @@ def test_an_export_goes_to_a_file(file, capsys):
     assert out.read_text() == verb(capsys, "export", file)
 
 
+def test_a_copy_is_made_once(file, capsys):
+    copy = file.with_name("copy.caet")
+    assert verb(capsys, "backup", file, copy) == f"{copy}: a copy of {file}\n"
+    assert verb(capsys, "status", copy, "--json").replace("copy.caet", "trial.caet") == verb(
+        capsys, "status", file, "--json"
+    )
+    expect_refusal(capsys, "experiment", "backup", file, copy, words="there is a file already")
+
+
+def test_an_experiment_is_started_if_it_is_missing(tmp_path, capsys):
+    path = tmp_path / "trial.caet"
+    assert f"{path}: started; " in verb(capsys, "start", path, *START, *ARMS, "--if-missing")
+    assert f"{path}: there already, with 0 outcomes; " in verb(capsys, "start", path, *START, *ARMS, "--if-missing")
+    words = "another experiment is in it: its list of costs is 3, 5, 1, not 3, 5, 2"
+    argv = [*START, *ARMS[:2], "--costs", "3,5,2", "--if-missing"]
+    expect_refusal(capsys, "experiment", "start", path, *argv, words=words)
+    expect_refusal(
+        capsys, "experiment", "start", path, *START, *ARMS, words="to go on with the experiment in it, --if-"
+    )
+
+
+def test_names_that_spreadsheets_would_run_are_texts_and_come_back(tmp_path, capsys, monkeypatch):
+    path, names = tmp_path / "trial.caet", ["=1+1", "'=1+1", "@sum(a1)", "-2", "-x", "'tis", "a,b"]
+    LiveExperiment.start(path, "best-arm", "bernoulli", arms=names, costs=[1] * 7, delta=0.05).close()
+    verb(capsys, "next", path, "--pulls", "7")
+    rows = list(csv.DictReader(io.StringIO(verb(capsys, "export", path))))
+    cells = [row["name"] for row in rows]
+    assert cells == ["'=1+1", "''=1+1", "'@sum(a1)", "-2", "'-x", "'tis", "a,b"]
+    told = io.StringIO()
+    csv.writer(told).writerows([("arm", "reward"), *((cell, 1) for cell in cells)])
+    feed(monkeypatch, told.getvalue())
+    assert verb(capsys, "record", path) == "recorded: 7\n"
+    assert [row["reward"] for row in csv.DictReader(io.StringIO(verb(capsys, "export", path)))] == ["1.0"] * 7
+
+
+def test_names_of_files_reach_no_terminal_as_they_are(tmp_path, capsys):
+    folder = tmp_path / "a"
+    folder.mkdir()
+    path = folder / "x\x1b[2J\ny\u202e.caet"
+    LiveExperiment.start(path, "best-arm", "bernoulli", arms=2, costs=[1, 2], delta=0.05).close()
+    said = verb(capsys, "list", folder)
+    assert said.splitlines()[1].startswith(r"x\x1b[2J y\u202e.caet")
+    err = expect_refusal(capsys, "experiment", "next", f"{path}x")
+    assert r"x\x1b[2J y\u202e.caetx: no such file" in err
+
+
 def test_a_watch_ends_when_the_experiment_does(file, capsys, monkeypatch):
     """Between two looks others go on."""
     live = LiveExperiment.open(file)

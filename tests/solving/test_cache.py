@@ -51,12 +51,14 @@ def flip(data):
     return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
 
 
-@pytest.mark.parametrize("damage", [cut, flip, lambda data: b"", lambda data: b"garbage"], ids=["cut", "flip", "empty", "garbage"])
+@pytest.mark.parametrize(
+    "damage", [cut, flip, lambda data: b"", lambda data: b"garbage"], ids=["cut", "flip", "empty", "garbage"]
+)
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 def test_a_damaged_file_is_said_once_and_replaced(folder, suffix, damage, capfd):
     call()
     (path,) = (path for path in kept(folder) if path.suffix == suffix)
-    path.write_bytes(damage(path.read_bytes()))
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
     assert [call(), call()] == [0, 1]
     said = capfd.readouterr().err
     assert said == f"caet-opt: numba's cache in {path.parent}: {path.name} is damaged; compiled without it\n"

@@ -10,16 +10,17 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from caet_opt.bandits.families import Family
-from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.bandits.tasks import Custom, Task, parse_task
 from caet_opt.errors import CaetError, InputError, unknown_name
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import rows
+from caet_opt.exploring.live.guard import DamagedError, show
 from caet_opt.exploring.live.history import POINTS, trace
-from caet_opt.exploring.live.names import find_arm, name_answer, name_arms
+from caet_opt.exploring.live.names import find_arm, is_answer, name_answer, name_arms
 from caet_opt.exploring.live.replay import begin, choose_arms, find_differences, load, may_declare, take_in
 from caet_opt.exploring.live.status import LEVEL, describe, summarise
-from caet_opt.exploring.live.store import WAIT, Store
-from caet_opt.exploring.saving import Saved, from_text
+from caet_opt.exploring.live.store import WAIT, Store, is_filled
+from caet_opt.exploring.saving import OWN, Saved, from_text
 from caet_opt.exploring.settings import brief
 from caet_opt.solving.native.compiled import interpreted
 
@@ -120,15 +121,59 @@ class LiveExperiment:
         explorer = Explorer.start(
             task, family, arms=len(names), costs=costs, policy=policy, seed=seed, **confidence, **settings
         )
-        if (missing := explorer.family.unstated()) is not None:
-            raise InputError(missing)
-        guaranteed = explorer.threshold.guarantees(explorer.family)
-        if not (guaranteed or unproven):
-            raise InputError(
-                f"threshold {explorer.threshold.name!r} does not guarantee delta here ({explorer.threshold.reason}); "
-                "use the default, or say unproven to do without a guarantee"
-            )
+        guaranteed = check_proven(explorer, unproven)
         return cls(Store.create(path, explorer.to_text(), json.dumps(names), guaranteed, wait))
+
+    @classmethod
+    def open_or_start(
+        cls,
+        path: str | Path,
+        task: Task | str,
+        family: Family | str,
+        *,
+        arms: int | Sequence[str],
+        wait: float = WAIT,
+        **asked: Any,
+    ) -> Self:
+        """The experiment in a file, or, where there is none, a new one: what a program calls that may be started twice.
+
+        Everything is told as to `start`. Where the experiment in the file was started in other words it stays as it is,
+        and an `InputError` says which.
+
+        >>> told = {"arms": ["large", "small"], "costs": [3, 5], "delta": 0.05}
+        >>> for _ in range(2):
+        ...     with LiveExperiment.open_or_start("again.caet", "best-arm", "bernoulli", **told) as experiment:
+        ...         experiment.next()[0].number
+        1
+        2
+        >>> LiveExperiment.open_or_start("again.caet", "ranking", "bernoulli", **told)
+        Traceback (most recent call last):
+            ...
+        caet_opt.errors.InputError: again.caet: another experiment is in it: its task is best-arm, not ranking
+        """
+        names, unproven = name_arms(arms), asked.pop("unproven", False)
+        task = parse_task(task, names) if isinstance(task, str) else task
+        explorer = Explorer.start(task, family, arms=len(names), **asked)
+        guaranteed = check_proven(explorer, unproven)
+        try:
+            return cls(Store.create(path, explorer.to_text(), json.dumps(names), guaranteed, wait))
+        except InputError:
+            if not is_filled(Path(path)):
+                raise
+        experiment = cls.open(path, wait=wait)
+        experiment._check_question(explorer, names)
+        return experiment
+
+    def _check_question(self, explorer: Explorer, names: tuple[str, ...]) -> None:
+        """Raise `InputError` unless this is what was started."""
+        with self._store.reading() as db:
+            found = list_question(self._load(db), self.names)
+        for what, told in list_question(explorer, names).items():
+            if found[what] != told:
+                self.close()
+                raise InputError(
+                    f"{self._store.path}: another experiment is in it: its {what} is {found[what]}, not {told}"
+                )
 
     @classmethod
     def open(cls, path: str | Path, *, wait: float = WAIT) -> Self:
@@ -150,8 +195,22 @@ class LiveExperiment:
         self.close()
 
     def close(self) -> None:
-        """Close the file; the next use opens it again."""
+        """Close the file, which is then all of it; the next use opens it again."""
+        self._known = None
         self._store.close()
+
+    def backup(self, path: str | Path) -> None:
+        """Copy the experiment, as it is at one moment, to a new file, whole or not at all; others may go on meanwhile.
+
+        A plain copy of the file lacks what is still in the log beside it, if a process has it open and writes.
+
+        >>> with LiveExperiment.start("one.caet", "best-arm", "poisson", arms=2, costs=[1, 2], delta=0.1) as experiment:
+        ...     pulls = experiment.next(3)
+        ...     experiment.backup("copy.caet")
+        >>> LiveExperiment.open("copy.caet").summary()["waiting"]
+        3
+        """
+        self._store.backup(path)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -289,7 +348,10 @@ class LiveExperiment:
     def verify(self, progress: Callable[[], None] | None = None) -> list[str]:
         """Replay every row and compare: what the file says that its rows do not, an empty list where all is well."""
         with self._store.reading() as db:
-            return find_differences(db, progress)
+            try:
+                return find_differences(db, progress)
+            except InputError as error:  # an outcome that the family does not have
+                raise InputError(f"{self._store.path}: {error}") from error
 
     def export(self) -> list[dict[str, Any]]:
         """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""
@@ -311,6 +373,7 @@ class LiveExperiment:
             with self._named_errors():
                 explorer, self._renewed = load(db, self._start)
             self._known = position, explorer
+        self._check_answer(db, self._known[1])
         return self._known[1]
 
     def _load_to_write(self, db: sqlite3.Connection) -> Explorer:
@@ -328,3 +391,35 @@ class LiveExperiment:
             yield
         except CaetError as error:
             raise InputError(f"{self._store.path}: {error}") from error
+
+    def _check_answer(self, db: sqlite3.Connection, explorer: Explorer) -> None:
+        """Raise `DamagedError` unless what was declared is an answer."""
+        stop = rows.read_stop(db)
+        if stop is not None and not is_answer(explorer.task, stop.answer, explorer.arms):
+            raise DamagedError(f"{show(stop.answer)} is no answer of {explorer.task}")
+
+
+def check_proven(explorer: Explorer, unproven: bool) -> bool:
+    """Whether delta is guaranteed; `InputError` where it is not, and nobody has agreed to that."""
+    if (missing := explorer.family.unstated()) is not None:
+        raise InputError(missing)
+    guaranteed = explorer.threshold.guarantees(explorer.family)
+    if not (guaranteed or unproven):
+        raise InputError(
+            f"threshold {explorer.threshold.name!r} does not guarantee delta here ({explorer.threshold.reason}); "
+            "use the default, or say unproven to do without a guarantee"
+        )
+    return guaranteed
+
+
+def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:
+    """What an experiment was asked, part by part, in words of the command line."""
+    parameters, costs = explorer.parameters, explorer.known_costs
+    return {
+        "task": explorer.task if isinstance(explorer.task, Custom) else str(explorer.task),
+        "family": str(explorer.family),
+        "list of arms": ", ".join(names),
+        "list of costs": None if costs is None else ", ".join(f"{cost:.17g}" for cost in costs.tolist()),
+        "log(1/delta)": parameters.log_inv_delta,
+        "seed": explorer.setup.seed,
+    } | {setting.label: getattr(parameters, setting.name) for setting in OWN}

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from caet_opt.errors import InputError
+from caet_opt.errors import CaetError, InputError
 from caet_opt.exploring.live.experiment import LiveExperiment
 from caet_opt.exploring.live.store import is_experiment, read_header
 
@@ -38,5 +38,5 @@ def summarise(path: Path) -> dict[str, Any]:
     try:
         with LiveExperiment.open(path) as experiment:
             return {**experiment.summary(), "error": None}
-    except (InputError, OSError) as error:
+    except (CaetError, OSError) as error:
         return {"error": str(error)}

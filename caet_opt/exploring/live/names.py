@@ -6,7 +6,7 @@ from typing import Any
 
 from caet_opt.bandits.exact import read_whole
 from caet_opt.bandits.model import read_arm_names
-from caet_opt.bandits.tasks import BestArm, Groups, Ranking, Task, TopArms
+from caet_opt.bandits.tasks import BestArm, Comparisons, Custom, Groups, Ranking, Task, TopArms
 from caet_opt.bandits.tasks.base import MOST_PAIRS
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.settings import brief
@@ -14,6 +14,8 @@ from caet_opt.solving.numbers import pair_names
 
 #: More arms than this have more pairs to compare than any task is solved for.
 MOST_ARMS = MOST_PAIRS + 1
+#: The longest name that is one.
+LONGEST_NAME = 10_000
 
 
 def name_arms(arms: Any) -> tuple[str, ...]:
@@ -26,6 +28,8 @@ def name_arms(arms: Any) -> tuple[str, ...]:
         raise InputError(f"arms must be their names, as ['large', 'small'], or how many there are, got {arms!r}")
     names = read_arm_names(list(arms), len(arms))
     for number, name in enumerate(names):
+        if len(name) > LONGEST_NAME:
+            raise InputError(f"the name of arm {number} has {len(name)} characters; {LONGEST_NAME} are the most")
         if name.strip() != name or not name.isprintable() or (name.isdecimal() and name != str(number)):
             raise InputError(
                 f"arm {number} cannot be called {name!r}: a name is a line without spaces around it, and no number"
@@ -53,3 +57,21 @@ def name_answer(task: Task, answer: Hashable, names: Sequence[str]) -> str:
     if isinstance(task, BestArm | TopArms | Groups):
         return ", ".join(names[arm] for arm in arms)
     return ", ".join(pair_names(task.answer_pairs(answer, len(names)), names))
+
+
+def is_answer(task: Task, answer: Hashable, arms: int) -> bool:
+    """Whether something, a number or numbers in brackets, has the form of an answer of a task."""
+    if isinstance(task, BestArm | Custom):
+        return isinstance(answer, int) and answer < (len(task.answers) if isinstance(task, Custom) else arms)
+    if not isinstance(answer, tuple):
+        return False
+    if isinstance(task, Comparisons):
+        return len(answer) == len(task.compared) and all(map(is_order, answer, task.compared))
+    if isinstance(task, Groups) and len(answer) != len(task.groups):
+        return False
+    return all(isinstance(arm, int) and arm < arms for arm in answer) and len(set(answer)) == len(answer)
+
+
+def is_order(pair: Hashable, compared: tuple[int, int]) -> bool:
+    """Whether two arms are those that are compared, in either order."""
+    return pair in (compared, compared[::-1])

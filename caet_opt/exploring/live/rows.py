@@ -1,13 +1,18 @@
-"""The rows of a live experiment, inside a transaction of its `Store`."""
+"""The rows of a live experiment, inside a transaction of its `Store`; a cell that is not what it should be is a
+`DamagedError`."""
 
 import json
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
+from caet_opt.bandits.files import parse_json
 from caet_opt.errors import InputError
+from caet_opt.exploring.live.guard import DamagedError, check_moment, check_number, check_text, check_whole
+from caet_opt.exploring.live.names import name_arms
 from caet_opt.exploring.settings import brief
 
 
@@ -40,20 +45,42 @@ class Stop(NamedTuple):
 
 def read_facts(db: sqlite3.Connection) -> Facts:
     """What was started."""
-    names, guaranteed, started, saved = db.execute(
-        "SELECT names, guaranteed, started, saved FROM experiment"
-    ).fetchone()
-    return Facts(tuple(json.loads(names)), bool(guaranteed), started, saved)
+    names, guaranteed, started, saved = read_row(db, "names, guaranteed, started, saved", "experiment")
+    try:
+        listed = parse_json(check_text(names, "names"))
+        told = name_arms(listed if isinstance(listed, list) else None)
+    except ValueError as error:
+        raise DamagedError(f"names of the arms: {error}") from error
+    known = bool(check_whole(guaranteed, "guaranteed", most=1))
+    return Facts(told, known, check_moment(started, "the start"), check_text(saved, "what was started"))
+
+
+def read_row(db: sqlite3.Connection, columns: str, table: str) -> tuple[Any, ...]:
+    """The one row of a table."""
+    found = db.execute(f"SELECT {columns} FROM {table}").fetchone()
+    if found is None:
+        raise DamagedError(f"the row of {table} is missing")
+    return tuple(found)
+
+
+def count_arms(db: sqlite3.Connection) -> int:
+    """How many arms there are."""
+    return len(read_facts(db).names)
+
+
+def check_arm(arm: Any, pull: Any, arms: int) -> int:
+    """The arm of a pull."""
+    return check_whole(arm, f"the arm of pull {pull}", most=arms - 1)
 
 
 def checkpoint_position(db: sqlite3.Connection) -> int:
     """How many outcomes the checkpoint has taken in."""
-    return int(db.execute("SELECT position FROM checkpoint").fetchone()[0])
+    return check_whole(read_row(db, "position", "checkpoint")[0], "position of the checkpoint")
 
 
 def read_checkpoint(db: sqlite3.Connection) -> str:
     """The experiment after them."""
-    return str(db.execute("SELECT saved FROM checkpoint").fetchone()[0])
+    return check_text(read_row(db, "saved", "checkpoint")[0], "the checkpoint")
 
 
 def keep_checkpoint(db: sqlite3.Connection, position: int, saved: str) -> None:
@@ -91,15 +118,14 @@ def insert(db: sqlite3.Connection, where: str, row: Sequence[Any]) -> int:
 
 def count_waiting(db: sqlite3.Connection, arms: int) -> list[int]:
     """How many pulls of each arm are out."""
-    found = dict(db.execute("SELECT arm, count(*) FROM pulls INDEXED BY waiting WHERE waiting = 1 GROUP BY arm"))
-    return [found.get(arm, 0) for arm in range(arms)]
+    found = Counter(waiting_arms(db))
+    return [found[arm] for arm in range(arms)]
 
 
 def waiting_arms(db: sqlite3.Connection) -> list[int]:
     """The arms of the pulls that are out, in the order in which they were handed out."""
-    return [
-        int(arm) for (arm,) in db.execute("SELECT arm FROM pulls INDEXED BY waiting WHERE waiting = 1 ORDER BY number")
-    ]
+    query, arms = "SELECT number, arm FROM pulls INDEXED BY waiting WHERE waiting = 1 ORDER BY number", count_arms(db)
+    return [check_arm(arm, number, arms) for number, arm in db.execute(query)]
 
 
 def oldest_waiting(db: sqlite3.Connection, arm: int) -> int | None:
@@ -115,7 +141,7 @@ def look_up(db: sqlite3.Connection, number: Any) -> tuple[int, int]:
     found = db.execute("SELECT number, arm FROM pulls WHERE number = ?", (int(number),)).fetchone() if whole else None
     if found is None:
         raise InputError(f"pull {brief(number)} was not handed out")
-    return int(found[0]), int(found[1])
+    return int(found[0]), check_arm(found[1], found[0], count_arms(db))
 
 
 def is_recorded(db: sqlite3.Connection, pull: int) -> bool:
@@ -126,24 +152,54 @@ def is_recorded(db: sqlite3.Connection, pull: int) -> bool:
 def read_stop(db: sqlite3.Connection) -> Stop | None:
     """The declared answer, if there is one."""
     found = db.execute("SELECT position, stopped, answer, cost FROM stop").fetchone()
-    return None if found is None else Stop(found[0], found[1], read_answer(found[2]), found[3])
+    if found is None:
+        return None
+    position, moment = check_whole(found[0], "position of the stop", least=1), check_moment(found[1], "the stop")
+    return Stop(position, moment, read_answer(check_text(found[2], "the answer")), check_number(found[3], "cost"))
 
 
 def read_outcomes(db: sqlite3.Connection) -> Iterator[Outcome]:
     """Every outcome, in the order in which they were recorded."""
     query = "SELECT position, arm, reward, cost FROM outcomes JOIN pulls ON number = pull ORDER BY position"
-    return map(Outcome._make, db.execute(query))
+    arms, last = count_arms(db), 0
+    for position, arm, reward, cost in db.execute(query):
+        last = check_whole(position, "the next position", least=last + 1)
+        yield Outcome(last, check_arm(arm, "of an outcome", arms), *check_outcome(reward, cost, last))
+
+
+def check_outcome(reward: Any, cost: Any, position: int) -> tuple[float, float]:
+    """The reward and the cost at a position."""
+    return check_number(reward, f"reward {position}"), check_number(cost, f"cost {position}")
 
 
 def list_pulls(db: sqlite3.Connection, *, only_waiting: bool = False) -> list[dict[str, Any]]:
     """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""
-    names = ("pull", "arm", "handed_out", "withdrawn", "position", "reward", "cost", "recorded")
     index, condition = ("INDEXED BY waiting", "WHERE waiting = 1") if only_waiting else ("", "")
     query = (
         "SELECT number, arm, handed_out, withdrawn, position, reward, cost, recorded "
         f"FROM pulls {index} LEFT JOIN outcomes ON pull = number {condition} ORDER BY number"
     )
-    return [dict(zip(names, row, strict=True)) for row in db.execute(query)]
+    arms, found, last = count_arms(db), [], 0
+    for row in db.execute(query):
+        last = check_whole(row[0], "the next pull", least=last + 1)
+        found.append(check_pull(row, arms))
+    return found
+
+
+def check_pull(row: Sequence[Any], arms: int) -> dict[str, Any]:
+    """A pull with its outcome, if it has one."""
+    number, arm, handed_out, withdrawn, position, reward, cost, recorded = row
+    known = {
+        "pull": number,
+        "arm": check_arm(arm, number, arms),
+        "handed_out": check_moment(handed_out, f"pull {number}"),
+        "withdrawn": None if withdrawn is None else check_moment(withdrawn, f"the end of pull {number}"),
+    }
+    if position is None:
+        return known | dict.fromkeys(("position", "reward", "cost", "recorded"))
+    told = check_outcome(reward, cost, check_whole(position, "position", least=1))
+    moment = check_moment(recorded, f"outcome {position}")
+    return known | {"position": position, "reward": told[0], "cost": told[1], "recorded": moment}
 
 
 def count_pulls(db: sqlite3.Connection) -> tuple[int, int]:
@@ -201,9 +257,12 @@ def answer_text(answer: Hashable) -> str:
 
 
 def read_answer(text: str) -> Hashable:
-    """An answer back from the file."""
+    """An answer back from the file: a number, or numbers in brackets."""
 
     def freeze(part: Any) -> Hashable:
-        return tuple(map(freeze, part)) if isinstance(part, list) else part
+        return tuple(map(freeze, part)) if isinstance(part, list) else check_whole(part, "a part of the answer")
 
-    return freeze(json.loads(text))
+    try:
+        return freeze(parse_json(text))
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"the answer: {error}") from error

@@ -1,17 +1,25 @@
 """A table in every format: for terminals, Markdown, CSV, JSON and (in `latex`) LaTeX."""
 
 import csv
-import io
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
+from caet_opt.bandits.files import escape_controls
 from caet_opt.presenting.tables.latex import latex_document, latex_fragment
 from caet_opt.presenting.tables.layout import ERROR, Cell, Row, Table, Vector, error_text, leading_cells
 from caet_opt.solving.numbers import table as aligned
 
 MISSING = "-"
+
+#: A text that a spreadsheet would run, with the apostrophes that have been put before it; and one that is a number.
+FORMULA = re.compile("'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
+
+#: The end of a line, of which each part ends one.
+LINE_END = "\r\n"
 
 #: Columns of the terminal that a remark may take.
 REMARK_WIDTH = 100
@@ -68,13 +76,45 @@ def csv_text(rows: Sequence[Row], columns: Iterable[str] | None = None) -> str:
 
 
 def csv_lines(lines: Iterable[Iterable[Any]]) -> str:
-    """Lines of CSV: numbers in full, lists as JSON, nothing for None."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerows(
-        [json.dumps(value) if isinstance(value, list | tuple) else value for value in line] for line in lines
-    )
-    return sink.getvalue()
+    """Lines of CSV: numbers in full, lists as JSON, nothing for None, and no text that a spreadsheet would run."""
+    sink = Lines()
+    csv.writer(sink, lineterminator=LINE_END).writerows([csv_cell(value) for value in line] for line in lines)
+    return "".join(sink.lines)
+
+
+class Lines:
+    """Takes lines of CSV. What is written puts a cell in quotes that has a part of the end of a line in it, and a
+    reader ends a line at either part: both are told to the writer, and one is kept."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def write(self, line: str) -> None:
+        """Keep a line."""
+        self.lines.append(line.removesuffix(LINE_END) + "\n")
+
+
+def csv_cell(value: Any) -> Any:
+    """A value as CSV has it. A text that spreadsheets take for a formula gets an apostrophe, by which they take it for
+    a text; one that begins with apostrophes before such a text gets one more, so that `plain_text` finds each again.
+
+    >>> csv_cell("=1+1"), csv_cell("'=1+1"), csv_cell("a=1"), csv_cell(-1.5), csv_cell([1, 2])
+    ("'=1+1", "''=1+1", 'a=1', -1.5, '[1, 2]')
+    """
+    if isinstance(value, list | tuple):
+        return json.dumps(value)
+    if isinstance(value, str) and FORMULA.match(value) and not NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
+
+
+def plain_text(cell: str) -> str:
+    """The text of a cell that `csv_cell` wrote.
+
+    >>> plain_text("'=1+1"), plain_text("''=1+1"), plain_text("'tis"), plain_text("-1")
+    ('=1+1', "'=1+1", "'tis", '-1')
+    """
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def json_text(table: Table) -> str:
@@ -106,14 +146,6 @@ def cell_text(cell: Cell) -> str:
         return f"({', '.join(cell.numbers)})"
     named = zip(cell.labels, cell.numbers, strict=True)
     return ", ".join(f"{escape_controls(name)} {number}" for name, number in named)
-
-
-def escape_controls(text: str) -> str:
-    """Text in one line, with control characters written out."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in " ".join(text.splitlines())
-    )
 
 
 def markdown_text(text: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from caet_opt.bandits.families import Family
+from caet_opt.bandits.files import escape_controls
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.solving.numbers import pair_names
@@ -105,12 +106,12 @@ def has_own_dispersions(model: BanditModel) -> bool:
 
 def effort(model: BanditModel, arm: int) -> str:
     """``w_2``, or ``w[name]`` for a named arm."""
-    return f"w_{arm}" if model.arms[arm] == str(arm) else f"w[{model.arms[arm]}]"
+    return f"w_{arm}" if model.arms[arm] == str(arm) else f"w[{escape_controls(model.arms[arm])}]"
 
 
 def name_of(model: BanditModel, arm: int) -> str:
     """``arm 2``, or the arm's name."""
-    return f"arm {arm}" if model.arms[arm] == str(arm) else model.arms[arm]
+    return f"arm {arm}" if model.arms[arm] == str(arm) else escape_controls(model.arms[arm])
 
 
 def format_linear(terms: Iterable[tuple[float, str]]) -> str:
