@@ -15,7 +15,7 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import read_model
 from caet_opt.simulating.summary import Summary, half_width, simulate
-from caet_opt.solving.numbers import table
+from caet_opt.solving.numbers import table, write_interval
 from caet_opt.solving.workers import cores
 
 #: Models of which lazy targets are tried, the first three of which batches are tried, too.
@@ -47,7 +47,7 @@ def compare(base: Summary, other: Summary) -> list[str]:
     """The mean cost, how much more than the base it is in per cent with its 95 % interval, run by run, and errors."""
     ratios = 100 * (costs_of(other) - costs_of(base)) / base.mean_cost
     centre, half = float(ratios.mean()), float(half_width(ratios))
-    spread = f"{centre:+.2f} [{centre - half:+.2f}, {centre + half:+.2f}]"
+    spread = f"{centre:+.2f} {write_interval(centre - half, centre + half, 3)}"
     return [f"{other.mean_cost:.6g}", spread, f"{other.error_rate:.4f}"]
 
 
