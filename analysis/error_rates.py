@@ -31,7 +31,7 @@ from caet_opt.simulating.loops import compiled_loop
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import SIGNIFICANCE, error_interval, summarise, tail_probability
 from caet_opt.solving.native.compiled import compile_functions
-from caet_opt.solving.numbers import table
+from caet_opt.solving.numbers import table, write_interval
 
 DELTA = 0.1
 
@@ -147,7 +147,7 @@ def hard_table(runs: int, seed: int) -> bool:
             proven, kept = rule.threshold.guarantees(model.family), chance >= SIGNIFICANCE
             consistent &= kept or not proven
             rate = errors / runs
-            cells = [f"{rate:.4f}", f"[{low:.4f}, {high:.4f}]", f"{rate / delta:.1%}", f"{chance:.3g}"]
+            cells = [f"{rate:.4f}", write_interval(low, high, 4), f"{rate / delta:.1%}", f"{chance:.3g}"]
             stopped = f"{(ends != 0).mean():.4f}"
             name = rule.threshold.name if proven else f"{rule.threshold.name} (not proven)"
             rows.append([family, f"{delta:g}", name, str(runs), stopped, *cells, "yes" if kept else "NO"])
@@ -191,7 +191,7 @@ def main() -> int:
                 str(found.runs),
                 str(found.unfinished),
                 f"{found.error_rate:.4f}",
-                f"[{low:.4f}, {high:.4f}]",
+                write_interval(low, high, 4),
                 f"{found.mean_samples:.0f}",
                 "yes" if found.consistent else "NO",
             ]

@@ -20,7 +20,7 @@ from caet_opt.simulating.comparison import compare_policies
 from caet_opt.simulating.summary import Summary, simulate
 from caet_opt.solving.certificate import pair_terms
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.numbers import table
+from caet_opt.solving.numbers import table, write_interval
 
 #: The instances, and the mean draws that were published for the first.
 DRAWS = BanditModel(Bernoulli(), [0.5, 0.45, 0.43, 0.4], [1.0] * 4)
@@ -39,8 +39,8 @@ def mean_draws(runs: int, workers: int) -> str:
     for policy, published in PUBLISHED.items():
         shared: Any = {"runs": runs, "seed": 1, "workers": workers}
         found = simulate(DRAWS, BestArm(), delta=0.1, policy=policy, threshold="customary", tracking="d", **shared)
-        low, high = found.cost_ci or (np.nan, np.nan)
-        interval, off = f"[{low:.0f}, {high:.0f}]", f"{found.mean_samples / published - 1:+.1%}"
+        interval = "-" if found.cost_ci is None else write_interval(*found.cost_ci, 4)
+        off = f"{found.mean_samples / published - 1:+.1%}"
         rows.append([policy, str(published), f"{found.mean_samples:.0f}", interval, off, f"{found.error_rate:.4f}"])
     return table(["policy", "published", "mean draws", "95 %", "off by", "errors"], rows, left=(0,))
 
@@ -85,7 +85,7 @@ def costs(runs: int, workers: int) -> str:
         found = compare_policies(COSTS, BestArm(), COMPARED, log_inv_delta=level, runs=size, seed=1, workers=workers)
         columns = (found[name].tolist() for name in ("ratio", "difference", "difference_low", "difference_high"))
         for row, ratio, difference, low, high in zip(rows, *columns, strict=True):
-            row.append(f"{ratio:.3f}  {difference:+.1f} [{low:+.1f}, {high:+.1f}]")
+            row.append(f"{ratio:.3f}  {difference:+.1f} {write_interval(low, high, 3)}")
     headers = ["policy", "tends to", *(f"over the bound at log(1/delta) = {level:g}, difference" for level in LEVELS)]
     return table(headers, rows, left=(0,))
 

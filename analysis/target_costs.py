@@ -16,7 +16,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import read_model
 from caet_opt.simulating.mean_intervals import mean_band
 from caet_opt.simulating.summary import Summary, simulate
-from caet_opt.solving.numbers import table
+from caet_opt.solving.numbers import table, write_interval
 from caet_opt.solving.workers import cores
 
 #: Models of which lazy targets are tried, the first three of which batches are tried, too.
@@ -47,8 +47,7 @@ def costs_of(summary: Summary) -> Array:
 def compare(base: Summary, other: Summary) -> list[str]:
     """The mean cost, how much more than the base it is in per cent with its 95 % interval, run by run, and errors."""
     ratios = 100 * (costs_of(other) - costs_of(base)) / base.mean_cost
-    low, high = mean_band(ratios)
-    spread = f"{ratios.mean():+.2f} [{low:+.2f}, {high:+.2f}]"
+    spread = f"{ratios.mean():+.2f} {write_interval(*map(float, mean_band(ratios)), 3)}"
     return [f"{other.mean_cost:.6g}", spread, f"{other.error_rate:.4f}"]
 
 

@@ -29,7 +29,7 @@ from caet_opt.presenting.figures.sheet import draw_legend, make_panels, save, sp
 from caet_opt.presenting.figures.style import LEVEL, draw_mean, require_matplotlib, styled, write_decades
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import Summary, summarise
-from caet_opt.solving.numbers import table
+from caet_opt.solving.numbers import round_down, round_up, table
 
 DELTAS = (0.2, 0.05, 0.01, 1e-4)
 
@@ -121,7 +121,7 @@ def cost_table(found: Found, names: Iterable[str]) -> str:
             for rule in RULES:
                 summary = found[name, delta, rule]
                 row += [f"{summary.mean_cost:.4g}", f"{summary.mean_cost / bound:.2f}", f"{summary.error_rate:.3f}"]
-            rows.append([*row[:2], f"{bound:.4g}", *row[2:]])
+            rows.append([*row[:2], round_down(bound, 4), *row[2:]])
     headers = [word for rule in RULES for word in (rule, "ratio", "errors")]
     return table(["model", "delta", "lower bound", *headers], rows)
 
@@ -151,7 +151,7 @@ def growth_table(found: Found, names: Iterable[str]) -> tuple[str, bool]:
         summaries = [found[name, delta, "new default"] for delta in DELTAS]
         falls = all(span(larger)[0] <= span(smaller)[1] for larger, smaller in pairwise(summaries))
         none_rises &= falls
-        cells = [f"{each.mean_cost:.4g} +- {span(each)[1] - each.mean_cost:.2g}" for each in summaries]
+        cells = [f"{each.mean_cost:.4g} +- {round_up(span(each)[1] - each.mean_cost, 2)}" for each in summaries]
         rows.append([name, str(summaries[0].runs), *cells, "yes" if falls else "NO"])
     return table(["model", "runs", *(f"{delta:g}" for delta in DELTAS), "falls as delta grows"], rows), none_rises
 

@@ -44,7 +44,7 @@ SHOWN = {
 }
 
 #: How the outputs begin that have a test of their own.
-SCRIPT, VERIFY, STUDY = "11.656854249492 in [", "formula                 instances", "model                log(1/delta)"
+SCRIPT, VERIFY, STUDY = "11.656854249492 True", "formula                 instances", "model                log(1/delta)"
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,8 @@
 """Answers, pairs and supports of every task, and the check of custom tasks against Definition 1."""
 
+import re
 from itertools import combinations, pairwise, permutations
+from pathlib import Path
 from time import perf_counter
 
 import pytest
@@ -169,3 +171,14 @@ def test_pairs_at_risk_by_brute_force(text, arms):
 def test_pairs_at_risk_of_a_large_custom_task_are_those_compared():
     answers = [[(best, arm) for arm in range(8) if arm != best] for best in range(8)]
     assert Custom(answers).pairs_at_risk(8) == 28
+
+
+@pytest.mark.parametrize("name", ["best-arm", "top-arms:M", "ranking", "control:ARM"])
+def test_the_page_counts_pairs_as_the_tasks_do(name):
+    page = (Path(__file__).parents[2] / "docs" / "which_task.md").read_text(encoding="utf-8")
+    cells = next(line for line in page.splitlines() if f"| `{name}` |" in line).split("|")[3:5]
+    formulas = [re.search(r"\$(.*?)\$", cell)[1] for cell in cells]
+    for arms, size in ((4, 1), (5, 2), (7, 3)):
+        task = parse_task(name.replace("ARM", "0").replace(":M", f":{size}"))
+        found = [eval(re.sub(r"(\w) \(", r"\1 * (", text), {"K": arms, "m": size}) for text in formulas]
+        assert found == [task.count_pairs(arms), task.pairs_at_risk(arms)]

@@ -10,6 +10,7 @@ from caet_opt import Explorer, InputError, LiveExperiment, SolverError, list_exp
 from caet_opt.exploring.live import replay
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.policies.tracking import TrackingPolicy
+from caet_opt.presenting.report.experiment import experiment_page
 from caet_opt.solving.native import compiled
 
 LIVE = [name for name, policy in POLICIES.items() if not policy.needs_truth]
@@ -345,6 +346,27 @@ def test_what_is_still_to_pay_says_why_it_cannot_be_said_or_is_nothing(
 def test_what_is_still_to_pay_needs_no_reason_where_it_can_be_said(tmp_path):
     experiment = go_on(start(tmp_path, delta=1e-9), random.Random(3), 30)
     assert experiment.status()["ahead"]["reason"] is None
+
+
+def test_what_came_after_the_stop_is_told_apart_from_what_was_settled_then(tmp_path):
+    experiment = start(tmp_path, delta=0.2)
+    pulls = [pull for arm in (0, 1, 2) * 20 for pull in experiment.next(1, arm=arm)]
+    for pull in pulls[:3]:
+        experiment.record(pull.arm, int(pull.arm == 0), pull=pull.number)
+    later = iter(pulls[3:])
+    while experiment.answer is None:
+        pull = next(later)
+        experiment.record(pull.arm, int(pull.arm == 0), pull=pull.number)
+    assert "settled now" not in str(experiment)
+    late = [pull for pull in later if pull.arm == 0]
+    for pull in late:
+        experiment.record(pull.arm, 0, pull=pull.number)
+    status, words = experiment.status(), str(experiment)
+    assert status["stopped"]["answer"] == "large"
+    assert not all(pair["settled"] for pair in status["pairs"])
+    assert "settled now" in words
+    assert f"count the {len(late)} outcomes" in words
+    assert "settled now" in experiment_page(experiment)
 
 
 def test_the_history_ends_where_the_status_is(tmp_path):

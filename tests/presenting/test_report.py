@@ -221,6 +221,13 @@ def test_policies_are_compared_run_by_run():
     assert "overlap" not in found
 
 
+def test_cells_that_differ_in_another_setting_are_told_apart():
+    rows = [row("caet", "mixture", 1.5, apart="solve exact"), row("caet", "customary", 1.6, apart="solve lazy")]
+    found = say_model(rows, run_costs(rows))
+    assert "caet with the mixture threshold (solve exact) costs least" in found
+    assert "in the same runs caet with the customary threshold (solve lazy) costs 1.000 more" in found
+
+
 @pytest.mark.parametrize("change", [{"seed": 2}, {"unfinished": 1}])
 def test_runs_of_other_draws_or_without_an_end_are_not_compared(change):
     rows = [row("caet", "mixture", 1.5), row("top-two", "mixture", 2.0, **change)]

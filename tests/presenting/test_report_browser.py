@@ -45,6 +45,19 @@ def test_it_loads_in_silence_and_asks_nobody(browser):
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
+def test_a_logarithmic_axis_says_so(browser):
+    browser.open()
+    words = (
+        "[...document.querySelectorAll('.panels[data-panel={}] figure:last-child text')].map((one) => one.textContent)"
+    )
+    for panel, label in (("errors", "error rate, logarithmic"), ("stopping", "rounds")):
+        show_panel(browser, f".panels[data-panel={panel}] figure:last-child .chart")
+        assert label in browser.script(words.format(panel))
+    browser.click("#scale input[value=log]")
+    show_panel(browser, ".panels[data-panel=cost] figure:last-child .chart")
+    assert {"mean cost, logarithmic", "log(1/δ), logarithmic"} <= set(browser.script(words.format("cost")))
+
+
 def test_titles_stay_text(browser):
     browser.open()
     assert browser.driver.title == EVIL

@@ -21,7 +21,8 @@ def find_findings(results: Results) -> list[str]:
     by_model: list[list[Record]] = [[] for _ in results.models]
     for row, number in zip(results.rows, results.series_of, strict=True):
         if row["runs"]:
-            by_model[results.series[number].model].append(row)
+            series = results.series[number]
+            by_model[series.model].append({**row, "apart": series.note_besides("policy", "threshold")})
     return [say_model(rows, results.run_costs) if rows else "No run is stored yet." for rows in by_model]
 
 
@@ -43,8 +44,9 @@ def cost_of(row: Record) -> float:
 
 
 def name(row: Record) -> str:
-    """Policy and threshold of a cell, as ``caet with the e-process threshold``."""
-    return f"{row['policy']} with the {row['threshold']} threshold"
+    """Policy and threshold of a cell and what else tells it apart, as ``caet with the e-process threshold (r 0.3)``."""
+    apart = f" ({row['apart']})" if row.get("apart") else ""
+    return f"{row['policy']} with the {row['threshold']} threshold{apart}"
 
 
 def say_cost(row: Record) -> str:

@@ -50,7 +50,11 @@ class Series:
     @property
     def note(self) -> str:
         """The settings in words, as ``uniform, mixture, r 0.3``; a policy and a threshold are their names."""
-        given = {name: value for name, value in self.settings.items() if value != MISSING}
+        return self.note_besides()
+
+    def note_besides(self, *said: str) -> str:
+        """The note without settings that are said already."""
+        given = {name: value for name, value in self.settings.items() if value != MISSING and name not in said}
         named = ("policy", "threshold")
         return ", ".join(value if name in named else f"{SETTINGS[name]} {value}" for name, value in given.items())
 
