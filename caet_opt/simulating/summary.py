@@ -197,7 +197,7 @@ class Summary:
         """Mean cost, bounds and samples; the costs also over log(1/delta)."""
         level = self.experiment.parameters.log_inv_delta
         lowest = "at least " if self.lower_estimate else ""
-        spread = f"  95 % at least {self.least_text()}: {self.no_interval_text()}"
+        spread = f"  expected at least {self.least_text()} (95 %): {self.no_interval_text()}"
         if self.cost_ci is not None:
             spread = "  95 % in [{:.6g}, {:.6g}]".format(*self.cost_ci)
         lines = bound_lines(self.experiment)
