@@ -47,7 +47,8 @@ def costs_of(summary: Summary) -> Array:
 def compare(base: Summary, other: Summary) -> list[str]:
     """The mean cost, how much more than the base it is in per cent with its 95 % interval, run by run, and errors."""
     ratios = 100 * (costs_of(other) - costs_of(base)) / base.mean_cost
-    spread = f"{ratios.mean():+.2f} {write_interval(*map(float, mean_band(ratios)), 3)}"
+    low, high = mean_band(ratios)
+    spread = f"{ratios.mean():+.2f} {write_interval(float(low), float(high), 3)}"
     return [f"{other.mean_cost:.6g}", spread, f"{other.error_rate:.4f}"]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Mean cost over predicted cost, the least and the largest that `python analysis/prediction_study.py` finds: of CAET by
 #: its tracking, and of the oracle.
-MEASURED = {"c": (0.85, 1.37), "d": (0.86, 1.30), "oracle": (0.88, 1.55)}
+MEASURED = {"c": (0.85, 1.37), "d": (0.86, 1.30), "oracle": (0.89, 1.54)}
 
 #: Relative accuracy of the predicted number of rounds, and where it is given up: counts would leave double precision.
 ACCURACY, MOST_ROUNDS = 1e-4, 1e200
@@ -67,9 +67,9 @@ def predict(optimum: CharacteristicTime, threshold: Threshold, parameters: Param
     ``c . N(tau)``. Without a free arm and without the floor, ``min over e of f_e(N) = c . N / T*``, and the cost is
     ``T* beta(tau)``; the floor adds to it, and so does that free arms take less than all of the pulls.
 
-    All means are taken for known from the start. Evidence of runs fluctuates: a pair by itself is settled at the first
-    round at which chance favours it, which costs less; of several that bind, or nearly do, the one that chance favours
-    least decides, which costs more; and runs have to learn the target. For how much that is see `say_measured`.
+    All means are taken for known from the start. Evidence of runs fluctuates: a pair by itself is settled about when
+    its mean says so; of several that bind, or nearly do, the one that chance favours least decides, which costs more,
+    unless pulls can go to it, as CAET sends them. For how much that is see `say_measured`.
     """
     model, arms = optimum.model, len(optimum.model.means)
     target = find_target(optimum, parameters)

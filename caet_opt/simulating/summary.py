@@ -205,7 +205,7 @@ class Summary:
     def _cost_lines(self) -> list[str]:
         """Mean cost, bounds and samples; the costs also over log(1/delta)."""
         level = self.experiment.parameters.log_inv_delta
-        spread = f"  95 % at least {self.least_text()}: {self.no_interval_text()}"
+        spread = f"  expected at least {self.least_text()} (95 %): {self.no_interval_text()}"
         if self.cost_ci is not None:
             spread = f"  95 % in {write_interval(*self.cost_ci, DIGITS)}"
         lines = bound_lines(self.experiment)
