@@ -332,7 +332,7 @@ class Explorer:
         with np.errstate(all="ignore"):  # a variance beyond double precision is infinite, and large enough
             deviations = np.sqrt(self.family.unit_variance(means) * self.setup.dispersions)
         deviations = np.minimum(deviations, deviations[arm])
-        hidden = (abs(means - means[arm]) <= 2.0 * blur) & (0.0 < deviations) & (deviations < 2.0 * blur)
+        hidden = (abs(means - means[arm]) <= 2.0 * blur) & (deviations > 0.0) & (deviations < 2.0 * blur)
         for other in np.flatnonzero(hidden).tolist():
             if other != arm:
                 raise InputError(
