@@ -19,6 +19,7 @@ from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.prediction import Prediction, predict
 from caet_opt.exploring.settings import CostSource, Parameters
 from caet_opt.exploring.stopping import Deviational, Threshold, threshold_of
+from caet_opt.exploring.stopping.e_values import BLUR
 from caet_opt.simulating.loops import run_compiled, run_reference
 from caet_opt.simulating.pool import check_count, check_seed, check_workers, run_jobs
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
@@ -71,11 +72,24 @@ class Experiment:
         self._check_theta(self.rule)
         self._check_costs()
         self.model.family.check_drawing(self.model.means)
+        self._check_resolution()
         BACKENDS[self.profile.backend].require()
 
     def change(self, **settings: Any) -> "Experiment":
         """The same with other settings."""
         return replace(self, parameters=replace(self.parameters, **settings))
+
+    def _check_resolution(self) -> None:
+        """Raise `InputError` for a pair whose means are nearer than twice what rounding may move empirical ones by: the
+        evidence that is left of such a difference (`told_apart`) is a quarter or less, and nothing in the end."""
+        means = self.model.means
+        for a, b in self.task.pairs(means):
+            gap, blur = abs(means[a] - means[b]), BLUR * (abs(means[a]) + abs(means[b]))
+            if 0.0 < gap <= 2.0 * blur:
+                raise InputError(
+                    f"the means of arms {a} and {b} differ by {gap:.2g}, and rounding may move means near {means[a]:g} "
+                    f"by {0.5 * blur:.2g}: rewards do not tell these arms apart; subtract a constant from all means"
+                )
 
     def _check_theta(self, rule: Threshold) -> None:
         if isinstance(rule, Deviational) and rule.theta > LARGEST_THETA and not self.parameters.outside_theory:

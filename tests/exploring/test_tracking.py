@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from fractions import Fraction
 from math import sqrt
+from sys import float_info
 
 import numpy as np
 import pytest
@@ -375,23 +376,30 @@ def test_an_impossible_observation_changes_nothing(family, tracking):
 def test_an_observation_that_no_sum_holds_changes_nothing():
     model = BanditModel(Gaussian(), [1.0, 0.0], [1, 1])
     algorithm = caet_on(model, "best-arm", cost_source="observed")
-    algorithm.observe(0, 1e308, 1e308)
+    algorithm.observe(0, 1e300, 1e300)
     before = told(algorithm)
-    with pytest.raises(InputError, match="mean inf"):
-        algorithm.observe(0, 1e308, 1.0)
+    with pytest.raises(InputError, match="reward -1e\\+301 is too large to be added up"):
+        algorithm.observe(0, -1e301, 1.0)
+    with pytest.raises(InputError, match="cost 1e\\+301 is too large to be added up"):
+        algorithm.observe(0, 1.0, 1e301)
     with pytest.raises(InputError, match="total cost out of double precision"):
-        algorithm.observe(0, 1.0, 1e308)
+        algorithm.absorb(0, 1.0, float_info.max)
+    with pytest.raises(InputError, match="mean inf"):
+        algorithm.absorb(0, float_info.max, 1.0)
     assert told(algorithm) == before
+    with pytest.raises(InputError, match="costs up to 1e\\+300 can be added up"):
+        Caet.start("best-arm", "gaussian", arms=2, delta=0.1, costs=[1, 1e301])
 
 
-def test_an_exponential_arm_cannot_begin_with_zero():
-    model = BanditModel(Exponential(), [1.0, 2.0], [1, 1])
-    algorithm = caet_on(model, "best-arm")
-    with pytest.raises(InputError, match="mean 0, outside the exponential family"):
-        algorithm.observe(0, 0.0)
-    algorithm.observe(0, 1.0)
+def test_an_exponential_arm_may_begin_with_zero():
+    """Which stands for a reward too small for a double, and counts as the least that has all its digits."""
+    algorithm = caet_on(BanditModel(Exponential(), [1.0, 2.0], [1, 1]), "best-arm")
     algorithm.observe(0, 0.0)
-    assert algorithm.state.counts == (2, 0)
+    algorithm.observe(0, 5e-324)
+    assert algorithm.state.means()[0] == float_info.min
+    algorithm.observe(0, 1.0)
+    assert algorithm.state.reward_sums == (1.0, 0.0)
+    assert algorithm.state.counts == (3, 0)
 
 
 @pytest.mark.parametrize("error", [SolverError("no"), KeyboardInterrupt(), ZeroDivisionError()], ids=repr)

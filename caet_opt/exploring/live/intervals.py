@@ -34,7 +34,7 @@ from caet_opt.exploring.policies.base import Setup
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import e_values
 from caet_opt.exploring.stopping.e_process import DEFAULT_RHO, foreign_martingales
-from caet_opt.exploring.stopping.e_values import FIRST_STEP, GROWTH, SHRINKAGE, Side
+from caet_opt.exploring.stopping.e_values import BLUR, FIRST_STEP, GROWTH, NOTHING, SHRINKAGE, Side
 from caet_opt.solving.native.compiled import FAMILY_CODES
 
 #: A function of a mean.
@@ -81,10 +81,12 @@ class Intervals:
         if not self.counts[arm]:
             return self.space.low, self.space.high
         side, level = self.sides[arm], log(2 * self.arms / self.alpha)
-        return tuple(  # type: ignore[return-value]
+        low, high = (
             bound_of_mean(partial(self._log_martingale, side, above=below), side.mean, self.space, level, below)
             for below in (True, False)
         )
+        blur = self._blur(side)
+        return max(low - blur, self.space.low), min(high + blur, self.space.high)
 
     def excludes_mean(self, arm: int, mean: float) -> bool:
         """Whether a mean inside the mean space is outside the interval of an arm."""
@@ -100,7 +102,19 @@ class Intervals:
 
     def difference(self, a: int, b: int) -> Interval:
         """Of the mean of a less that of b."""
-        return self._least_difference(a, b), -self._least_difference(b, a)
+        blur = self._blur(self.sides[a], self.sides[b])
+        return self._least_difference(a, b) - blur, blur - self._least_difference(b, a)
+
+    def _blur(self, *sides: Side) -> float:
+        """What rounding may have moved means by (`e_values.told_apart`): nothing, where it is beside their deviations.
+
+        Bounds move with the observed means: by as much for Gaussian rewards, and by about as much for others, of which
+        only those that hardly vary, so that bounds are near the mean, have it count.
+        """
+        if not all(side.weight > 0 for side in sides):
+            return 0.0
+        blur = BLUR * sum(abs(side.mean) for side in sides)
+        return blur if blur > NOTHING * sqrt(sum(map(self._spread, sides))) else 0.0
 
     def _least_difference(self, a: int, b: int) -> float:
         """The largest D found with ``M+_a(x + D) N_b(x)`` above the level at every x."""

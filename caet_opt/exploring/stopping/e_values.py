@@ -79,13 +79,12 @@ def told_apart(family: int, x: float, y: float) -> tuple[float, float]:
     gap, blur = abs(x - y), BLUR * (abs(x) + abs(y))
     if not blur > NOTHING * gap:
         return x, y
-    left = max(gap - blur, 0.0)
     if family == GAUSSIAN:
+        left = max(gap - blur, 0.0)
         return (left, 0.0) if x > y else (0.0, left)
-    if left == 0.0:
-        return y, y
-    shift = BLUR if x > y else -BLUR
-    return x - shift * abs(x), y + shift * abs(y)
+    shift = BLUR + 2.0**-53 if x > y else -BLUR - 2.0**-53  # more, as the results are doubles themselves
+    nearer, other = x - shift * abs(x), y + shift * abs(y)
+    return (nearer, other) if (nearer > other) == (x > y) else (y, y)
 
 
 def needed_evidence(
