@@ -95,7 +95,7 @@ def measure(family: str, task_name: str, arms: int, repeats: int) -> dict[str, f
     kernel = compiled_kernel()
     solve, inside = kernel["solve_instance"], compile_functions((repeat_inside,), kernel)["repeat_inside"]
     assert packed is not None
-    assert inside(model.numbers, *packed, effort, weights, 1) > 0
+    assert inside(model.kernel_numbers, *packed, effort, weights, 1) > 0
     fields = [getattr(found, name) for name in CharacteristicTime.__annotations__]
     asked = (False, TOLERANCE, TARGET, LIMIT)
     return best_times(
@@ -108,10 +108,10 @@ def measure(family: str, task_name: str, arms: int, repeats: int) -> dict[str, f
             "solve": lambda: solve_compiled(question, profile, None),
             "pattern": lambda: cached_program("native call", pattern, pack_pattern),
             "room": lambda: (np.zeros(arms), np.zeros(len(question.pairs))),
-            "compiled": lambda: solve(model.numbers, *packed, effort, weights, *asked),
+            "compiled": lambda: solve(model.kernel_numbers, *packed, effort, weights, *asked),
             "record": lambda: CharacteristicTime(*fields),
         },
-        lambda: inside(model.numbers, *packed, effort, weights, CALLS),
+        lambda: inside(model.kernel_numbers, *packed, effort, weights, CALLS),
         repeats,
     )
 

@@ -32,7 +32,8 @@ from caet_opt import (
     read_model,
 )
 from caet_opt.bandits.tasks import parse_task
-from caet_opt.cli import check_nothing_left, main, solve
+from caet_opt.cli import COMMANDS, check_nothing_left, main, solve
+from caet_opt.cli.experiment import VERBS
 from caet_opt.exploring.prediction import MEASURED
 from caet_opt.presenting.figures import FIGURES
 from caet_opt.presenting.tables.formats import FORMATS
@@ -482,6 +483,12 @@ def test_version_and_help(capsys):
 def test_the_help_names_everything_that_is_registered(command, names, capsys):
     words = set(re.split(r"[\s,;:|=()]+", run_command(capsys, command, "--help")))
     assert set(names) - words == set()
+
+
+@pytest.mark.parametrize("words", [*([name] for name in COMMANDS), *(["experiment", verb] for verb in VERBS)])
+def test_the_help_says_no_default_twice(words, capsys):
+    text = " ".join(run_command(capsys, *words, "--help").split())
+    assert re.findall(r"(\([^()]*\)) \1", text) == []
 
 
 def test_the_examples_of_the_help_work(capsys, monkeypatch):

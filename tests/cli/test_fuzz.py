@@ -11,12 +11,13 @@ import re
 import shutil
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from study_files import write_study
 
-from caet_opt import cli
+from caet_opt import LiveExperiment, cli
 from caet_opt.cli import main
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::DeprecationWarning")
@@ -30,6 +31,7 @@ WORDS, NUMBERS, MODELS, PROFILES, STUDIES, CERTIFICATES, RESULTS = (
 ODD_WORDS = (
     *("nan", "inf", "-inf", "-1", "0", "1e400", "1e-400", "1e308", "-1e308", "1e-308", "4e-324", "9" * 40, "9" * 5000),
     *("", " ", ",", "1,,2", "\u0661\u0662", "\u00bd", "sNaN", "1_0", "0x10", "1e", "--", "-", "gaps", "a b", "\udc80"),
+    *("infinity", "100000000", "1" + "0" * 17, "\udcff", "\ufeff", "/dev/zero", "/dev/full", "/dev/null", "a-b-c", "'"),
     *("0.5,0.5", "1e-90", "1e90", "true", "None", "=", "/", "0/0", "0-0", "[1]", "{}", "*", "?", "\x1b[31m", "\n"),
 )
 
@@ -112,6 +114,16 @@ COMMANDS = [
     ("sweep {study} --out {folder} --workers 1 --json", "--dry-run"),
     ("report {results} --title Fuzz --output {out}", ""),
     ("table {results} --columns model,runs --format csv --significant 4", ""),
+    ("experiment start {new} --task best-arm --family bernoulli --arms a,b,c --costs 1,1,2 --delta 0.1", ""),
+    ("experiment start {new} --task control:a-b --family gaussian:2 --arms a-b,b --delta 0.1 --cost-source gaps", ""),
+    ("experiment next {live} --pulls 2 --json", ""),
+    ("experiment next {live} --arm a --wait 1", ""),
+    ("experiment record {live} a 1 --pull 1 --wait 1", ""),
+    ("experiment release {live} 2 3", ""),
+    ("experiment status {live} --level 0.9 --json", ""),
+    ("experiment list {folder} --json", ""),
+    ("experiment export {live} --csv {out}", ""),
+    ("experiment report {live} --title Fuzz --output {out}", ""),
     (f"thresholds {THREE} --delta 0.1 --json", ""),
     ("thresholds {custom} --task best-arm --log-inv-delta 3", ""),
     ("compare {model} {custom} --solvers native {profile} --csv {out}", "--repeat 1"),
@@ -121,8 +133,9 @@ COMMANDS = [
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    """A spoilt command may write a file of any name to where it is."""
+    """A spoilt command may write a file of any name to where it is, and read what is on standard input."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", StringIO("arm,reward\n"))
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +151,11 @@ def files(tmp_path_factory):
     assert main(["sweep", str(paths["study"]), "--out", str(paths["results"]), "--workers", "1"]) == 0
     made = ["solve", str(paths["model"]), "--digits", "15", "--certificate", str(paths["certificate"])]
     assert main(made) == 0
-    return {name: str(path) for name, path in paths.items()} | {"out": str(folder / "out"), "folder": str(folder)}
+    paths["live"] = folder / "live.caet"
+    with LiveExperiment.start(paths["live"], "best-arm", "bernoulli", arms=["a", "b", "c"], delta=0.1) as experiment:
+        experiment.next(6)
+    paths |= {"out": folder / "out", "new": folder / "new.caet", "folder": folder}
+    return {name: str(path) for name, path in paths.items()}
 
 
 def filled(line, files, **others):

@@ -60,7 +60,7 @@ def folder(tmp_path):
     (tmp_path / "good.toml").write_text(Path(PAPER).read_text())
     (tmp_path / "named.toml").write_text(NAMED)
     (tmp_path / "tied.toml").write_text(TIED)
-    (tmp_path / "broken.toml").write_text('family = "gaussian"\nmeans = [1, 2]\ntask = "ranking"\n')
+    (tmp_path / "broken.toml").write_text('family = "gaussian"\ncosts = [1, 2]\ntask = "ranking"\n')
     return tmp_path
 
 
@@ -153,7 +153,7 @@ def test_a_failed_row_says_why_and_loses_no_other(capsys, folder):
     out = tabled(capsys, folder, status=2)
     lines = out.split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in lines] == ["model", "broken", "good", "named", "tied"]
-    assert lines[1].startswith("broken  error: the key 'costs' is missing")
+    assert lines[1].startswith("broken  error: the key 'means' is missing")
     assert "11.656854" in lines[2]
     assert lines[4].startswith("tied    ranking  error: arms 0 and 1 have equal means")
     found = records(capsys, folder, status=2)
@@ -174,7 +174,7 @@ def test_a_solver_that_fails_is_status_1_whatever_else_is_wrong(capsys, folder, 
     out = tabled(capsys, folder, status=1)
     assert "named   ranking  error: out of luck\n" in out
     assert "11.656854" in out
-    assert "'costs' is missing" in out
+    assert "'means' is missing" in out
 
 
 def test_a_missing_file_is_a_failed_row(capsys, tmp_path):
@@ -184,7 +184,7 @@ def test_a_missing_file_is_a_failed_row(capsys, tmp_path):
 
 
 def test_an_error_without_a_cell_before_it_names_the_model(capsys, folder):
-    assert "error: broken: the key 'costs' is missing" in tabled(capsys, folder, "--columns", "T*,gap", status=2)
+    assert "error: broken: the key 'means' is missing" in tabled(capsys, folder, "--columns", "T*,gap", status=2)
 
 
 def test_a_model_that_is_solved_by_the_fallback_says_so(capsys, tmp_path, monkeypatch):
