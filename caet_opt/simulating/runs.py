@@ -84,11 +84,12 @@ class Experiment:
         evidence that is left of such a difference (`told_apart`) is a quarter or less, and nothing in the end."""
         means = self.model.means
         for a, b in self.task.pairs(means):
-            gap, blur = abs(means[a] - means[b]), BLUR * (abs(means[a]) + abs(means[b]))
-            if 0.0 < gap <= 2.0 * blur:
+            apart, blur = abs(means[a] - means[b]), BLUR * (abs(means[a]) + abs(means[b]))
+            if 0.0 < apart <= 2.0 * blur:
                 raise InputError(
-                    f"the means of arms {a} and {b} differ by {gap:.2g}, and rounding may move means near {means[a]:g} "
-                    f"by {0.5 * blur:.2g}: rewards do not tell these arms apart; subtract a constant from all means"
+                    f"the means of arms {a} and {b} differ by {apart:.2g}, and rounding may move means near "
+                    f"{means[a]:g} by {0.5 * blur:.2g}: rewards do not tell these arms apart; "
+                    "subtract a constant from all means"
                 )
 
     def _check_theta(self, rule: Threshold) -> None:

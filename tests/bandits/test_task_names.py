@@ -80,7 +80,7 @@ def test_every_python_door_knows_the_names():
         simulate(model, task, delta=0.1, runs=2, workers=1, max_rounds=50) for task in ("control:local", "control:1")
     )
     assert told.records.equals(same.records)
-    with LiveExperiment.start("x.caet", "control:local", "gaussian", arms=MODELS, delta=0.1) as experiment:
+    with LiveExperiment.start("x.caet", "control:local", "gaussian:1", arms=MODELS, delta=0.1) as experiment:
         assert experiment.status()["task"] == "control:1"
 
 

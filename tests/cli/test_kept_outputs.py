@@ -28,7 +28,6 @@ def place(tmp_path, monkeypatch):
     Path("soft").symlink_to("m.toml")
     os.link("m.toml", "hard")
     Path("live").symlink_to("e.caet")
-    os.link("e.caet", "twin")
     return tmp_path
 
 
@@ -85,6 +84,7 @@ WRITERS = (
 def test_a_live_experiment_is_never_replaced(line, output, place, capsys):
     with LiveExperiment.open("e.caet") as experiment:
         experiment.next()  # the log is there as long as somebody has it open
+        os.link("e.caet", "twin")
         before = contents(place)
         expect_refusal(capsys, *line.split(), output, words="a database, as live experiments are")
         assert contents(place) == before

@@ -143,6 +143,7 @@ NOTICED = {
     ],
     "running": [
         "UPDATE experiment SET guaranteed = 1",
+        "UPDATE experiment SET guaranteed = 7",
         put("checkpoint", "state.cost_sums[1]", 0.25),
         put("checkpoint", "state.total_cost", 0.25),
         put("checkpoint", "seed", 5),
@@ -166,7 +167,7 @@ UNNOTICED = {
         "UPDATE pulls SET arm = 1 - arm WHERE number = 4",  # which is out: as if the other had been asked for
         put("experiment", "formula", "in other words"),  # for people; nothing is read from it
         put("checkpoint", "version", "0.0.1"),  # another version's, of which nothing is used
-        "UPDATE experiment SET guaranteed = 7",  # as a truth value it is the same
+        "UPDATE identity SET value = lower(hex(randomblob(16)))",  # as a backup has another
     ],
     "running": [
         "DELETE FROM pulls WHERE number = 13",  # the last one, out: as if it had not been handed out

@@ -192,15 +192,15 @@ def run_costs(rows, runs=12):
         (
             [row("caet", "mixture", 2.0), row("top-two", "mixture", 1.5), row("top-two", "mixture", 9.0, level=1.0)],
             "At log(1/δ) = 2, top-two with the mixture threshold costs least, 1.500 times the lower bound (95 % in "
-            "[1.400, 1.600]); in the same runs caet with the mixture threshold costs 5.000 more (95 % in [4.668, "
-            "5.332]); its threshold is proven for independent Gaussian rewards of "
+            "[1.400, 1.600]); in the same runs caet with the mixture threshold costs 5.000 more (95 % in [4.622, "
+            "5.378]); its threshold is proven for independent Gaussian rewards of "
             "variance 1; error rates are consistent with δ in all 3 cells.",
         ),
         (
             [row("caet", "customary", 1.5, proven=False), row("caet", "mixture", 1.51, consistent=False)],
             "At log(1/δ) = 2, caet with the customary threshold costs least, 1.500 times the lower bound (95 % in "
-            "[1.400, 1.600]); in the same runs caet with the mixture threshold costs 0.100 more (95 % in [-0.232, "
-            "0.432]); its threshold is not proven for independent Gaussian rewards of "
+            "[1.400, 1.600]); in the same runs caet with the mixture threshold costs 0.100 more (95 % in [-0.278, "
+            "0.478]); its threshold is not proven for independent Gaussian rewards of "
             "variance 1, and of those that are, caet with the mixture "
             "threshold costs 1.510 times the lower bound (95 % in [1.410, 1.610]); significantly more errors than δ "
             "allows in 1 of 2 cells.",

@@ -83,7 +83,8 @@ def say_others(best: Record, others: Sequence[Record], run_costs: Costs) -> list
 
 def is_paired(best: Record, other: Record) -> bool:
     """Whether two cells of a model have the same draws, and costs that have an interval."""
-    return best["seed"] == other["seed"] and None not in (best.get("cost_low"), other.get("cost_low"))
+    has_ends = all(row.get("cost_low") is not None and not row.get("unfinished") for row in (best, other))
+    return has_ends and bool(best["seed"] == other["seed"])
 
 
 def say_proof(best: Record, others: Sequence[Record]) -> str:

@@ -186,7 +186,7 @@ def usual_names(summary: "pd.DataFrame") -> list[str]:
     differing = find_varying(summary.to_dict("records"), itemgetter("model"))
     shown = ["policy"] if set(summary["policy"]) != {"caet"} else []
     level, usual = "delta" if are_typed(summary["log_inv_delta"]) else "log_inv_delta", list(USUAL)
-    if (summary["runs"].gt(0) & summary["cost_low"].isna()).any():
+    if "cost_low" in summary and (summary["runs"].gt(0) & summary["cost_low"].isna()).any():
         usual.insert(usual.index("cost_interval") + 1, "cost_at_least")
     return ["model", level, *dict.fromkeys([*shown, *differing]), *usual]
 
