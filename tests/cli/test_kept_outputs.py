@@ -32,9 +32,10 @@ def place(tmp_path, monkeypatch):
 
 
 def contents(place):
-    return {
-        path: path.read_bytes() for path in place.rglob("*") if path.is_file() and not path.name.startswith("e.caet-")
-    }
+    """What is in every file; of a live experiment, whose log may be merged into it, which file it is."""
+    found = {path: path.read_bytes() for path in place.rglob("*") if path.is_file() and path.suffix[:5] != ".caet"}
+    databases = [path for path, data in found.items() if data.startswith(b"SQLite")]
+    return found | {path: path.stat().st_ino for path in (place / "e.caet", *databases)}
 
 
 SAME = ("m.toml", "./m.toml", "folder/../m.toml", "soft", "hard")
