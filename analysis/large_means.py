@@ -7,6 +7,7 @@ refused: rounding hides their difference (`caet_opt.exploring.stopping.e_values.
 
 import argparse
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +24,11 @@ POWERS = range(6, 16)
 
 
 def count(mean: float, difference: float, runs: int, rounds: int, policy: str) -> list[str]:
-    """The fields of a row: the mean difference of stopped runs, rounds, and errors."""
+    """A row: mean and difference, how many runs stopped, mean rounds, how many were wrong, and their share."""
     model = BanditModel("gaussian", [mean + difference, mean], costs=[1, 1])
     fields = [f"{mean:.0e}", f"{difference:g}"]
     try:
-        solve = {"solve": "lazy"} if policy in ("caet", "ctas", "track-and-stop") else {}
+        solve: dict[str, Any] = {"solve": "lazy"} if policy in ("caet", "ctas", "track-and-stop") else {}
         found = simulate(model, "best-arm", policy=policy, delta=DELTA, runs=runs, seed=1, max_rounds=rounds, **solve)
     except InputError as error:
         print(f"{mean:.0e}, {difference:g}: {error}", file=sys.stderr)
