@@ -1,8 +1,8 @@
 """Errors where means are large: python analysis/large_means.py [--runs N] [--rounds N] [--policy P]
 
 Two Gaussian arms of variance 1 whose means are 10^6 / 3 to 10^14 / 3 and differ by little, costs 1 and 5, a look at
-every round, up to a million rounds: how many runs stopped, and how many of all were wrong, beside delta. A row says so where such means are
-refused: rounding hides their difference (`caet_opt.exploring.stopping.e_values.told_apart`).
+every round, up to a million rounds: how many runs stopped, and how many of all were wrong, beside delta. A row says so
+where such means are refused: rounding hides their difference (`caet_opt.exploring.stopping.e_values.told_apart`).
 """
 
 import argparse

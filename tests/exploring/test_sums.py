@@ -108,9 +108,10 @@ def test_a_round_that_is_given_back_takes_its_rest_back():
     tally.absorb(streams, arms, 0)
     tally.absorb(streams, arms, 0)
     kept = arms[[tally.COUNT, tally.REWARD, tally.REST_OF_REWARD, tally.SPENT]].copy()
-    before = tally.absorb(streams, arms, 0)
-    assert arms[tally.REST_OF_REWARD, 0] != kept[2, 0]
-    tally.give_back(streams, arms, 0, before)
+    before = arms[[tally.REWARD, tally.REST_OF_REWARD, tally.SPENT], 0].tolist()
+    tally.absorb(streams, arms, 0)
+    assert arms[tally.REST_OF_REWARD, 0] != before[1]
+    tally.give_back(streams, arms, 0, *before)
     assert np.array_equal(arms[[tally.COUNT, tally.REWARD, tally.REST_OF_REWARD, tally.SPENT]], kept)
     assert streams.cursor[0] == 2
 
