@@ -131,9 +131,10 @@ def absorb(streams: Streams, arms: Array, arm: int) -> None:
     position = streams.cursor[arm]
     streams.cursor[arm] += 1
     arms[COUNT, arm] += 1.0
-    arms[SPENT, arm] += streams.spending[arm, position]
     total, rest = add(arms[REWARD, arm], arms[REST_OF_REWARD, arm], streams.rewards[arm, position])
-    arms[REWARD, arm], arms[MEAN, arm], arms[REST_OF_REWARD, arm] = total, total / arms[COUNT, arm], rest
+    arms[REWARD, arm], arms[REST_OF_REWARD, arm] = total, rest
+    arms[SPENT, arm] += streams.spending[arm, position]
+    arms[MEAN, arm] = total / arms[COUNT, arm]
 
 
 def give_back(streams: Streams, arms: Array, arm: int, reward: float, rest: float, spent: float) -> None:
