@@ -1,8 +1,8 @@
 """Errors where means are large: python analysis/large_means.py [--runs N] [--rounds N] [--policy P]
 
-Two Gaussian arms of variance 1 whose means are 10^6 to 10^15 and differ by little, a look at every round, up to a
-million rounds: how many runs stopped, and how many of all were wrong, beside delta. A row says so where such means are
-refused: rounding hides their difference (`caet_opt.exploring.stopping.e_values.told_apart`).
+Two Gaussian arms of variance 1 whose means are 10^6 / 3 to 10^14 / 3 and differ by little, costs 1 and 5, a look at
+every round, up to a million rounds: how many runs stopped, and how many of all were wrong, beside delta. A row says so
+where such means are refused: rounding hides their difference (`caet_opt.exploring.stopping.e_values.told_apart`).
 """
 
 import argparse
@@ -16,22 +16,22 @@ from caet_opt.solving.numbers import table
 
 DELTA = 0.01
 
-#: Of the means. The first takes about a million rounds to be found.
-DIFFERENCES = (0.01, 0.05, 0.25)
+#: Of the means; the first takes half a million rounds to be found.
+DIFFERENCES = (0.02, 0.05, 0.25)
 
-#: Powers of ten of the means.
-POWERS = range(6, 16)
+#: Means are a third of these powers of ten: sums of numbers with few digits would be exact.
+POWERS = range(6, 15)
 
 
 def count(mean: float, difference: float, runs: int, rounds: int, policy: str) -> list[str]:
-    """The fields of a row: the mean difference of stopped runs, rounds, and errors."""
-    model = BanditModel("gaussian", [mean + difference, mean], costs=[1, 1])
-    fields = [f"{mean:.0e}", f"{difference:g}"]
+    """A row: mean and difference, how many runs stopped, mean rounds, how many were wrong, and their share."""
+    model = BanditModel("gaussian", [mean + difference, mean], costs=[1, 5])
+    fields = [f"{mean:.3g}", f"{difference:g}"]
     try:
         solve: dict[str, Any] = {"solve": "lazy"} if policy in ("caet", "ctas", "track-and-stop") else {}
         found = simulate(model, "best-arm", policy=policy, delta=DELTA, runs=runs, seed=1, max_rounds=rounds, **solve)
     except InputError as error:
-        print(f"{mean:.0e}, {difference:g}: {error}", file=sys.stderr)
+        print(f"{mean:.3g}, {difference:g}: {error}", file=sys.stderr)
         return [*fields, "refused", "", "", ""]
     records = found.records
     wrong = int(np.sum(records["correct"].eq(False)))
@@ -44,10 +44,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Errors where means are large.")
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=1_000_000)
-    parser.add_argument("--policy", default="uniform")
+    parser.add_argument("--policy", default="equal-spending")
     given = parser.parse_args()
     rows = [
-        count(10.0**power, difference, given.runs, given.rounds, given.policy)
+        count(10.0**power / 3.0, difference, given.runs, given.rounds, given.policy)
         for difference in DIFFERENCES
         for power in POWERS
     ]

@@ -19,6 +19,9 @@ from caet_opt.exploring.tally import (
     NEEDED,
     PROJECTED,
     REFILL,
+    REST_OF_REWARD,
+    REWARD,
+    SPENT,
     STOPPED,
     Streams,
     View,
@@ -54,14 +57,15 @@ def play(view: View, streams: Streams, rounds: int) -> tuple[int, int]:
             return CHANGED, done
         if streams.cursor[arm] >= streams.rewards.shape[1]:
             return REFILL, done
-        before = absorb(streams, arms, arm)
+        reward, rest, spent = arms[REWARD, arm], arms[REST_OF_REWARD, arm], arms[SPENT, arm]
+        absorb(streams, arms, arm)
         if unseen >= 0:
             unseen = first_unseen(arms)
             if unseen >= 0:
                 continue
             survey(view)
         elif not refresh(view, arm):
-            give_back(streams, arms, arm, before)
+            give_back(streams, arms, arm, reward, rest, spent)
             return CHANGED, done
         learn(view, arm)
         if ended(view):

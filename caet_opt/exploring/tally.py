@@ -123,34 +123,25 @@ def add(total: float, rest: float, amount: float) -> tuple[float, float]:
     return rounded, amount - (rounded - total)
 
 
-class Sums(NamedTuple):
-    """The sum of an arm's rewards with its rest, and that of its costs."""
-
-    reward: float
-    rest: float
-    spent: float
-
-
-def absorb(streams: Streams, arms: Array, arm: int) -> Sums:
-    """Take the arm's next reward and cost into the sums, and return those before.
+def absorb(streams: Streams, arms: Array, arm: int) -> None:
+    """Take the arm's next reward and cost into the sums.
 
     Costs are summed plainly: no decision depends on their last digits, and n u of them is less than anybody pays for.
     """
-    before = Sums(arms[REWARD, arm], arms[REST_OF_REWARD, arm], arms[SPENT, arm])
     position = streams.cursor[arm]
     streams.cursor[arm] += 1
     arms[COUNT, arm] += 1.0
-    arms[REWARD, arm], arms[REST_OF_REWARD, arm] = add(before.reward, before.rest, streams.rewards[arm, position])
-    arms[SPENT, arm] = before.spent + streams.spending[arm, position]
-    arms[MEAN, arm] = arms[REWARD, arm] / arms[COUNT, arm]
-    return before
+    total, rest = add(arms[REWARD, arm], arms[REST_OF_REWARD, arm], streams.rewards[arm, position])
+    arms[REWARD, arm], arms[REST_OF_REWARD, arm] = total, rest
+    arms[SPENT, arm] += streams.spending[arm, position]
+    arms[MEAN, arm] = total / arms[COUNT, arm]
 
 
-def give_back(streams: Streams, arms: Array, arm: int, before: Sums) -> None:
+def give_back(streams: Streams, arms: Array, arm: int, reward: float, rest: float, spent: float) -> None:
     """Undo `absorb`, given the sums before it."""
     streams.cursor[arm] -= 1
     arms[COUNT, arm] -= 1.0
-    arms[REWARD, arm], arms[REST_OF_REWARD, arm], arms[SPENT, arm] = before.reward, before.rest, before.spent
+    arms[REWARD, arm], arms[REST_OF_REWARD, arm], arms[SPENT, arm] = reward, rest, spent
 
 
 def update_costs(setting: Conditions, arms: Array, arm: int) -> None:

@@ -37,6 +37,9 @@ from caet_opt.exploring.tally import (
     PROJECTED,
     REFILL,
     REST,
+    REST_OF_REWARD,
+    REWARD,
+    SPENT,
     STOPPED,
     TARGET,
     Conditions,
@@ -112,7 +115,8 @@ def track(
         arm = following if cumulated else next_arm(setting, arms, now)
         if streams.cursor[arm] >= streams.rewards.shape[1]:
             return REFILL, done
-        before = absorb(streams, arms, arm)
+        reward, rest, spent = arms[REWARD, arm], arms[REST_OF_REWARD, arm], arms[SPENT, arm]
+        absorb(streams, arms, arm)
         now += 1.0
         decided, looked, fresh = now >= due, arm if single else -1, False
         if decided and lazy and now < latest and is_inside(setting, arms, kept, looked):
@@ -121,7 +125,7 @@ def track(
         elif decided:
             held = pairs_hold(arms[MEAN], pairs, looked)
             if not (held or rewrite_pairs(view, own, scratch)) or not same_costs(setting, arms, pairs, scratch, held):
-                give_back(streams, arms, arm, before)
+                give_back(streams, arms, arm, reward, rest, spent)
                 return restore_pairs(pairs, scratch, held), done
             given = ModelNumbers(
                 setting.family,
@@ -147,7 +151,7 @@ def track(
                 scratch.workspace,
             )
             if status != CERTIFIED or upper - lower > setting.tolerance * upper or not 0.0 < total_effort(effort) < inf:
-                give_back(streams, arms, arm, before)
+                give_back(streams, arms, arm, reward, rest, spent)
                 return restore_pairs(pairs, scratch, held), done
             warm = True
             keep_solution(arms, kept, effort, weights)
