@@ -14,9 +14,8 @@ import numpy as np
 from caet_opt import BanditModel, Profile, SolverError, Task, characteristic_time, parse_family, parse_task
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.backends import BACKENDS, Point
-from caet_opt.solving.backends.native import instance_data
-from caet_opt.solving.native.compiled import Kernel, compiled_kernel
-from caet_opt.solving.native.elimination import plan_elimination
+from caet_opt.solving.native.compiled import FAMILY_CODES, Kernel, compiled_kernel
+from caet_opt.solving.native.elimination import integers, plan_elimination
 from caet_opt.solving.native.interior import CERTIFIED
 from caet_opt.solving.native.records import Data, Plan, Work, make_work
 from caet_opt.solving.problem import Problem, pose
@@ -93,6 +92,14 @@ def perturb(instance: Instance, seed: int = 7) -> Instance:
 
 
 # native
+
+
+def instance_data(problem: Problem) -> Data:
+    """A problem as the kernel reads it."""
+    rates = np.zeros(problem.shape.arms)
+    rates[problem.anchored] = problem.rates
+    arms = np.array([problem.means, problem.costs, rates, problem.rests])
+    return Data(FAMILY_CODES[problem.shape.family], arms, integers([problem.heads, problem.tails]))
 
 
 @cache

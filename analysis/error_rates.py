@@ -5,7 +5,7 @@ the deviational one takes its certified constant. Exit status 1 when a rate is n
 
 With ``--hard`` where errors are likeliest: two arms whose means are a thousandth of a standard deviation apart, pulled
 in turn, which is what CAET tends to on them, at delta = 0.3 and 0.5, for every family, with the customary threshold
-beside the proven ones. The compiled loop's own test looks at every round whether to stop, up to `MOST_ROUNDS`; a run
+beside the proven ones. The rounds' own test looks at every round whether to stop, up to `MOST_ROUNDS`; a run
 that has not stopped by then is no error. All thresholds and deltas see the same rewards. ``used`` is the error rate
 over delta, ``p-value`` that of the exact binomial test against more errors than delta allows.
 """
@@ -23,11 +23,11 @@ from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import BestArm, Custom, Task, parse_task
 from caet_opt.errors import SolverError
+from caet_opt.exploring.compiling import compiled_shared
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS
-from caet_opt.exploring.tally import COUNT, MEAN, REWARD, View, is_settled, weigh_pairs
-from caet_opt.simulating.loops import compiled_loop
+from caet_opt.exploring.tally import ARM_ROWS, COUNT, MEAN, REWARD, View, is_settled, weigh_pairs
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import SIGNIFICANCE, error_interval, summarise, tail_probability
 from caet_opt.solving.native.compiled import compile_functions
@@ -120,15 +120,16 @@ def draw_rewards(model: BanditModel, rng: np.random.Generator, arm: int, runs: i
 
 def stopping_rounds(model: BanditModel, rules: list[Caet], runs: int, rng: np.random.Generator) -> list[Integers]:
     """What `cross` finds for each rule, all of them on the same rewards."""
-    search: Any = compile_functions((cross,), compiled_loop())["cross"]
-    arms, evidence, nobody = np.zeros((8, 2)), np.zeros(1), np.zeros(0, dtype=np.int64)
+    search: Any = compile_functions((cross,), compiled_shared())["cross"]
+    arms, clock = np.zeros((ARM_ROWS, 2)), np.zeros(3)
+    evidence, nobody = np.zeros(1), np.zeros(0, dtype=np.int64)
     pairs = [np.array([[winner], [1 - winner]]) for winner in (0, 1)]
     ends = [np.zeros(runs, dtype=np.int64) for _ in rules]
     for start in range(0, runs, CHUNK):
         part = slice(start, min(start + CHUNK, runs))
         first, second = (draw_rewards(model, rng, arm, part.stop - start) for arm in (0, 1))
         for rule, found in zip(rules, ends, strict=True):
-            views = (View(rule.setup.setting(tracking=0), arms, pair, evidence, -1, nobody) for pair in pairs)
+            views = (View(rule.setup.setting(tracking=0), arms, clock, pair, evidence, -1, nobody) for pair in pairs)
             search(*views, first, second, found[part])
     return ends
 

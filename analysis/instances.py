@@ -9,6 +9,9 @@ from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Custom, Task, parse_task
+from caet_opt.solving.backends.native import pack_pattern, target_of
+from caet_opt.solving.native.compiled import Kernel
+from caet_opt.solving.native.instance import IRREGULAR
 
 FAMILIES = ("gaussian", "gaussian:per-arm", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
 TASKS = ("best-arm", "ranking", "top-arms", "groups", "control", "comparisons", "custom")
@@ -126,3 +129,21 @@ def random_task(rng: np.random.Generator, task: str, arms: int) -> Task:
         a, b = order[:2]
         return Custom([[(a, b)], [(b, a)]])
     return parse_task(task)
+
+
+def bits_of(kernel: Kernel, model: BanditModel, task: Task) -> list[str | bytes]:
+    """All that a kernel returns and leaves behind, cold, and warm after a change of the costs."""
+    pairs = task.pairs(model.means)
+    pattern = pack_pattern((type(model.family), pairs, model.costly))
+    if pattern is None:
+        return []
+    effort, weights = np.zeros(len(model.means)), np.zeros(len(pairs))
+    dearer = np.array(model.kernel_numbers)
+    dearer[2] *= 1.0 + 1e-3 * np.arange(len(model.means))
+    found: list[str | bytes] = []
+    for warm, numbers in ((False, model.kernel_numbers), (True, dearer)):
+        told = kernel["solve_instance"](numbers, *pattern, effort, weights, warm, 1e-9, target_of(1e-9), 500)
+        found += [repr(told), effort.tobytes(), weights.tobytes()]
+        if told[0] == IRREGULAR:
+            break
+    return found

@@ -21,7 +21,6 @@ from caet_opt.exploring.live.replay import has_ended, take_in
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.summary import SIGNIFICANCE, tail_probability
-from caet_opt.solving.native.compiled import interpreted
 from caet_opt.solving.numbers import table
 
 
@@ -50,8 +49,7 @@ def run_once(case: Case, policy: str, run: int) -> tuple[bool, bool, int]:
     clock, number = 0.0, 0
     while explorer.state.round < MOST:
         while len(away) < WORKERS:
-            with interpreted():
-                (pending[number],) = explorer.next_arms(1, list(pending.values()))
+            (pending[number],) = explorer.next_arms(1, list(pending.values()))
             if rng.random() >= LOST:
                 heapq.heappush(away, (clock + rng.exponential(), number))
             number += 1

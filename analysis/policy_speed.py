@@ -1,6 +1,6 @@
 """Rounds per second of every policy: python analysis/policy_speed.py [--quick] [--family NAME]
 
-One core, the compiled loop, best arm of K equally spaced arms with unit costs, in the thick of a run that does not
+One core, compiled, best arm of K equally spaced arms with unit costs, in the thick of a run that does not
 stop: what each policy costs beside CAET, which solves exactly in every round.
 """
 
@@ -16,7 +16,7 @@ from caet_opt.bandits.tasks import BestArm
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.settings import Parameters
-from caet_opt.simulating.loops import run_compiled
+from caet_opt.simulating.loops import compile_run, run
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.numbers import table
@@ -36,11 +36,12 @@ def rate(policy: str, family: str, arms: int, rounds: int, stretches: int) -> fl
     parameters = Parameters(log_inv_delta=level, threshold="customary", policy=policy)
     explorer = Explorer("best-arm", model.family, arms, parameters, model.costs, seed=1, truth=truth)
     streams = ArmStreams(model, np.random.SeedSequence(1))
-    run_compiled(explorer, streams, 300 * arms)
+    compile_run(explorer)
+    run(explorer, streams, 300 * arms)
     rates = []
     for _ in range(stretches):
         started = perf_counter()
-        run_compiled(explorer, streams, rounds)
+        run(explorer, streams, rounds)
         rates.append(rounds / (perf_counter() - started))
     assert not explorer.stopped
     return float(np.median(rates))

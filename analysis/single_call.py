@@ -17,7 +17,7 @@ import numpy as np
 
 from caet_opt import BanditModel, characteristic_time
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.solving.backends.native import TARGET, pack_pattern, solve_compiled
+from caet_opt.solving.backends.native import TARGET, pack_pattern, solve_pairs
 from caet_opt.solving.characteristic import find
 from caet_opt.solving.native.compiled import compile_functions, compiled_kernel
 from caet_opt.solving.native.instance import solve_instance
@@ -105,7 +105,7 @@ def measure(family: str, task_name: str, arms: int, repeats: int) -> dict[str, f
             "task": lambda: read(task_name, arms),
             "pairs": lambda: task.pairs(model.means),
             "find": lambda: find(question, profile, None, 0.0),
-            "solve": lambda: solve_compiled(question, profile, None),
+            "solve": lambda: solve_pairs(question.model, question.pairs, profile, None),
             "pattern": lambda: cached_program("native call", pattern, pack_pattern),
             "room": lambda: (np.zeros(arms), np.zeros(len(question.pairs))),
             "compiled": lambda: solve(model.kernel_numbers, *packed, effort, weights, *asked),

@@ -26,7 +26,7 @@ from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import watch
 from caet_opt.exploring.live.replay import choose_arms, has_ended, may_declare, take_in
 from caet_opt.simulating.summary import SIGNIFICANCE, tail_probability
-from caet_opt.solving.native.compiled import interpreted
+from caet_opt.solving.native.compiled import without_compiling
 from caet_opt.solving.numbers import table
 
 RUNS, DELTA = 10_000, 0.05
@@ -196,7 +196,7 @@ def run_revenue(run: int, ended: Callable[[Explorer], bool]) -> Ending:
     rng, arms, rewards = np.random.default_rng([run, 4]), list[int](), list[float]()
     explorer = Explorer.start("best-arm", "gaussian:1", arms=2, costs=[1, 1], delta=DELTA)
     while not (arms and ended(explorer)):
-        with interpreted():
+        with without_compiling():
             (arm,) = choose_arms(explorer, 1, ()) if ended is may_declare else explorer.next_arms(1)
         reward = draw_revenue(rng, arm)
         take_in(explorer, arm, reward, None)

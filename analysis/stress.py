@@ -1,29 +1,31 @@
-"""The stress test: python analysis/stress.py [INSTANCES] [--seed S] [--workers N] [--solver NAME] [--adversarial]
+"""The stress test: python analysis/stress.py [INSTANCES] [--seed S] [--workers N] [--solver NAME]
+    [--adversarial] [--both]
 
 Hostile random instances of every family and task, each either certified to 1e-9 or refused with a `SolverError`.
 With --adversarial the instances are small, their numbers are such as make rounding show, and each certified interval
 is held against the digits that ball arithmetic proves. Prints the counts; every refusal with its seed, so that
-`hostile_instance(default_rng([S, i]))`, or `adversarial_instance`, brings it back.
+`hostile_instance(default_rng([S, i]))`, or `adversarial_instance`, brings it back. With --both
+each instance is solved by interpreted and by compiled code, and all bits are compared.
 """
 
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from functools import partial
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from instances import adversarial_instance, hostile_instance
+from instances import adversarial_instance, bits_of, hostile_instance
 
 from caet_opt.errors import SolverError, TieError
 from caet_opt.proving.prove import proven_time
 from caet_opt.solving.certificate import certify
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.native.compiled import compiled_kernel
+from caet_opt.solving.native.compiled import compiled_kernel, interpreted_kernel
 from caet_opt.solving.result import CharacteristicTime
 
 TOLERANCE = 1e-9
@@ -32,6 +34,24 @@ BLOCK = 500
 
 #: Digits that are proven in the adversarial mode.
 DIGITS = 25
+
+
+class Both(NamedTuple):
+    """Whether interpreted and compiled code end in the same bits on one instance, cold and warm."""
+
+    number: int
+    equal: bool
+
+
+def run_both_ways(seed: int, adversarial: bool, first: int, last: int) -> list[Both]:
+    """A block of instances, interpreted and compiled."""
+    make_instance, found = adversarial_instance if adversarial else hostile_instance, []
+    for index in range(first, last):
+        model, task = make_instance(np.random.default_rng([seed, index]))
+        kernels = interpreted_kernel(type(model.family)), compiled_kernel()
+        interpreted, compiled = (bits_of(kernel, model, task) for kernel in kernels)
+        found.append(Both(index, interpreted == compiled))
+    return found
 
 
 class Outcome(NamedTuple):
@@ -73,12 +93,12 @@ def block(seed: int, solver: str, adversarial: bool, first: int, last: int) -> l
     return [attempt(seed, index, solver, adversarial) for index in range(first, last)]
 
 
-def outcomes(instances: int, seed: int, workers: int, solver: str, adversarial: bool) -> Iterator[Outcome]:
+def outcomes(do_block: Callable[[int, int], list[Any]], instances: int, workers: int) -> Iterator[Any]:
     """All outcomes in order, with a counter on stderr when that is a terminal."""
     starts = range(0, instances, BLOCK)
     ends = [min(start + BLOCK, instances) for start in starts]
     with ProcessPoolExecutor(workers) as pool:
-        for part in pool.map(partial(block, seed, solver, adversarial), starts, ends):
+        for part in pool.map(do_block, starts, ends):
             yield from part
             if sys.stderr.isatty():
                 print(f"\r{part[-1].number + 1}/{instances}", end="", file=sys.stderr, flush=True)
@@ -94,12 +114,18 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--solver", default="native")
     parser.add_argument("--adversarial", action="store_true", help="small instances, held against proven digits")
+    parser.add_argument("--both", action="store_true", help="interpreted against compiled code, bit for bit")
     arguments = parser.parse_args()
     if arguments.solver == "native":
         compiled_kernel()
-    started = perf_counter()
-    how = (arguments.seed, arguments.workers, arguments.solver, arguments.adversarial)
-    found = list(outcomes(arguments.instances, *how))
+    started, many = perf_counter(), (arguments.instances, arguments.workers)
+    if arguments.both:
+        ways = list(outcomes(partial(run_both_ways, arguments.seed, arguments.adversarial), *many))
+        different = [one.number for one in ways if not one.equal]
+        print(f"instances {len(ways)} (seed {arguments.seed}), interpreted and compiled differ: {len(different)}")
+        print("".join(f"different: [{arguments.seed}, {number}]\n" for number in different[:20]), end="")
+        return int(bool(different))
+    found = list(outcomes(partial(block, arguments.seed, arguments.solver, arguments.adversarial), *many))
     report(found, arguments.seed, perf_counter() - started)
     if arguments.adversarial:
         report_outside(found, arguments.seed)

@@ -2,7 +2,7 @@
 
 The same runs by one worker, by a pool of worker processes and by a pool of threads, which share the compiled code and
 take turns in Python: many short runs, few long ones, and so few that starting the workers counts. The ways take turns
-and the best of the repeats counts. The last column is the share of a run's processor time outside the compiled loop,
+and the best of the repeats counts. The last column is the share of a run's processor time outside compiled rounds,
 most of it in Python, where one thread runs at a time; it can be read on a busy machine too. Exit status 1 when a record
 depends on the way.
 """
@@ -19,8 +19,8 @@ from unittest.mock import patch
 
 from caet_opt import BanditModel, Ranking
 from caet_opt.bandits.modelfile import read_model
+from caet_opt.exploring.compiling import compiled_play
 from caet_opt.exploring.settings import Parameters
-from caet_opt.simulating import loops
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many, run_number
 from caet_opt.solving.numbers import table
 
@@ -37,17 +37,17 @@ def run_in_threads(experiment: Experiment, runs: int) -> list[RunRecord]:
 
 
 def share_outside(experiment: Experiment, runs: int) -> float:
-    """The share of processor time that runs spend outside the compiled loop."""
-    inside, call = 0.0, loops.call
+    """The share of processor time that runs spend outside compiled rounds."""
+    inside, play = 0.0, compiled_play(experiment.policy)
 
-    def timed(*arguments: Any) -> tuple[int, int]:
+    def timed(*arguments: Any) -> Any:
         nonlocal inside
         entered = thread_time()
-        found = call(*arguments)
+        found = play(*arguments)
         inside += thread_time() - entered
         return found
 
-    with patch.object(loops, "call", timed):
+    with patch.object(experiment.policy, "find_play", lambda policy: timed):
         started = thread_time()
         for index in range(runs):
             run_number(experiment, SEED, index)

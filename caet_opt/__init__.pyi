@@ -31,7 +31,6 @@ from .errors import SolverError as SolverError
 from .errors import TieError as TieError
 from .exploring.explorer import Caet as Caet
 from .exploring.explorer import Explorer as Explorer
-from .exploring.kept_targets import Kept as Kept
 from .exploring.live.experiment import LiveExperiment as LiveExperiment
 from .exploring.live.experiment import Pull as Pull
 from .exploring.live.folder import list_experiments as list_experiments
@@ -39,7 +38,6 @@ from .exploring.policies import POLICIES as POLICIES
 from .exploring.policies import Policy as Policy
 from .exploring.policies import list_policies as list_policies
 from .exploring.policies.base import Diagnostics as Diagnostics
-from .exploring.policies.base import Now as Now
 from .exploring.policies.index import IndexPolicy as IndexPolicy
 from .exploring.prediction import Prediction as Prediction
 from .exploring.prediction import threshold_table as threshold_table
@@ -51,6 +49,7 @@ from .exploring.stopping import THRESHOLDS as THRESHOLDS
 from .exploring.stopping import Threshold as Threshold
 from .exploring.stopping import make_threshold as make_threshold
 from .exploring.tally import Conditions as Conditions
+from .exploring.tally import Seen as Seen
 from .exploring.tally import View as View
 from .presenting.curves import Curve as Curve
 from .presenting.curves import CurvePoint as CurvePoint

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import kept_files
 import pytest
+from both_ways import without_compiled
 
 from caet_opt import Caet, InputError, LiveExperiment, load_results, run_study, summarise_results, write_report
 from caet_opt.cli import main
@@ -17,7 +18,6 @@ from caet_opt.simulating.studies import store as store_module
 from caet_opt.simulating.studies.cells import digest
 from caet_opt.simulating.studies.manifest import seal, unseal
 from caet_opt.simulating.studies.store import Store
-from caet_opt.solving.native.compiled import interpreted
 from caet_opt.version import __version__, has_equal_results, order
 
 KEPT = Path(__file__).parent / "kept"
@@ -92,10 +92,8 @@ def go_on_live(path, name, expected):
 @pytest.mark.parametrize("name", [*kept_as("saved"), *kept_as("saved-compiled")])
 def test_a_saved_explorer_goes_on_as_it_would_have(name):
     expected, (_, family, _, _, settings) = EXPECTED[name], asked_of(name)
-    if "/saved/" in name:
-        with interpreted():
-            check_explorer(Caet.resume(KEPT / name), expected, family, settings)
-    else:
+    check_explorer(Caet.resume(KEPT / name), expected, family, settings)
+    with without_compiled():
         check_explorer(Caet.resume(KEPT / name), expected, family, settings)
 
 

@@ -17,19 +17,22 @@ from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.kept_targets import SOLVES, WIDEST
 from caet_opt.exploring.policies import make_policy
-from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Now, Setup
-from caet_opt.exploring.policies.tracking import TrackingPolicy
-from caet_opt.exploring.saving import OWN, Saved, read_saved, to_text
+from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Setup, state_of
+from caet_opt.exploring.saving import OWN, Saved, Target, read_saved, to_text
 from caet_opt.exploring.settings import ABSENT, LARGEST_BATCH, CostSource, Parameters, brief
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.exploring.stopping import threshold_of
 from caet_opt.exploring.stopping.e_values import BLUR
-from caet_opt.solving.native.compiled import compiled_kernel, loaded_kernel
+from caet_opt.exploring.tally import COUNT, MEAN, SPENT, Seen, absorb
+from caet_opt.exploring.tracking_rounds import Pursuit
 from caet_opt.solving.profiles import find_profile
 from caet_opt.solving.result import CharacteristicTime
 
 #: The largest reward, in size, and the largest cost: sums of a hundred million are finite doubles.
 LARGEST_AMOUNT = 1e300
+
+#: Nothing is known of a target.
+NO_TARGET = Target()
 
 #: No confidence, to be replaced by one of the two.
 UNTOLD = {"delta": ABSENT, "log_inv_delta": ABSENT}
@@ -77,7 +80,7 @@ class Explorer:
         self.threshold, self.known_costs, self.profile = threshold, known, profile
         self.setup = Setup(task, family, arms, parameters, threshold, known, profile, read_seed(seed), truth)
         self.policy = make_policy(parameters.policy, self.setup)
-        self._now = self.policy.begin()
+        self._view = self.policy.begin()
 
     @classmethod
     def start(
@@ -127,15 +130,14 @@ class Explorer:
     def save(self, path: str | Path) -> None:
         """Write the whole experiment to one JSON file, in one step; `OSError` leaves an old file as it was, and so does
         `InputError`, for one that is a live experiment."""
-        write_whole(path, self.to_text(compiled=loaded_kernel() is not None))
+        write_whole(path, self.to_text())
 
-    def to_text(self, *, compiled: bool = False) -> str:
-        """The whole experiment as JSON; ``compiled`` says whether targets were solved in compiled code."""
-        now = self._now
+    def to_text(self) -> str:
+        """The whole experiment as JSON."""
         costs = None if self.known_costs is None else tuple(self.known_costs.tolist())
         saved = Saved(
             *(self.task, self.family, self.arms, self.parameters, costs, self.setup.seed),
-            *(self.threshold.describe(), compiled, now.state, now.target, now.last, now.kept),
+            *(self.threshold.describe(), self.state, self.policy._save_target(self._view)),
             threshold_values=self.threshold.samples,
         )
         return to_text(saved)
@@ -153,9 +155,6 @@ class Explorer:
             explorer._check_expected(expected)
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
-        solves = isinstance(explorer.policy, TrackingPolicy) and explorer.profile.backend == "native"
-        if saved.compiled and solves and explorer.is_shipped:
-            compiled_kernel()  # interpreted, the solver would end some ulps away
         return explorer
 
     @classmethod
@@ -166,8 +165,7 @@ class Explorer:
         if values is not None and not np.allclose(explorer.threshold.samples, values, rtol=ROUNDING, atol=0.0):
             words = explorer.threshold.describe()
             raise InputError(f"its threshold is {saved.formula}, whose values are not those of {words}")
-        explorer.continue_from(saved.state)
-        explorer._now = Now(saved.state, saved.last, saved.target, kept=saved.kept)
+        explorer.continue_from(saved.state, saved.aim)
         return explorer
 
     def _check_expected(self, expected: Mapping[str, Any]) -> None:
@@ -193,24 +191,29 @@ class Explorer:
     @property
     def state(self) -> State:
         """What was observed, and what the policy remembers."""
-        return self._now.state
+        return state_of(self._view)
+
+    @property
+    def view(self) -> Seen:
+        """What the policy sees; not to be changed."""
+        return self._view
 
     @property
     def stopped(self) -> bool:
         """Whether the answer is final: every needed pair is settled, unless the policy has a rule of its own. A policy
         that solves for its target looks where a batch ends."""
-        return self._explored and self.policy.has_ended(self._prepared())
+        return self.explored and self.policy.has_ended(self._view)
 
     @property
     def solves(self) -> int:
         """How many targets were solved for since the start; those of a state that was set are not known."""
-        return 0 if self._now.kept is None else int(self._now.kept.numbers[SOLVES])
+        return int(self._view.aim.numbers[SOLVES]) if isinstance(self._view, Pursuit) else 0
 
     @property
     def widest_gap(self) -> float:
         """The largest certified gap of a target that was tracked: how much more than the best it costs, in parts of it,
         at the means of any round that it was decided on in. Zero for a policy that solves nothing."""
-        return 0.0 if self._now.kept is None else float(self._now.kept.numbers[WIDEST])
+        return float(self._view.aim.numbers[WIDEST]) if isinstance(self._view, Pursuit) else 0.0
 
     @property
     def answer(self) -> Hashable:
@@ -220,30 +223,29 @@ class Explorer:
 
     @property
     def is_shipped(self) -> bool:
-        """Whether compiled code knows the family."""
+        """Whether compiled code knows the family and the threshold."""
         return self.setup.is_shipped
 
     @property
-    def _explored(self) -> bool:
-        return min(self.state.counts) > 0
+    def explored(self) -> bool:
+        """Whether every arm has an outcome."""
+        return bool(np.all(self._view.arms[COUNT] > 0))
 
     def _check_explored(self) -> None:
-        if not self._explored:
+        if not self.explored:
             raise InputError("every arm must be observed once before there is an answer")
 
     @property
     def diagnostics(self) -> Diagnostics:
         """What the present state says, once every arm was observed."""
         self._check_explored()
-        self._now = self.policy.diagnose(self._now)
-        assert self._now.diagnostics is not None
-        return self._now.diagnostics
+        return self.policy.diagnose(self._view)
 
     def next_arm(self) -> int:
         """The arm to pull now, a function of the state alone; the first arm without an observation, if there is one."""
-        if not self._explored:
+        if not self.explored:
             return self.state.counts.index(0)
-        return self.policy.next_arm(self._prepared())
+        return self.policy.next_arm(self._view)
 
     def next_arms(self, pulls: int | None = None, pending: Sequence[int] | None = None) -> list[int]:
         """The arms for several pulls that are handed out at once, before any of them is answered.
@@ -267,14 +269,14 @@ class Explorer:
         """
         pulls = self.batch_left if pulls is None else read_pulls(pulls)
         pending = [] if pending is None else [read_arm(arm, self.arms) for arm in pending]
-        if self._explored:
-            return self.policy.next_arms(self._prepared(), pulls, pending)
+        if self.explored:
+            return self.policy.next_arms(self._view, pulls, pending)
         return fewest_first(self.state.counts, pulls, pending)
 
     @property
     def batch_left(self) -> int:
         """How many pulls are left of the present batch: one each until every arm has an observation."""
-        if not self._explored:
+        if not self.explored:
             return 1
         size, ratio = self.parameters.batch_rule
         end, done = self.arms, self.state.round
@@ -284,11 +286,6 @@ class Explorer:
             end += max(1, int(ratio * end))
         return end - done
 
-    def _prepared(self) -> Now:
-        """Where the experiment is, with what its policy needs to decide."""
-        self._now = self.policy.prepare(self._now)
-        return self._now
-
     def observe(self, arm: int, reward: float, cost: float | None = None) -> None:
         """Take in what a pull of an arm brought; with observed costs also what it cost.
 
@@ -296,24 +293,30 @@ class Explorer:
         """
         absorbed = self.absorb(arm, reward, cost)
         self.check_new(arm, reward, cost, absorbed)
-        self._now = self.policy.advance(self._now, absorbed, arm)
+        self._view = self.policy.take_note(absorbed)
 
-    def absorb(self, arm: int, reward: float, cost: float | None = None) -> State:
-        """The sums as an observation would leave them, before the policy has seen it; nothing changes here."""
+    def absorb(self, arm: int, reward: float, cost: float | None = None) -> Seen:
+        """A view with an observation in its sums, before the policy has responded to it; nothing changes here.
+
+        `InputError` unless every sum stays finite and the arm's mean in the family.
+        """
         arm = read_arm(arm, self.arms)
         reward = read_finite(reward, f"reward of arm {arm}")
         self.family.check_reward(reward)
-        return self._absorb(arm, self.family.count_reward(reward), self._cost_of_pull(arm, cost))
-
-    def _absorb(self, arm: int, reward: float, paid: float) -> State:
-        """The state with an observation that leaves every sum finite and the arm's mean in the family."""
-        absorbed = self.state.absorb(arm, reward, paid)
-        if not isfinite(absorbed.total_cost):
+        paid, view = self._cost_of_pull(arm, cost), self.policy.copy_view(self._view)
+        with np.errstate(over="ignore", invalid="ignore"):
+            absorb(view.arms, view.clock, arm, self.family.count_reward(reward), paid)
+            total = float(np.sum(view.arms[SPENT]))
+        if not isfinite(total):
             raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")
-        self._check_mean(absorbed, arm)
-        return absorbed
+        self._check_mean(float(view.arms[MEAN, arm]), arm)
+        return view
 
-    def check_new(self, arm: int, reward: float, cost: float | None, absorbed: State) -> None:
+    def go_on(self, view: Seen) -> None:
+        """Go on from where the policy has responded to what was absorbed, or from where compiled rounds have led."""
+        self._view = view
+
+    def check_new(self, arm: int, reward: float, cost: float | None, absorbed: Seen) -> None:
         """Raise `InputError` for an observation that is of the family, and had better not be begun with: one too large
         to be added up, or the first of an arm whose mean and another's are hidden by rounding.
 
@@ -328,9 +331,9 @@ class Explorer:
                     f"{what} {amount:g} is too large to be added up, which can be done up to {LARGEST_AMOUNT:g} in "
                     f"size; rescale the {what}s"
                 )
-        if absorbed.counts[arm] > 1:
+        if absorbed.arms[COUNT, arm] > 1:
             return
-        means = absorbed.means()
+        means = np.where(absorbed.arms[COUNT] > 0, absorbed.arms[MEAN], np.nan)
         blur = BLUR * (abs(means[arm]) + np.abs(means))
         with np.errstate(all="ignore"):  # a variance beyond double precision is infinite, and large enough
             deviations = np.sqrt(self.family.unit_variance(means) * self.setup.dispersions)
@@ -344,27 +347,17 @@ class Explorer:
                     "hides what tells these arms apart; tell differences from a constant instead, or another variance"
                 )
 
-    def continue_from(self, state: State) -> None:
+    def continue_from(self, state: State, target: Target = NO_TARGET) -> None:
         """Go on from a state, forgetting this one; `InputError` when it is none of this experiment."""
         self.policy.check_state(state)
         if len(state.counts) != self.arms:
             raise InputError(f"the saved state has {len(state.counts)} arms, not {self.arms}")
         for arm, count in enumerate(state.counts):
             if count:
-                self._check_mean(state, arm)
-        self._now = Now(state)
+                self._check_mean(state.reward_sums[arm] / count, arm)
+        self._view = self.policy.restore(state, target)
 
-    @property
-    def now(self) -> Now:
-        """Where the experiment is."""
-        return self._now
-
-    def go_on(self, now: Now) -> None:
-        """Go on from where compiled rounds have led."""
-        self._now = now
-
-    def _check_mean(self, state: State, arm: int) -> None:
-        mean = state.reward_sums[arm] / state.counts[arm]
+    def _check_mean(self, mean: float, arm: int) -> None:
         if mean not in self.family.mean_space:
             raise InputError(
                 f"the rewards of arm {arm} would have mean {mean:g}, outside the {self.family.name} family, "

@@ -1,4 +1,4 @@
-"""How long a target is kept, in the subset of Python that numba compiles.
+"""How long a target is aim, in the subset of Python that numba compiles.
 
 A solve leaves an effort w and a weight q_e for each pair. With ``solve = "lazy"`` they are kept as long as every mean
 stays in an interval ``[low_a, high_a]`` around its value at the solve, and every cost that is estimated in
@@ -20,7 +20,7 @@ in the box, tracking w costs at most so many times the best. For Gaussian pairs 
 the gap would exceed GAP: what a kept target misses is small beside what is not known of the means. A run that goes on k
 times as long has means sqrt(k) times as still: it solves about equally often per doubling.
 
-**Why optimality is kept.** The efforts with ``c . w <= (1 + g) T* min_e f_e(w)`` are a convex cone, since each f_e is
+**Why optimality is aim.** The efforts with ``c . w <= (1 + g) T* min_e f_e(w)`` are a convex cone, since each f_e is
 concave and homogeneous. What C-tracking follows is a mean of targets. Every arm is pulled again and again, so that
 means converge, their standard deviations tend to 0, boxes shrink to points, and the gaps of boxes tend to 0. From some
 round on every target is in the cone of the true means for a g as small as one likes, hence their mean is, too, and the
@@ -42,15 +42,17 @@ from caet_opt.exploring.tally import (
     SPENT,
     Conditions,
 )
-from caet_opt.solving.native.divergences import mixture_divergence, variance
+from caet_opt.solving.native.divergences import pair_term, variance
 
-#: Entries of Kept.numbers: how many solves there were, the largest gap of a target that was tracked, the round of the
-#: last solve, the last round in which the target was decided on, and the one in which it will be next.
-SOLVES, WIDEST, SOLVED, DECIDED, DUE = range(5)
+#: Entries of Aim.numbers: how many solves there were, the largest gap of a target that was tracked, the round of the
+#: last solve, the last round in which the target was decided on, and the one in which it will be next; whether that
+#: target is one for ties, or there is none; the arm that lags most behind the cumulated target; a pair that is short of
+#: its threshold, or -1 where all are to be looked at; and the round in which none was short.
+SOLVES, WIDEST, SOLVED, DECIDED, DUE, TIED, FOLLOWING, SHORT, ENDED = range(AIM_NUMBERS := 9)
 
-#: Rows of Kept.box: the ends of each mean's interval and of each cost's, the means and costs of the solve, and loads to
-#: work with; those that are intervals.
-LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD = range(BOX_ROWS := 7)
+#: Rows of Aim.box: the ends of each mean's interval and of each cost's, the means and costs of the solve, loads to work
+#: with, and the count up to which an outcome of an arm leaves the short pair short; those that are intervals.
+LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD, PATIENCE = range(BOX_ROWS := 8)
 INTERVALS = [LOW, HIGH, CHEAP, DEAR]
 
 #: A target is solved for anew once the rounds have grown by this factor.
@@ -66,18 +68,20 @@ SIZE = 0.2
 TRIES, ENOUGH, LEAP = 6, 0.8, 16.0
 
 
-class Kept(NamedTuple):
-    """What is kept of a solve: effort per arm, weight per pair, the box, and the numbers above.
+class Aim(NamedTuple):
+    """Where a policy that solves aims: effort per arm and weight per pair of the last solution, the pairs that it is
+    for, the box, and the numbers above.
 
     >>> caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2], solve="lazy")
     >>> caet.observe(0, 1.5)
     >>> caet.observe(1, 0.5)
-    >>> isinstance(caet.now.kept, Kept), caet.solves, caet.widest_gap < 1
+    >>> isinstance(caet.view.aim, Aim), caet.solves, caet.widest_gap < 1
     (True, 1, True)
     """
 
     effort: Array
     weights: Array
+    solved: Integers
     box: Array
     numbers: Array
 
@@ -92,15 +96,15 @@ def is_single(setting: Conditions) -> bool:
     return setting.batch == 1.0 and setting.growth == 0.0
 
 
-def clear_box(kept: Kept) -> None:
+def clear_box(aim: Aim) -> None:
     """No box: nothing is known of other means."""
-    for a in range(kept.box.shape[1]):
-        kept.box[LOW, a], kept.box[HIGH, a] = inf, -inf
+    for a in range(aim.box.shape[1]):
+        aim.box[LOW, a], aim.box[HIGH, a] = inf, -inf
 
 
-def is_inside(setting: Conditions, arms: Array, kept: Kept, arm: int) -> bool:
+def is_inside(setting: Conditions, arms: Array, aim: Aim, arm: int) -> bool:
     """Whether the mean of an arm is in the box, and its mean cost if that is observed; of every arm for arm -1."""
-    box = kept.box
+    box = aim.box
     for a in range(arms.shape[1]) if arm < 0 else range(arm, arm + 1):
         if not box[LOW, a] <= arms[MEAN, a] <= box[HIGH, a]:
             return False
@@ -109,19 +113,19 @@ def is_inside(setting: Conditions, arms: Array, kept: Kept, arm: int) -> bool:
     return True
 
 
-def renew(setting: Conditions, arms: Array, pairs: Integers, kept: Kept, now: float) -> None:
+def renew(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, now: float) -> None:
     """Begin with a solution of this round, which its solve has certified to the tolerance."""
-    numbers = kept.numbers
+    numbers = aim.numbers
     numbers[SOLVES] += 1.0
     numbers[SOLVED] = numbers[DECIDED] = now
     numbers[DUE] = batch_end(setting, now)
     gap = setting.tolerance
     if setting.gap > 0.0:
-        gap = max(gap, fit_box(setting, arms, pairs, kept))
+        gap = max(gap, fit_box(setting, arms, pairs, aim))
     numbers[WIDEST] = max(numbers[WIDEST], gap)
 
 
-def fit_box(setting: Conditions, arms: Array, pairs: Integers, kept: Kept) -> float:
+def fit_box(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> float:
     """Make the box as large as the gap admits, up to `SIZE`; returns its gap, zero if there is no box.
 
     The gap is about proportional to the size, and convex in it where it counts: a size that is too large by some factor
@@ -130,7 +134,7 @@ def fit_box(setting: Conditions, arms: Array, pairs: Integers, kept: Kept) -> fl
     allowed, best, gap_of_best = setting.gap, 0.0, 0.0
     size = min(first_size(setting, arms, pairs, allowed), SIZE)
     for _ in range(TRIES):
-        gap = box_gap(setting, arms, pairs, kept, size)
+        gap = box_gap(setting, arms, pairs, aim, size)
         if gap <= allowed:
             best, gap_of_best = size, gap
             if gap >= ENOUGH * allowed or size == SIZE:
@@ -141,9 +145,9 @@ def fit_box(setting: Conditions, arms: Array, pairs: Integers, kept: Kept) -> fl
         else:
             size *= max(0.95 * allowed / gap, 1.0 / LEAP)
     if best > 0.0:
-        box_gap(setting, arms, pairs, kept, best)
+        box_gap(setting, arms, pairs, aim, best)
     else:
-        clear_box(kept)
+        clear_box(aim)
     return gap_of_best
 
 
@@ -162,9 +166,9 @@ def first_size(setting: Conditions, arms: Array, pairs: Integers, allowed: float
     return allowed / steepest if steepest > 0.0 else 1.0
 
 
-def box_gap(setting: Conditions, arms: Array, pairs: Integers, kept: Kept, size: float) -> float:
+def box_gap(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, size: float) -> float:
     """Make a box of a size, in standard deviations; returns its gap, infinite where it proves nothing."""
-    box, effort, phi = kept.box, kept.effort, setting.numbers[DISPERSION]
+    box, effort, phi = aim.box, aim.effort, setting.numbers[DISPERSION]
     place_means(setting, arms, box, size)
     if not place_costs(setting, arms, box, size):
         return inf
@@ -173,32 +177,21 @@ def box_gap(setting: Conditions, arms: Array, pairs: Integers, kept: Kept, size:
         a, b = pairs[0, p], pairs[1, p]
         if not box[LOW, a] > box[HIGH, b]:
             return inf
+        free_a, free_b = arms[COST, a] == 0.0, arms[COST, b] == 0.0
+        if free_a and free_b:
+            continue
         wa, wb = effort[a] / phi[a], effort[b] / phi[b]
-        if arms[COST, a] == 0.0:
-            if arms[COST, b] == 0.0:
-                continue
-            wa, ua, ub = 0.0, 1.0, 0.0
-        elif arms[COST, b] == 0.0:
-            wb, ua, ub = 0.0, 0.0, 1.0
-        else:
-            ua, ub = wa / (wa + wb), wb / (wa + wb)
-        x, y = box[LOW, a], box[HIGH, b]
-        level = 0.0
-        if wa > 0.0:
-            level += wa * mixture_divergence(setting.family, x, y, ua, ub, 0.0, 0.0)
-        if wb > 0.0:
-            level += wb * mixture_divergence(setting.family, y, x, ub, ua, 0.0, 0.0)
-        if not level >= least:
-            least = level
-        weight = kept.weights[p]
+        level = pair_term(setting.family, wa, wb, box[LOW, a], box[HIGH, b], 0.0, 0.0, free_a, free_b)[0]
+        if not level > 0.0:  # no effort, or no number where a divergence is infinite
+            return inf
+        least = min(least, level)
+        weight = aim.weights[p]
         if weight > 0.0:
-            x, y = box[HIGH, a], box[LOW, b]
+            _, da, db, _, _ = pair_term(setting.family, wa, wb, box[HIGH, a], box[LOW, b], 0.0, 0.0, free_a, free_b)
             mass += weight
-            if wa > 0.0:
-                box[LOAD, a] += weight * mixture_divergence(setting.family, x, y, ua, ub, 0.0, 0.0) / phi[a]
-            if wb > 0.0:
-                box[LOAD, b] += weight * mixture_divergence(setting.family, y, x, ub, ua, 0.0, 0.0) / phi[b]
-    if not (mass > 0.0 and least > 0.0):
+            box[LOAD, a] += weight * da / phi[a]
+            box[LOAD, b] += weight * db / phi[b]
+    if not mass > 0.0:
         return inf
     outlay, dearest = 0.0, 0.0
     for a in range(arms.shape[1]):

@@ -12,10 +12,11 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
 from caet_opt.errors import InputError
-from caet_opt.exploring import rules
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS, Threshold, threshold_of
 from caet_opt.exploring.stopping.base import PairState
+from caet_opt.exploring.stopping.e_process import prior_scales
+from caet_opt.exploring.tracking_rounds import project_into, share_out
 from caet_opt.solving.certificate import pair_terms
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.result import CharacteristicTime
@@ -74,12 +75,12 @@ def predict(optimum: CharacteristicTime, threshold: Threshold, parameters: Param
     model, arms = optimum.model, len(optimum.model.means)
     target = find_target(optimum, parameters)
     known = None if estimates_costs(model, parameters) else np.array(model.costs)
-    scales = rules.prior_scales(known, arms, parameters.free_share)
+    scales = prior_scales(known, arms, parameters.free_share)
     counted = BanditModel(model.family, model.means, [1.0] * arms)  # whose pair terms have the counts of both arms
 
     @cache
     def count_pulls(t: float) -> Array:
-        return t * rules.project(target, rules.mean_exploration_floor(arms, t))
+        return t * project(target, mean_exploration_floor(arms, t))
 
     def side(arm: int, t: float) -> PairState:
         pulls = max(float(count_pulls(t)[arm]), 1.0)
@@ -139,10 +140,24 @@ def find_target(optimum: CharacteristicTime, parameters: Parameters) -> Array:
     """``u_alpha`` of the true means; costs that CAET estimates, and that are negligible, count as zero."""
     model, task, costs = optimum.model, optimum.task, np.array(optimum.model.costs)
     if estimates_costs(model, parameters):
-        kept = rules.drop_negligible_costs(costs, parameters.negligible_cost)
+        kept = np.where(costs > parameters.negligible_cost, costs, 0.0)
         if np.any(kept != costs):
             optimum = characteristic_time(BanditModel(model.family, model.means, kept.tolist()), task)
-    return rules.target_of(optimum, parameters.free_share)
+    target, pairs = np.zeros(len(costs)), np.array(optimum.pairs, dtype=np.int64).T
+    share_out(pairs, np.array(optimum.model.costs), optimum.effort, parameters.free_share, target)
+    return target
+
+
+def mean_exploration_floor(arms: int, rounds: float) -> float:
+    """The mean of the floors of so many rounds, ``(1/t) integral of epsilon_s over s = 1 / (K + sqrt(K^2 + t))``."""
+    return float(1.0 / (arms + np.sqrt(arms * arms + rounds)))
+
+
+def project(target: Array, floor: float) -> Array:
+    """L-infinity projection on ``{u : u_a >= floor, sum u = 1}``: `caet_opt.exploring.tracking_rounds.project_into`."""
+    projected = np.empty_like(target)
+    project_into(target, floor, projected)
+    return projected
 
 
 def compare_thresholds(optimum: CharacteristicTime, parameters: Parameters) -> list[dict[str, Any]]:

@@ -5,23 +5,21 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.files import parse_json, read_text
-from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Custom, Task, parse_task
+from caet_opt.bandits.tasks import Custom, Pair, Task, parse_task
 from caet_opt.errors import CaetError, InputError
 from caet_opt.exploring.earlier import complete_settings, say_unknown
-from caet_opt.exploring.kept_targets import BOX_ROWS, CENTRE, INTERVALS, PAID, Kept, clear_box
+from caet_opt.exploring.kept_targets import INTERVALS
 from caet_opt.exploring.settings import SETTINGS, Parameters
-from caet_opt.exploring.state import State, is_finite
+from caet_opt.exploring.state import State, is_count, is_finite
 from caet_opt.exploring.stopping.base import PROBES
 from caet_opt.solving.profiles import Profile
-from caet_opt.solving.result import CharacteristicTime
 from caet_opt.version import __version__
 
 #: What begins the format of every saved experiment, and the number of the present one: it changes where a reader of the
@@ -34,18 +32,49 @@ OWN = tuple(setting for setting in SETTINGS if setting.owner != "simulation")
 
 KEYS = (
     *("format", "version", "task", "answers", "family", "arms", "log_inv_delta", "settings", "costs", "seed"),
-    *("formula", "threshold_values", "compiled", "state", "target", "kept", "solution"),
+    *("formula", "threshold_values", "state", "target", "kept", "solution"),
 )
 
-#: The formats that are read, with the keys that each does without.
+#: The formats that are read, with the keys that each does without, and keys of those before that mean nothing any more.
 FORMATS = {
     f"{NAME} 2": ("threshold_values", "kept"),
     f"{NAME} 3": ("threshold_values",),
     FORMAT: (),
 }
+FORGOTTEN = ("compiled",)
 
-KEPT_KEYS = ("tied", "numbers", "means", "costs", "intervals")
-SOLUTION_KEYS = ("means", "costs", "value", "pairs", "effort", "multipliers")
+#: Numbers of what is kept, by name; formats before 4 have them in this order in a list.
+NUMBERS = ("solves", "widest_gap", "solved", "decided", "due")
+KEPT_KEYS = ("tied", *NUMBERS, "means", "costs", "intervals")
+SOLUTION_KEYS = ("value", "pairs", "effort", "multipliers")
+
+
+class Kept(NamedTuple):
+    """How long a target is kept: whether it is one for ties, `NUMBERS`, the means and costs that it was made for, and
+    the intervals in which it is kept, if there are any."""
+
+    tied: bool
+    numbers: tuple[float, ...]
+    means: Array
+    costs: Array
+    intervals: Array | None
+
+
+class Solution(NamedTuple):
+    """What a solve that starts from a solution needs of it."""
+
+    value: float
+    pairs: tuple[Pair, ...]
+    effort: Array
+    multipliers: Array
+
+
+class Target(NamedTuple):
+    """The target of a state, how long it is kept, and the last solution, each if there is one."""
+
+    target: Array | None = None
+    kept: Kept | None = None
+    solution: Solution | None = None
 
 
 @dataclass(frozen=True)
@@ -57,9 +86,7 @@ class Saved:
     task, family, arms, parameters, costs, seed : what was started
     formula : of the threshold, in words, for people
     threshold_values : `Threshold.samples`, by which thresholds are compared; None in formats that do not have them
-    compiled : whether its targets were solved in compiled code, which rounds differently
-    state, target, last : where it is, the target of this state if it was computed, and the last solution
-    kept : how long that target is kept
+    state, aim : where it is, and the target of a policy that solves for one
     version, format : that wrote it
     """
 
@@ -70,11 +97,8 @@ class Saved:
     costs: tuple[float, ...] | None
     seed: int
     formula: str
-    compiled: bool
     state: State
-    target: Array | None
-    last: CharacteristicTime | None
-    kept: Kept | None
+    aim: Target
     threshold_values: tuple[float, ...] | None = None
     version: str = __version__
     format: str = FORMAT
@@ -106,37 +130,25 @@ def to_text(saved: Saved) -> str:
         "seed": saved.seed,
         "formula": saved.formula,
         "threshold_values": saved.threshold_values,
-        "compiled": saved.compiled,
         "state": asdict(saved.state),
-        "target": None if saved.target is None else saved.target.tolist(),
-        "kept": None if saved.kept is None else kept_record(saved.kept),
-        "solution": None if saved.last is None else solution_record(saved.last),
+        "target": None if saved.aim.target is None else saved.aim.target.tolist(),
+        "kept": None if saved.aim.kept is None else kept_record(saved.aim.kept),
+        "solution": None if saved.aim.solution is None else solution_record(saved.aim.solution),
     }
     return json.dumps(record, indent=1, allow_nan=False) + "\n"
 
 
-def solution_record(last: CharacteristicTime) -> dict[str, Any]:
-    """What a solve that starts from this solution needs of it."""
-    return {
-        "means": last.model.means,
-        "costs": last.model.costs,
-        "value": last.value,
-        "pairs": last.pairs,
-        "effort": last.effort.tolist(),
-        "multipliers": last.multipliers.tolist(),
-    }
+def solution_record(solution: Solution) -> dict[str, Any]:
+    """A solution by the names of its parts."""
+    record = solution._asdict()
+    return record | {"effort": solution.effort.tolist(), "multipliers": solution.multipliers.tolist()}
 
 
 def kept_record(kept: Kept) -> dict[str, Any]:
-    """How long a target is kept; intervals that are empty are none."""
-    intervals = kept.box[INTERVALS]
-    return {
-        "tied": kept.effort.size == 0,
-        "numbers": kept.numbers.tolist(),
-        "means": kept.box[CENTRE].tolist(),
-        "costs": kept.box[PAID].tolist(),
-        "intervals": intervals.tolist() if np.all(np.isfinite(intervals)) else None,
-    }
+    """What is kept by the names of its parts."""
+    parts = {"means": kept.means.tolist(), "costs": kept.costs.tolist()}
+    intervals = None if kept.intervals is None else kept.intervals.tolist()
+    return {"tied": kept.tied, **dict(zip(NUMBERS, kept.numbers, strict=True)), **parts, "intervals": intervals}
 
 
 def read_saved(path: str | Path) -> Saved:
@@ -154,12 +166,10 @@ def from_text(text: str) -> Saved:
     family, parameters, arms = parse_family(record["family"]), read_parameters(record), record["arms"]
     if isinstance(arms, bool) or not isinstance(arms, int) or arms < 2:
         raise InputError(f"arms must be a whole number, 2 or more, got {arms!r}")
-    if not isinstance(record["compiled"], bool):
-        raise InputError(f"compiled must be true or false, got {record['compiled']!r}")
     task = read_task(record)
     task.check(arms)
     target, solution, costs, values = (record[key] for key in ("target", "solution", "costs", "threshold_values"))
-    last = None if solution is None else read_solution(solution, family, task, arms)
+    last = None if solution is None else read_solution(solution, arms)
     if (target is None) != (record["kept"] is None):
         raise InputError("a saved experiment has a target exactly if 'kept' says how long it is kept")
     return Saved(
@@ -170,11 +180,12 @@ def from_text(text: str) -> Saved:
         costs=None if costs is None else tuple(read_numbers(costs, "costs", arms).tolist()),
         seed=record["seed"],
         formula=str(record["formula"]),
-        compiled=record["compiled"],
         state=State.from_record(record["state"]),
-        target=None if target is None else read_numbers(target, "target", arms),
-        last=last,
-        kept=None if record["kept"] is None else read_kept(record["kept"], last, arms),
+        aim=Target(
+            None if target is None else read_numbers(target, "target", arms),
+            None if record["kept"] is None else read_kept(record["kept"], last, arms),
+            last,
+        ),
         threshold_values=None if values is None else tuple(read_numbers(values, "values", len(PROBES), -inf).tolist()),
         version=record["version"],
         format=record["format"],
@@ -194,11 +205,23 @@ def read_record(text: str) -> dict[str, Any]:
         raise InputError("'version' of a saved experiment must be a text, as '0.2.0'")
     if missing := [key for key in KEYS if key not in record and key not in FORMATS[kind]]:
         raise InputError(f"a saved experiment has the keys {', '.join(KEYS)}, and {', '.join(missing)} is missing")
+    record = record if kind == FORMAT else read_earlier(record)
     if unknown := [key for key in record if key not in KEYS]:
         raise InputError(say_unknown("key", unknown, record["version"]))
-    if "kept" in FORMATS[kind]:
-        record["target"] = None  # how long it is kept is not known: it is solved for anew
     return {**dict.fromkeys(KEYS), **record}
+
+
+def read_earlier(record: dict[str, Any]) -> dict[str, Any]:
+    """A table of a format before the present one, as this one has it."""
+    record = {key: part for key, part in record.items() if key not in FORGOTTEN}
+    if "kept" in FORMATS[record["format"]]:
+        record["target"] = None  # how long it is kept is not known: it is solved for anew
+    if isinstance(record.get("kept"), dict) and isinstance(record["kept"].get("numbers"), list):
+        numbers = read_numbers(record["kept"].pop("numbers"), "'numbers'", len(NUMBERS)).tolist()
+        record["kept"] |= dict(zip(NUMBERS, numbers, strict=True))
+    if isinstance(record.get("solution"), dict):
+        record["solution"] = {key: part for key, part in record["solution"].items() if key not in ("means", "costs")}
+    return record
 
 
 def say_format(kind: Any) -> str:
@@ -245,45 +268,44 @@ def read_numbers(values: Any, what: str, length: int, least: float = 0.0) -> Arr
     return np.array(values, dtype=float)
 
 
-def read_kept(record: Any, last: CharacteristicTime | None, arms: int) -> Kept:
-    """How long the target is kept, with the effort and the weights of the last solution unless it is that of a tie."""
+def read_kept(record: Any, solution: Solution | None, arms: int) -> Kept:
+    """How long the target is kept."""
     check_keys(record, KEPT_KEYS, "'kept' of a saved experiment")
     tied, intervals = record["tied"], record["intervals"]
-    if not isinstance(tied, bool) or (last is None and not tied):
+    if not isinstance(tied, bool) or (solution is None and not tied):
         raise InputError("'tied' of a saved experiment must be true or false, and true without a solution")
     if intervals is not None and (not isinstance(intervals, list) or len(intervals) != len(INTERVALS)):
         raise InputError(f"'intervals' of a saved experiment must be null or {len(INTERVALS)} lists")
-    effort, weights = (np.zeros(0), np.zeros(0)) if last is None or tied else (last.effort, last.multipliers)
-    kept = Kept(effort, weights, np.zeros((BOX_ROWS, arms)), read_numbers(record["numbers"], "'numbers'", 5))
-    kept.box[CENTRE] = read_numbers(record["means"], "'means'", arms, -inf)
-    kept.box[PAID] = read_numbers(record["costs"], "'costs'", arms)
-    clear_box(kept)
-    for row, values in zip(INTERVALS, intervals or (), strict=intervals is not None):
-        kept.box[row] = read_numbers(values, "'intervals'", arms, -inf)
-    return kept
+    return Kept(
+        tied,
+        tuple(read_numbers([record[name] for name in NUMBERS], "numbers of 'kept'", len(NUMBERS)).tolist()),
+        read_numbers(record["means"], "'means'", arms, -inf),
+        read_numbers(record["costs"], "'costs'", arms),
+        None if intervals is None else np.array([read_numbers(ends, "'intervals'", arms, -inf) for ends in intervals]),
+    )
 
 
-def read_solution(record: Any, family: Family, task: Task, arms: int) -> CharacteristicTime:
-    """The last solution, as far as the next solve needs it."""
+def read_solution(record: Any, arms: int) -> Solution:
+    """The last solution."""
     check_keys(record, SOLUTION_KEYS, "'solution' of a saved experiment")
-    if not isinstance(record["means"], list) or len(record["means"]) != arms:
-        raise InputError(f"means of the solution must be a list of {arms} numbers")
-    model = BanditModel(family, record["means"], read_numbers(record["costs"], "costs", arms).tolist())
-    pairs, value = task.pairs(model.means), record["value"]
-    if record["pairs"] != [list(pair) for pair in pairs] or not is_finite(value):
-        raise InputError("'solution' of a saved experiment is not one of its task")
-    return CharacteristicTime(
-        model=model,
-        task=task,
-        value=float(value),
-        lower=float(value),
-        upper=float(value),
-        gap=0.0,
-        effort=read_numbers(record["effort"], "effort", arms),
-        pairs=pairs,
-        multipliers=read_numbers(record["multipliers"], "multipliers", len(pairs)),
-        solver="saved",
-        iterations=0,
-        seconds=0.0,
-        solver_gap=0.0,
+    pairs, value = record["pairs"], record["value"]
+    if not isinstance(pairs, list) or not pairs or not all(is_pair(pair, arms) for pair in pairs):
+        raise InputError(f"'pairs' of a solution must be a list of pairs of the {arms} arms, got {pairs!r}")
+    if not is_finite(value):
+        raise InputError(f"'value' of a solution must be a number, got {value!r}")
+    return Solution(
+        float(value),
+        tuple((pair[0], pair[1]) for pair in pairs),
+        read_numbers(record["effort"], "effort", arms),
+        read_numbers(record["multipliers"], "multipliers", len(pairs)),
+    )
+
+
+def is_pair(pair: Any, arms: int) -> bool:
+    """Whether a value is a list of two different arms."""
+    return (
+        isinstance(pair, list)
+        and len(pair) == 2
+        and len({*map(str, pair)}) == 2
+        and all(is_count(arm) and arm < arms for arm in pair)
     )

@@ -240,14 +240,6 @@ class Parameters:
     solver: str | Profile = declare(
         "native", "solver", "of every round's target: a backend, or a profile.toml", grid=None, recorded=False
     )
-    loop: Literal["compiled", "reference"] = declare(
-        "compiled",
-        "loop",
-        "compiled (native solver only) or reference",
-        owner="simulation",
-        grid=None,
-        recorded=False,
-    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "log_inv_delta", read_level(self.delta, self.log_inv_delta))

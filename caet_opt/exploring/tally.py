@@ -1,16 +1,22 @@
 """What a run has seen, and what follows from it for the pairs, in the subset of Python that numba compiles."""
 
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.exploring.stopping.e_values import Side, needed_evidence, told_apart
 from caet_opt.exploring.stopping.kernels import E_PROCESS, threshold_value
-from caet_opt.solving.native.divergences import mixture_divergence
+from caet_opt.solving.native.divergences import pair_term
 
-#: Why a stretch of rounds ended: the policy is done, the next round is for the object to do, an arm's stream is used
-#: up, or the given number of rounds is over.
-STOPPED, CHANGED, REFILL, LIMIT = range(4)
+#: Why `rounds.play` ended: the policy is done, an arm's stream is used up, the given number of rounds is over. Or why
+#: the outcome that was taken in last cannot be responded to yet: the answer has to be found in Python, an arm has to be
+#: chosen there, the problem has another layout, or its solution has to come from there.
+STOPPED, REFILL, LIMIT, NEED_ANSWER, NEED_CHOICE, NEED_LAYOUT, NEED_SOLUTION = range(7)
+
+#: What `respond` returns where it needs nothing.
+DONE = -1
 
 #: Where costs come from; a rule that is blind to costs takes every cost for one.
 KNOWN, OBSERVED, GAPS, UNIT = range(4)
@@ -46,6 +52,7 @@ class Conditions(NamedTuple):
     tolerance: float
     target: float
     limit: int
+    native: bool
     seed: int
     gap: float
     batch: float
@@ -65,6 +72,34 @@ class Streams(NamedTuple):
     cursor: Integers
 
 
+#: No outcomes to come.
+NO_STREAMS = Streams(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
+
+
+class Seen(Protocol):
+    """A `View`, or what has its parts and more.
+
+    >>> caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2])
+    >>> caet.view.clock, caet.view.pairs.tolist()
+    (array([0., 0., 0.]), [[0], [1]])
+    """
+
+    @property
+    def setting(self) -> Conditions: ...
+    @property
+    def arms(self) -> Array: ...
+    @property
+    def clock(self) -> Array: ...
+    @property
+    def pairs(self) -> Integers: ...
+    @property
+    def evidence(self) -> Array: ...
+    @property
+    def shape(self) -> int: ...
+    @property
+    def members(self) -> Integers: ...
+
+
 class View(NamedTuple):
     """What a policy sees.
 
@@ -72,6 +107,7 @@ class View(NamedTuple):
     ----------
     setting : what stays the same
     arms : a row for each of the names below, a column per arm
+    clock : the round, the arm of the last outcome, and the round in which the answer was last looked for
     pairs, evidence : of the answer that the means say: a column (a, b) per pair, and its Z_ab
     shape, members : the task, as `caet_opt.bandits.tasks.pairs` has it; -1 for one that compiled code does not know
 
@@ -81,18 +117,22 @@ class View(NamedTuple):
     >>> explorer.observe(0, 1.5)
     >>> explorer.observe(1, 0.5)
     >>> from caet_opt.exploring import tally
-    >>> view = explorer.now.view
+    >>> view = explorer.view
     >>> isinstance(view, View), view.arms[tally.MEAN], view.evidence
     (True, array([1.5, 0.5]), array([0.25]))
     """
 
     setting: Conditions
     arms: Array
+    clock: Array
     pairs: Integers
     evidence: Array
     shape: int
     members: Integers
 
+
+#: Entries of View.clock; the answer is looked for when every arm has an outcome, and whenever a pair may not hold.
+ROUND, LAST, ANSWERED = range(3)
 
 #: Rows of View.arms: pulls, sums of rewards and costs, what the policy remembers (the cumulated target of one that
 #: tracks), the target with its projection, the empirical mean, the cost that enters decisions, zero if free, and what
@@ -123,25 +163,18 @@ def add(total: float, rest: float, amount: float) -> tuple[float, float]:
     return rounded, amount - (rounded - total)
 
 
-def absorb(streams: Streams, arms: Array, arm: int) -> None:
-    """Take the arm's next reward and cost into the sums.
+def absorb(arms: Array, clock: Array, arm: int, reward: float, paid: float) -> None:
+    """Take an outcome of an arm into the sums.
 
     Costs are summed plainly: no decision depends on their last digits, and n u of them is less than anybody pays for.
     """
-    position = streams.cursor[arm]
-    streams.cursor[arm] += 1
     arms[COUNT, arm] += 1.0
-    total, rest = add(arms[REWARD, arm], arms[REST_OF_REWARD, arm], streams.rewards[arm, position])
+    total, rest = add(arms[REWARD, arm], arms[REST_OF_REWARD, arm], reward)
     arms[REWARD, arm], arms[REST_OF_REWARD, arm] = total, rest
-    arms[SPENT, arm] += streams.spending[arm, position]
+    arms[SPENT, arm] += paid
     arms[MEAN, arm] = total / arms[COUNT, arm]
-
-
-def give_back(streams: Streams, arms: Array, arm: int, reward: float, rest: float, spent: float) -> None:
-    """Undo `absorb`, given the sums before it."""
-    streams.cursor[arm] -= 1
-    arms[COUNT, arm] -= 1.0
-    arms[REWARD, arm], arms[REST_OF_REWARD, arm], arms[SPENT, arm] = reward, rest, spent
+    clock[ROUND] += 1.0
+    clock[LAST] = arm
 
 
 def update_costs(setting: Conditions, arms: Array, arm: int) -> None:
@@ -160,10 +193,7 @@ def update_costs(setting: Conditions, arms: Array, arm: int) -> None:
 
 def pair_evidence(family: int, wa: float, wb: float, x: float, y: float) -> float:
     """``Z_ab = w_a d(x, m) + w_b d(y, m)``, m the mean of both weighted by pulls over dispersion."""
-    ua, ub = wa / (wa + wb), wb / (wa + wb)
-    da = mixture_divergence(family, x, y, ua, ub, 0.0, 0.0)
-    db = mixture_divergence(family, y, x, ub, ua, 0.0, 0.0)
-    return wa * da + wb * db
+    return pair_term(family, wa, wb, x, y, 0.0, 0.0, False, False)[0]
 
 
 def weight_of(setting: Conditions, arms: Array, arm: int) -> float:
@@ -177,7 +207,7 @@ def evidence_between(setting: Conditions, arms: Array, a: int, b: int) -> float:
     return pair_evidence(setting.family, wa, wb, arms[MEAN, a], arms[MEAN, b])
 
 
-def weigh_pairs(view: View, arm: int) -> None:
+def weigh_pairs(view: Seen, arm: int) -> None:
     """The evidence of the pairs that an arm is in, or of all pairs for arm -1."""
     pairs = view.pairs
     for p in range(pairs.shape[1]):
@@ -201,7 +231,7 @@ def exceeds(setting: Conditions, arms: Array, now: float, a: int, b: int, eviden
     )
 
 
-def short_pair(view: View) -> int:
+def short_pair(view: Seen) -> int:
     """A pair whose evidence does not exceed its threshold, or -1.
 
     The pair with the least evidence is looked at first, and for the e-process intervals are laid only when every pair
@@ -226,6 +256,6 @@ def short_pair(view: View) -> int:
     return -1
 
 
-def is_settled(view: View) -> bool:
+def is_settled(view: Seen) -> bool:
     """Whether the evidence of every pair exceeds its threshold."""
     return short_pair(view) < 0

@@ -15,7 +15,7 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import Threshold, threshold_of
-from caet_opt.simulating.loops import run_compiled
+from caet_opt.simulating.loops import compile_run, run
 from caet_opt.simulating.mean_intervals import mean_band
 from caet_opt.simulating.pool import check_count, check_workers, run_jobs
 from caet_opt.simulating.runs import compile_loop
@@ -182,9 +182,10 @@ def explore_once(exploration: Exploration, job: tuple[int, np.random.SeedSequenc
     model, times = exploration.model, exploration.times
     caet = Caet(BestArm(), model.family, len(model.means), exploration.parameters)
     streams = ArmStreams(model, seed)
+    compile_run(caet)  # nothing where it is done, as in a process that was forked after it
     regret = np.empty(len(times))
     for index, time in enumerate(times):
-        stopped = run_compiled(caet, streams, time - caet.state.round)
+        stopped = run(caet, streams, time - caet.state.round)
         regret[index] = caet.state.total_cost
         if stopped:
             arm, now = cast(int, caet.answer), caet.state.round

@@ -20,12 +20,11 @@ from caet_opt.exploring.prediction import Prediction, predict
 from caet_opt.exploring.settings import CostSource, Parameters
 from caet_opt.exploring.stopping import Deviational, Threshold, threshold_of
 from caet_opt.exploring.stopping.e_values import BLUR
-from caet_opt.simulating.loops import run_compiled, run_reference
+from caet_opt.simulating.loops import compile_run, run, run_in_batches
 from caet_opt.simulating.pool import check_count, check_seed, check_workers, run_jobs
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
 from caet_opt.solving.backends import BACKENDS
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.native.compiled import FAMILY_CODES, compiled_kernel
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.result import CharacteristicTime
 
@@ -130,20 +129,6 @@ class Experiment:
         return find_profile(self.parameters.solver)
 
     @property
-    def compiled(self) -> bool:
-        """Whether runs use the compiled loop, which knows the shipped families, of solvers the native one, and batches
-        only where there is a target to share them out by."""
-        batches = not self.solves and self.parameters.batch_rule != (1.0, 0.0)
-        return self.parameters.loop == "compiled" and self.native and not batches
-
-    @property
-    def native(self) -> bool:
-        """Whether nothing but compiled code is needed to decide: the family is shipped, and the solver, if the policy
-        takes one, is the native one."""
-        solved = not self.solves or self.profile.backend == "native"
-        return solved and type(self.model.family) in FAMILY_CODES
-
-    @property
     def solves(self) -> bool:
         """Whether the policy solves for its target in every round, by the solver of the parameters."""
         return not issubclass(self.policy, IndexPolicy)
@@ -236,10 +221,12 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
     fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)  # a used one would spawn other children
     streams = ArmStreams(model, fresh, parameters.cost_distribution)
     explorer = start_explorer(experiment, read_word(fresh.spawn(1)[0]))
+    compile_run(explorer)  # nothing where it is done, as in a process that was forked after it
     try:
-        stopped = (run_compiled if experiment.compiled else run_reference)(explorer, streams, parameters.max_rounds)
+        in_batches = not experiment.solves and parameters.batch_rule != (1.0, 0.0)
+        stopped = (run_in_batches if in_batches else run)(explorer, streams, parameters.max_rounds)
     except SolverError as error:
-        raise SolverError(f"run {index}, round {explorer.state.round + 1}: {error}", error.gap) from error
+        raise SolverError(f"run {index}, {error}", error.gap) from error
     explored = min(explorer.state.counts) > 0
     return RunRecord(
         index=index,
@@ -300,19 +287,15 @@ def run_many(
 
 
 def prepare(experiment: Experiment) -> None:
-    """Have the loop and the solver compiled, so that workers find them so and no run is timed with it."""
-    if experiment.compiled:
-        compile_loop(experiment.parameters.policy)
-    elif experiment.native and experiment.solves:
-        compiled_kernel()
+    """Have its rounds compiled, so that workers find them so and no run is timed with it."""
+    compile_run(start_explorer(experiment, 0))
 
 
 @cache
 def compile_loop(policy: str = "caet") -> None:
-    """Compile the loop of a policy by a short run, once in a process and in those that it forks."""
+    """Compile the rounds of a policy, once in a process and in those that it forks."""
     model = BanditModel(Gaussian(), [1.0, 0.0], [1.0, 1.0])
-    short = Experiment(model, BestArm(), Parameters(delta=0.1, max_rounds=20, policy=policy))
-    run_once(short, np.random.SeedSequence(0), 0)
+    prepare(Experiment(model, BestArm(), Parameters(delta=0.1, policy=policy)))
 
 
 def run_number(experiment: Experiment, seed: int, index: int) -> RunRecord:

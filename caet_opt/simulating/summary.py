@@ -262,7 +262,7 @@ def name_tracking(experiment: Experiment) -> str:
 
 
 def conditions(experiments: Sequence[Experiment], runs: str, seed: int | None) -> str:
-    """Costs, runs, confidence, solver and loop, of experiments that differ in their policy alone."""
+    """Costs, runs, confidence and solver, of experiments that differ in their policy alone."""
     parameters = experiments[0].parameters
     costs = {"known": "known costs", "gaps": "the gaps to the best arm as costs"}.get(
         str(parameters.cost_source), f"observed costs ({parameters.cost_distribution})"
@@ -270,10 +270,9 @@ def conditions(experiments: Sequence[Experiment], runs: str, seed: int | None) -
     confidence = write_level(parameters.log_inv_delta)
     told = runs if seed is None else f"{runs}, seed {seed}"
     targets = "" if parameters.solve == "exact" else f" ({parameters.solve})"
-    solver = f"solver {experiments[0].profile.backend}{targets}, " if any(one.solves for one in experiments) else ""
-    solver += "" if parameters.batch == 1 else f"batch {parameters.batch}, "
-    loops = dict.fromkeys("compiled" if one.compiled else "reference" for one in experiments)
-    return f"{costs}; {told}, {confidence}; {solver}{' and '.join(loops)} loop"
+    solver = f"; solver {experiments[0].profile.backend}{targets}" if any(one.solves for one in experiments) else ""
+    batch = "" if parameters.batch == 1 else f"; batch {parameters.batch}"
+    return f"{costs}; {told}, {confidence}{solver}{batch}"
 
 
 def threshold_lines(experiment: Experiment) -> list[str]:

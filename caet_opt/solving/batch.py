@@ -1,6 +1,6 @@
 """Characteristic times of many models of one family, task and number of arms, compiled over the rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,12 +20,15 @@ from caet_opt.solving.backends.native import target_of
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.native import rows as row_functions
 from caet_opt.solving.native.compiled import (
+    KERNEL,
     announce_compiling,
     compile_functions,
     compiled_kernel,
     family_numbers,
-    kernel_for_many,
+    interpret,
+    kernel_for,
     list_functions,
+    loaded_kernel,
 )
 from caet_opt.solving.native.elimination import lay_out
 from caet_opt.solving.native.rows import Rows
@@ -36,6 +39,9 @@ from caet_opt.solving.workers import check_workers
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: The functions of the loop over rows.
+LOOP = list_functions(row_functions)
 
 #: Rows of one compiled call: a millisecond or more, so that threads end together and Ctrl-C is heard.
 BLOCK = 256
@@ -143,7 +149,7 @@ def characteristic_times(
     costs = read_costs(costs, means)
     order = np.tile(np.arange(means.shape[1]), (len(means), 1))
     rows = Rows(means, costs, order, np.full((len(means), 3), np.nan), np.full(means.shape, np.nan))
-    solve_compiled(family, task, rows, profile, workers)
+    solve_together(family, task, rows, profile, workers)
     reasons = solve_singly(family, task, rows, rule, profile)
     value, lower, upper = np.ascontiguousarray(rows.certified.T)
     gap = (upper - lower) / np.where(upper > 0, upper, 1.0)
@@ -206,11 +212,9 @@ def share_rows(amounts: Array) -> Array:
     return np.asarray(amounts / np.where(total > 0, total, 1.0))
 
 
-def solve_compiled(family: Family, task: Task, rows: Rows, profile: Profile, workers: int) -> None:
-    """Certify rows by compiled code, those of one pattern together; the others are left as they are."""
+def solve_together(family: Family, task: Task, rows: Rows, profile: Profile, workers: int) -> None:
+    """Certify rows, those of one pattern together; what cannot be done so is left as it is."""
     arms = rows.means.shape[1]
-    if kernel_for_many(type(family), task.count_pairs(arms), len(rows.means)) is None:
-        return
     nothing = np.zeros(arms)
     kind = family_numbers(type(family), Arrays(nothing, nothing, nothing, family.dispersions(arms)))
     limits = profile.tolerance, target_of(profile.tolerance), profile.max_iterations
@@ -223,10 +227,7 @@ def solve_compiled(family: Family, task: Task, rows: Rows, profile: Profile, wor
     ]
     if not jobs:
         return
-    solve_rows = compiled_rows()
-    if not solve_rows.signatures:
-        with announce_compiling("the loop over many problems"):
-            solve_rows(kind, rows, jobs[0][2][:0], *jobs[0][3:])
+    solve_rows = find_loop(type(family), task.count_pairs(arms), jobs)
     if workers == 1:
         for job in jobs:
             solve_rows(*job)
@@ -239,10 +240,22 @@ def solve_compiled(family: Family, task: Task, rows: Rows, profile: Profile, wor
             pool.shutdown(cancel_futures=True)  # an interrupt does not wait for what has not begun
 
 
+def find_loop(family: type[Family], pairs: int, jobs: Sequence[tuple[Any, ...]]) -> Any:
+    """The loop over rows, compiled where that is at hand or worth the wait for so many of them, else interpreted."""
+    if kernel_for(family, pairs, sum(len(job[2]) for job in jobs)) is not loaded_kernel():
+        return interpret((*KERNEL, *LOOP), family)["solve_rows"]
+    found = compiled_rows()
+    if not found.signatures:
+        kind, rows, chosen, *rest = jobs[0]
+        with announce_compiling("the loop over many problems"):
+            found(kind, rows, chosen[:0], *rest)
+    return found
+
+
 @cache
 def compiled_rows() -> Any:
     """The loop over rows, compiled on first use and kept on disk."""
-    return compile_functions(list_functions(row_functions), compiled_kernel())["solve_rows"]
+    return compile_functions(LOOP, compiled_kernel())["solve_rows"]
 
 
 def is_admissible(family: Family, rows: Rows) -> Mask:

@@ -14,7 +14,7 @@ import numpy as np
 from caet_opt.bandits.families.numerics import UNIT, Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
-from caet_opt.solving.native.compiled import model_numbers, present_kernel
+from caet_opt.solving.native.compiled import interpreted_kernel, model_numbers, present_kernel
 from caet_opt.solving.native.elimination import columns
 
 
@@ -87,16 +87,7 @@ def narrowest_gap(model: BanditModel, pairs: Sequence[Pair]) -> float:
 
 def pair_terms(model: BanditModel, pairs: Sequence[Pair], effort: Array) -> Array:
     """f_e(w) of every pair: infinite when both arms are free or when any positive effort settles the pair."""
-    costly, means, rests, phi = np.array(model.costs) > 0, np.array(model.means), model.mean_rests, model.dispersions
-    a, b = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    # weights of the two arms in their common mean; a free arm, which can be pulled without end, takes all
-    both = costly[a] & costly[b]
-    weight_a, weight_b = np.where(both, effort[a] / phi[a], ~costly[a]), np.where(both, effort[b] / phi[b], ~costly[b])
-    total = np.where(weight_a + weight_b > 0, weight_a + weight_b, 1.0)
-    share_a, share_b, terms = weight_a / total, weight_b / total, np.zeros(len(a))
-    for x, y, share_x, share_y in ((a, b, share_a, share_b), (b, a, share_b, share_a)):
-        divergence = model.family.mixture_divergence(means[x], means[y], share_x, share_y, rests[x], rests[y]) / phi[x]
-        finite = np.isfinite(divergence)
-        information = np.where(finite, effort[x] * np.where(finite, divergence, 0.0), np.inf)
-        terms += np.where(costly[x], information, 0.0)
-    return np.where(costly[a] | costly[b], terms, np.inf)
+    terms = np.zeros(len(pairs))
+    fill = interpreted_kernel(type(model.family))["fill_terms"]
+    fill(model_numbers(model), pair_columns(tuple(pairs)), effort, terms)
+    return terms

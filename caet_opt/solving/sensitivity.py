@@ -1,6 +1,6 @@
 """Derivatives of T* with respect to costs and means, read off the optimum."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf, nan
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks import Pair
+from caet_opt.solving.native.compiled import FAMILY_CODES, interpreted_kernel
 
 
 def cost_sensitivities(model: BanditModel, pairs: Sequence[Pair], effort: Array, binding: set[Pair]) -> Array:
@@ -29,19 +30,27 @@ def least_effort(model: BanditModel, pair: Pair, arm: int, effort: Array, bindin
     if pair in binding:
         return inf
     other = pair[1] if arm == pair[0] else pair[0]
-    phi = model.dispersions
-    x, y = model.means[arm], model.means[other]
-    if model.costs[other] == 0:
-        return float(phi[arm] / model.family.unit_divergence(x, y, y - x))
+    phi, free = model.dispersions, model.costs[other] == 0
     low, high, w_other = -700.0, 700.0, effort[other] / phi[other]
     for _ in range(80):
         middle = 0.5 * (low + high)
-        w = np.exp(middle)
-        share, rest = w / (w + w_other), w_other / (w + w_other)
-        mixture = model.family.mixture_divergence
-        term = w * mixture(x, y, share, rest) + w_other * mixture(y, x, rest, share)
+        term = terms_of(model)(np.exp(middle), w_other, arm, other, False, free)[0]
         low, high = (middle, high) if term < 1 else (low, middle)
     return float(phi[arm] * np.exp(high)) if high > -690 else 0.0
+
+
+def terms_of(model: BanditModel) -> Callable[[float, float, int, int, bool, bool], tuple[float, ...]]:
+    """`pair_term` of two arms of a model: efforts over dispersions, the arms, and which of them count as free."""
+    family = type(model.family)
+    kernel, code = interpreted_kernel(family), FAMILY_CODES.get(family, -1)
+
+    def term(wa: float, wb: float, a: int, b: int, free_a: bool, free_b: bool) -> tuple[float, ...]:
+        found: tuple[float, ...] = kernel["pair_term"](
+            code, wa, wb, model.means[a], model.means[b], model.mean_rests[a], model.mean_rests[b], free_a, free_b
+        )
+        return found
+
+    return term
 
 
 def mean_sensitivities(model: BanditModel, pairs: Sequence[Pair], effort: Array, multipliers: Array) -> Array:
@@ -50,22 +59,19 @@ def mean_sensitivities(model: BanditModel, pairs: Sequence[Pair], effort: Array,
     With natural parameter theta and m the common mean, ``df_e/dmu_a = w_a (theta(mu_a) - theta(m))``; for a free
     arm b it is ``w_a (mu_b - mu_a) / V(mu_b)``.
     """
-    phi, theta = model.dispersions, model.family.natural_parameter
-    result = np.zeros(len(model.means))
+    means, costs, theta = model.means, model.costs, model.family.natural_parameter
+    w, term, result = effort / model.dispersions, terms_of(model), np.zeros(len(means))
     with np.errstate(divide="ignore"):
         for (a, b), z in zip(pairs, multipliers, strict=True):
             if z == 0.0:
                 continue
-            if model.costs[a] == 0 or model.costs[b] == 0:
-                costly, free = (a, b) if model.costs[a] > 0 else (b, a)
-                w, x, y = effort[costly] / phi[costly], model.means[costly], model.means[free]
-                result[costly] -= z * w * (theta(x) - theta(y))
-                result[free] -= z * w * (y - x) / model.family.unit_variance(y)
-                continue
-            wa, wb = effort[a] / phi[a], effort[b] / phi[b]
-            m = (wa * model.means[a] + wb * model.means[b]) / (wa + wb)
-            result[a] -= z * wa * (theta(model.means[a]) - theta(m))
-            result[b] -= z * wb * (theta(model.means[b]) - theta(m))
+            *_, ua, ub = term(w[a], w[b], a, b, costs[a] == 0, costs[b] == 0)
+            m = ua * means[a] + ub * means[b]
+            for arm, other in ((a, b), (b, a)):
+                if costs[arm] > 0:
+                    result[arm] -= z * w[arm] * (theta(means[arm]) - theta(m))
+                else:
+                    result[arm] -= z * w[other] * (m - means[other]) / model.family.unit_variance(m)
     return result
 
 

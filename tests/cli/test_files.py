@@ -117,7 +117,7 @@ def test_standard_output_by_its_path_has_both(tmp_path, model):
     words = [
         "simulate",
         str(model),
-        *["--delta", "0.1", "--runs", "1", "--workers", "1", "--loop", "reference", "--csv", "/dev/stdout"],
+        *["--delta", "0.1", "--runs", "1", "--workers", "1", "--csv", "/dev/stdout"],
     ]
     with place.open("w") as sink:
         done = subprocess.run([sys.executable, "-m", "caet_opt", *words], stdout=sink, check=False)

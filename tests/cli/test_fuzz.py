@@ -100,7 +100,7 @@ COMMANDS = [
         "--runs 1 --max-rounds 40 --workers 1",
     ),
     (
-        "simulate {model} --log-inv-delta 3 --r 0.3 --r-prime 0.1 --gamma0 0.1 --tracking d --loop reference --json",
+        "simulate {model} --log-inv-delta 3 --r 0.3 --r-prime 0.1 --gamma0 0.1 --tracking d --json",
         "--runs 1 --max-rounds 40 --workers 1",
     ),
     (
@@ -277,7 +277,7 @@ EXTREME_COMMANDS = (
     *("solve {} --digits 12", "solve {} --cross-check", "curve {} --sweep mean:0 --from 0 --to 1 --points 3 --json"),
     *("solve {} --solver pyomo", "simulate {} --delta 0.1 --runs 1 --max-rounds 40 --workers 1"),
     "thresholds {} --delta 0.1",
-    "simulate {} --log-inv-delta 1e5 --runs 1 --max-rounds 40 --workers 1 --loop reference --cost-source observed",
+    "simulate {} --log-inv-delta 1e5 --runs 1 --max-rounds 40 --workers 1 --cost-source observed",
     "curve {} --sweep cost:0 --from 1e-300 --to 1e300 --log --points 3 --json",
 )
 
@@ -429,7 +429,7 @@ REAL = [
     "check {certificate}",
     "table {model} --workers 1",
     "curve {model} --sweep mean:2 --from 0 --to 1 --points 2 --json",
-    "simulate {model} --delta 0.1 --runs 1 --max-rounds 20 --workers 1 --loop reference",
+    "simulate {model} --delta 0.1 --runs 1 --max-rounds 20 --workers 1",
     "report {results} -o {out}",
     "--help",
 ]

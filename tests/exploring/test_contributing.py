@@ -1,4 +1,4 @@
-"""The policy of CONTRIBUTING.md is one, in both loops, from a file or typed in; and what it names is there."""
+"""The policy of CONTRIBUTING.md is one, compiled or not, from a file or typed in; and what it names is there."""
 
 import re
 import subprocess
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from two_loops import difference, draw_case
+from both_ways import difference, draw_case, without_compiled
 
-from caet_opt import POLICIES, BanditModel, Explorer, InputError, simulate
-from caet_opt.exploring.policies.index import compiled_play
-from caet_opt.simulating.runs import compile_loop
+from caet_opt import POLICIES, BanditModel, Experiment, Explorer, InputError, Parameters, simulate
+from caet_opt.exploring import compiling
+from caet_opt.simulating.runs import run_number
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -47,7 +47,6 @@ def name(tmp_path, monkeypatch):
     (added,) = set(POLICIES) - set(before)
     yield added
     del POLICIES[added]
-    compile_loop.cache_clear()
 
 
 def test_the_policy_is_short():
@@ -56,7 +55,7 @@ def test_the_policy_is_short():
     assert len(TEXT.splitlines()) <= 140
 
 
-def test_both_loops_go_the_same_way(name):
+def test_compiled_and_interpreted_it_goes_the_same_way(name):
     for number in range(40):
         case = draw_case(number, policy=name)
         assert difference(case) is None, str(case)
@@ -70,11 +69,13 @@ def test_it_chooses_the_less_pulled_arm_of_the_weakest_pair(name):
 
 
 def test_it_is_simulated(name):
-    found = [
-        simulate(MODEL, "best-arm", policy=name, delta=0.05, runs=20, seed=1, workers=workers, loop=loop)
-        for workers, loop in ((1, "compiled"), (2, "compiled"), (1, "reference"))
-    ]
-    assert {summary.mean_cost for summary in found} == {found[0].mean_cost}
+    asked = {"policy": name, "delta": 0.05, "runs": 20, "seed": 1}
+    found = [simulate(MODEL, "best-arm", workers=workers, **asked) for workers in (1, 2)]
+    assert POLICIES[name] in compiling._loaded
+    experiment = Experiment(MODEL, "best-arm", Parameters(delta=0.05, policy=name))
+    with without_compiled():
+        interpreted = [run_number(experiment, 1, index).cost for index in range(20)]
+    assert [summary.records["cost"].tolist() for summary in found] == [interpreted] * 2
     assert found[0].error_rate <= 0.05
     other = simulate(MODEL, "best-arm", policy="uniform", delta=0.05, runs=20, seed=1)
     assert found[0].mean_cost != other.mean_cost
@@ -88,8 +89,11 @@ def test_it_is_gone_afterwards():
 def test_a_policy_may_be_typed_into_an_interpreter():
     source, line = read_policy()
     more = "from caet_opt import *\nmodel = BanditModel('gaussian', [2, 1, 0], costs=[1, 0.5, 2])\n"
-    shown = "print(*[simulate(model, 'best-arm', policy='even-pairs', delta=0.05, runs=5, loop=loop).mean_cost"
-    typed = f"{source}\n{more}{line}\n{shown} for loop in ('compiled', 'reference')])\n"
+    asked = "experiment = Experiment(model, 'best-arm', Parameters(delta=0.05, policy='even-pairs'))\n"
+    interpreted = "print(run_once(experiment, np.random.SeedSequence(0, spawn_key=(0,)), 0).cost)\n"
+    compiled = "print(run_many(experiment, 1, 0)[0].cost)\n"
+    more += "import numpy as np\nfrom caet_opt.simulating.runs import run_once\n"
+    typed = f"{source}\n{more}{line}\n{asked}{interpreted}{compiled}"
     run = subprocess.run([sys.executable, "-"], input=typed, capture_output=True, text=True, check=False, cwd=ROOT)
     assert run.returncode == 0, run.stderr
     one, two = map(float, run.stdout.split())
@@ -109,14 +113,13 @@ def test_a_policy_may_inherit_from_one_of_another_file(monkeypatch):
         summary = simulate(model, "best-arm", policy=policy, delta=0.05, runs=5, seed=3)
         counts.append(np.array(summary.records["rounds"]).tolist())
     assert counts[0] == counts[1]
-    compile_loop.cache_clear()
 
 
 def test_a_helper_may_not_have_the_name_of_what_policies_share(tmp_path, monkeypatch):
     source, _ = read_policy()
     module = import_source(f"{source}\n\ndef absorb(view):\n    return 0\n", tmp_path, monkeypatch)
     with pytest.raises(InputError, match="'even-pairs': its file has a function 'absorb'"):
-        compiled_play(module.EvenPairs)
+        compiling.compiled_play(module.EvenPairs)
 
 
 def test_every_file_that_is_named_is_there():

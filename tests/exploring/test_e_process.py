@@ -11,10 +11,9 @@ from inverse_gaussian import InverseGaussian
 from caet_opt.bandits.families import Bernoulli, Exponential, Gaussian, Geometric, Poisson, martingales
 from caet_opt.errors import InputError
 from caet_opt.exploring.explorer import Caet
-from caet_opt.exploring.rules import prior_scales
 from caet_opt.exploring.stopping import EProcess, e_values, make_threshold
 from caet_opt.exploring.stopping.base import PairState
-from caet_opt.exploring.stopping.e_process import rule_of
+from caet_opt.exploring.stopping.e_process import prior_scales, rule_of
 from caet_opt.exploring.stopping.e_values import Side, is_covered, log_martingale, needed_evidence
 from caet_opt.solving.native.compiled import FAMILY_CODES, compile_functions, compiled_kernel, list_functions
 from caet_opt.solving.native.divergences import mixture_divergence

@@ -5,14 +5,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from instances import FAMILIES, TASKS, ordinary_instance
+from whole_runs import run_compiled, run_interpreted
 
 from caet_opt import BanditModel, Caet, Explorer, InputError, Parameters, characteristic_time, simulate
 from caet_opt.exploring import kept_targets
 from caet_opt.exploring.kept_targets import HIGH, LOW
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.policies.tracking import kept_of
-from caet_opt.simulating.loops import run_compiled, run_reference
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.certificate import pair_terms
 
@@ -30,7 +29,7 @@ def explored(seed, family, task, source, rounds, solve="lazy"):
     parameters = Parameters(log_inv_delta=1e5, cost_source=source, solve=solve, threshold="customary")
     caet = Explorer(posed, model.family, len(model.means), parameters, model.costs if source == "known" else None)
     distribution = "exponential" if source == "observed" else "constant"
-    run_reference(caet, ArmStreams(model, np.random.SeedSequence(seed), distribution), rounds)
+    run_interpreted(caet, ArmStreams(model, np.random.SeedSequence(seed), distribution), rounds)
     return caet, rng
 
 
@@ -55,18 +54,19 @@ def costs_in_box(caet, box, means, rng):
 def test_the_box_certifies_what_it_says(seed, family, task, source):
     """At any means and costs in the box, the effort that is kept costs at most 1 + gap times the best."""
     caet, rng = explored(seed, family, task, source, rounds=60)
-    kept, last = caet.now.kept, caet.now.last
-    assume(kept.effort.size > 0 and np.all(kept.box[LOW] <= kept.box[HIGH]))
+    aim = caet.view.aim
+    assume(np.all(aim.box[LOW] <= aim.box[HIGH]))
+    pairs = tuple((int(a), int(b)) for a, b in aim.solved.T)
     allowed = caet.parameters.solve_gap
     for _ in range(4):
         ends = rng.integers(0, 2, caet.arms)
-        corner = np.where(ends == 1, kept.box[LOW], kept.box[HIGH])
-        means = corner if rng.random() < 0.5 else rng.uniform(kept.box[LOW], kept.box[HIGH])
-        costs = costs_in_box(caet, kept.box, means, rng)
-        assert caet.task.pairs(means.tolist()) == last.pairs
+        corner = np.where(ends == 1, aim.box[LOW], aim.box[HIGH])
+        means = corner if rng.random() < 0.5 else rng.uniform(aim.box[LOW], aim.box[HIGH])
+        costs = costs_in_box(caet, aim.box, means, rng)
+        assert caet.task.pairs(means.tolist()) == pairs
         model = BanditModel(caet.family, means.tolist(), costs.tolist())
         best = characteristic_time(model, caet.task)
-        assert costs @ kept.effort / min(pair_terms(model, last.pairs, kept.effort)) <= (1 + allowed) * best.upper
+        assert costs @ aim.effort / min(pair_terms(model, pairs, aim.effort)) <= (1 + allowed) * best.upper
 
 
 def test_a_lazy_run_solves_seldom_and_an_exact_one_always():
@@ -95,7 +95,7 @@ def test_means_that_leave_the_box_are_solved_for():
     for reward in (1.0, 1.1, 0.9, 1.0) * 20:
         caet.observe(0, reward)
         caet.observe(1, reward - 1.0)
-    before, high = caet.solves, kept_of(caet.now).box[HIGH, 0]
+    before, high = caet.solves, caet.view.aim.box[HIGH, 0]
     mean, pulls = caet.state.means()[0], caet.state.counts[0]
     caet.observe(0, mean)
     assert caet.solves == before
@@ -124,7 +124,7 @@ def test_a_batch_is_shared_out_before_it_is_answered(policy, tracking):
 
 def test_a_run_in_batches_stops_where_one_ends_and_solves_once_for_each():
     parameters = Parameters(delta=0.05, batch=50)
-    for loop in (run_compiled, run_reference):
+    for loop in (run_compiled, run_interpreted):
         caet = Caet("ranking", "gaussian", 3, parameters, MODEL.costs)
         assert loop(caet, ArmStreams(MODEL, np.random.SeedSequence(4)), 10**6)
         assert caet.stopped
@@ -139,7 +139,7 @@ def test_batches_grow():
     caet = Caet("ranking", "gaussian", 3, Parameters(log_inv_delta=1e5, batch="growing:0.5"), MODEL.costs)
     ends = []
     streams = ArmStreams(MODEL, np.random.SeedSequence(4))
-    run_reference(caet, streams, 3)
+    run_interpreted(caet, streams, 3)
     for _ in range(6):
         left = caet.batch_left
         run_compiled(caet, streams, left)
@@ -215,7 +215,7 @@ def test_pulls_and_pending_ones_are_checked():
 
 @pytest.mark.parametrize("policy", ["caet", "top-two"])
 def test_a_batch_beyond_the_last_round_is_not_planned(policy):
-    """Both loops end in the middle of a batch that would fill the memory."""
+    """Runs end in the middle of a batch that would fill the memory."""
     model = BanditModel("gaussian", [1.0, 0.6, 0.0], costs=[1, 2, 1])
     found = simulate(model, "ranking", delta=0.05, runs=1, policy=policy, batch=10**12, max_rounds=60)
     assert (found.unfinished, found.mean_samples) == (1, 60)

@@ -5,11 +5,12 @@ import random
 
 import numpy as np
 import pytest
+from whole_runs import fail_to_solve
 
 from caet_opt import Explorer, InputError, LiveExperiment, SolverError, list_experiments
+from caet_opt.exploring.live import experiment as live
 from caet_opt.exploring.live import replay
 from caet_opt.exploring.policies import POLICIES
-from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.presenting.report.experiment import experiment_page
 from caet_opt.solving.native import compiled
 
@@ -47,10 +48,9 @@ def test_one_pull_after_the_other_goes_as_the_object_in_memory_goes(tmp_path, po
         if round_ % 3 == 0:
             experiment.close()
         (pull,) = experiment.next()
-        with compiled.interpreted():
-            assert pull.arm == explorer.next_arm()
-            reward = draw(rng, pull.arm)
-            explorer.observe(pull.arm, reward)
+        assert pull.arm == explorer.next_arm()
+        reward = draw(rng, pull.arm)
+        explorer.observe(pull.arm, reward)
         experiment.record(pull.arm, reward)
     with experiment._store.reading() as db:
         assert experiment._load(db).state == explorer.state
@@ -256,10 +256,7 @@ def test_a_solver_that_fails_loses_no_outcome(tmp_path, monkeypatch):
     experiment = go_on(start(tmp_path), random.Random(3), 8)
     experiment.next(3, arm="small")
 
-    def fail(*_, **__):
-        raise SolverError("no answer")
-
-    monkeypatch.setattr(TrackingPolicy, "_retarget", fail)
+    fail_to_solve(monkeypatch, SolverError("no answer"))
     experiment.record("small", 1)
     assert experiment.status()["recorded"] == 9
     assert len(experiment.next()) == 1  # the target counts as uniform
@@ -289,11 +286,18 @@ def test_a_change_by_hand_is_noticed(tmp_path):
     assert experiment.verify() == []
 
 
-def test_the_live_experiment_is_never_solved_in_compiled_code(tmp_path, monkeypatch):
-    """So that every process, short or long, rounds alike, and none waits for a compiler while it holds the lock."""
+def test_nobody_who_holds_the_lock_waits_for_a_compiler(tmp_path, monkeypatch):
+    """What is worth compiling is compiled before the file is locked."""
+    experiment = go_on(start(tmp_path), random.Random(3), 6)
+    seen = []
+    monkeypatch.setattr(compiled, "_compiled", None)
     monkeypatch.setattr(compiled, "INTERPRETED_BUDGET", 0.0)
     monkeypatch.setattr(compiled, "compiled_kernel", lambda: pytest.fail("compiled"))
-    go_on(start(tmp_path), random.Random(3), 6).status()
+    connection = experiment._store._connection
+    monkeypatch.setattr(live, "compile_rounds", lambda policy, view: seen.append(connection.in_transaction))
+    go_on(experiment, random.Random(3), 3).status()
+    assert seen
+    assert not any(seen)
 
 
 def test_the_status_is_json_and_says_what_is_ahead(tmp_path):

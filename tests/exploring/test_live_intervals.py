@@ -86,7 +86,7 @@ def test_zero_is_excluded_as_the_stopping_rule_does():
     explorer = observe("gaussian", 90, means=(2.0, 0.0, 0.5))
     threshold = explorer.threshold
     assert isinstance(threshold, EProcess)
-    found = explorer.policy.weigh(explorer.state)
+    found = explorer.diagnostics
     assert found.settled
     level = 1.0 - 6.0 / np.exp(threshold.level + np.log(1 - OTHER_SIDE))  # so that K (K - 1) / alpha = R / delta
     intervals = Intervals(explorer.setup, explorer.state, level)

@@ -9,6 +9,7 @@ from inverse_gaussian import InverseGaussian
 from scipy.optimize import brentq
 from scipy.special import rel_entr
 from scipy.stats import binomtest
+from whole_runs import bits_of, run_compiled, run_interpreted
 
 from caet_opt import (
     POLICIES,
@@ -23,7 +24,7 @@ from caet_opt import (
 )
 from caet_opt.exploring import tally
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.simulating.loops import run_compiled, run_reference
+from caet_opt.simulating.runs import compile_loop
 from caet_opt.simulating.streams import ArmStreams
 
 LIVE = [name for name in POLICIES if name != "oracle"]
@@ -466,7 +467,7 @@ def test_a_resumed_experiment_goes_on_exactly(tmp_path, policy):
     for task in tasks_of(policy):
         explorer = live(policy, task=task)
         streams = ArmStreams(MODEL, np.random.SeedSequence(3))
-        for loop, rounds in ((run_reference, 0), (run_reference, 3), (run_compiled, 40), (run_reference, 7)):
+        for loop, rounds in ((run_interpreted, 0), (run_interpreted, 3), (run_compiled, 40), (run_interpreted, 7)):
             loop(explorer, streams, rounds)
             explorer.save(path)
             resumed = Explorer.resume(path, policy=policy, seed=5)
@@ -500,7 +501,7 @@ def test_asking_again_changes_nothing_and_another_arm_may_be_observed(policy):
 @pytest.mark.parametrize("policy", LIVE)
 def test_a_refused_observation_leaves_everything_as_it_was(policy):
     explorer, streams = live(policy), ArmStreams(MODEL, np.random.SeedSequence(4))
-    run_reference(explorer, streams, 20)
+    run_interpreted(explorer, streams, 20)
     state, arm = explorer.state, explorer.next_arm()
     for bad in ((0, 0.5), (0, float("nan")), (7, 1.0), (-1, 1.0), (0, 1.0, -3.0)):
         with pytest.raises(InputError):
@@ -564,7 +565,7 @@ def test_the_policy_and_the_seed_of_a_saved_experiment_are_compared(tmp_path):
 def test_a_memory_that_is_none_is_refused_or_goes_on(tmp_path, policy):
     """Whatever a file says that the policy remembers: one `InputError`, or an experiment that can go on."""
     path, explorer = tmp_path / "experiment.json", live(policy)
-    run_reference(explorer, ArmStreams(MODEL, np.random.SeedSequence(3)), 30)
+    run_interpreted(explorer, ArmStreams(MODEL, np.random.SeedSequence(3)), 30)
     explorer.save(path)
     record = json.loads(path.read_text())
     refused = []
@@ -592,10 +593,12 @@ def test_a_family_of_the_users_own(policy):
             started(policy, **settings)
         return
     explorer = started(policy, **settings)
-    assert run_reference(explorer, ArmStreams(model, np.random.SeedSequence(3)), 3000)
+    assert run_interpreted(explorer, ArmStreams(model, np.random.SeedSequence(3)), 3000)
     assert explorer.answer == 2
-    with pytest.raises(InputError, match="compiled loop knows the shipped families only"):
-        run_compiled(started(policy, **settings), ArmStreams(model, np.random.SeedSequence(3)), 10)
+    compile_loop(policy)
+    again = started(policy, **settings)
+    assert run_compiled(again, ArmStreams(model, np.random.SeedSequence(3)), 3000)
+    assert bits_of(again) == bits_of(explorer)  # by its own formulas where compiled code of the policy is at hand
 
 
 def test_a_users_family_is_played_by_its_own_formulas():
@@ -607,7 +610,7 @@ def test_a_users_family_is_played_by_its_own_formulas():
     counts, means = (20, 30, 40), (1.0, 2.0, 2.2)
     explorer = started("kl-lucb", family=InverseGaussian(), costs=(1, 1, 1), threshold="customary")
     at(explorer, counts, means).observe(0, 1.0)
-    view = explorer.now.view
+    view = explorer.view
     for p, (a, b) in enumerate(view.pairs.T):
         n, m = view.arms[tally.COUNT], view.arms[tally.MEAN]
         centre = (n[a] * m[a] + n[b] * m[b]) / (n[a] + n[b])

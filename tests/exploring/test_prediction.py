@@ -8,9 +8,10 @@ from commands import read_json, run_command
 from inverse_gaussian import InverseGaussian
 
 from caet_opt import BanditModel, Parameters, characteristic_time, make_threshold, threshold_table
-from caet_opt.exploring import rules
-from caet_opt.exploring.prediction import ACCURACY, compare_thresholds, predict
+from caet_opt.exploring import prediction
+from caet_opt.exploring.prediction import ACCURACY, compare_thresholds, mean_exploration_floor, predict, project
 from caet_opt.exploring.stopping import THRESHOLDS, threshold_of
+from caet_opt.exploring.tracking_rounds import exploration_floor
 
 #: Models without a free arm, of every kind of graph.
 COSTLY = [
@@ -35,7 +36,7 @@ def prediction_of(model, task, **settings):
 @pytest.mark.parametrize("threshold", ["customary", "deviational"])
 def test_without_the_exploration_floor_the_cost_is_the_time_times_the_threshold(model, task, threshold, monkeypatch):
     """Exactly where beta depends on the round only, so that all pairs that bind in T* are settled at once."""
-    monkeypatch.setattr(rules, "mean_exploration_floor", lambda arms, rounds: 0.0)
+    monkeypatch.setattr(prediction, "mean_exploration_floor", lambda arms, rounds: 0.0)
     found, time = prediction_of(model, task, delta=0.05, threshold=threshold)
     assert found.cost == pytest.approx(time * found.threshold, rel=2 * ACCURACY)
 
@@ -53,8 +54,8 @@ def test_the_exploration_floor_adds_what_vanishes_with_delta(model, task, thresh
 
 @pytest.mark.parametrize(("arms", "rounds"), [(2, 50), (5, 1000), (20, 100_000)])
 def test_the_mean_floor_is_that_of_the_rounds_so_far(arms, rounds):
-    floors = [rules.exploration_floor(arms, t) for t in range(rounds)]
-    assert rules.mean_exploration_floor(arms, rounds) == pytest.approx(np.mean(floors), rel=0.02)
+    floors = [exploration_floor(arms, t) for t in range(rounds)]
+    assert mean_exploration_floor(arms, rounds) == pytest.approx(np.mean(floors), rel=0.02)
 
 
 def test_tau_solves_its_equation():
@@ -80,8 +81,8 @@ def test_tau_is_the_first_round_at_which_every_pair_has_enough(model, task):
     ]
 
     def is_enough(t):
-        floor = rules.mean_exploration_floor(len(model.means), t)
-        pulls = t * rules.project(optimum.sampling_proportions, floor)
+        floor = mean_exploration_floor(len(model.means), t)
+        pulls = t * project(optimum.sampling_proportions, floor)
         return all(
             np.min(sum(pulls[i] * rates[i] for i in pair)) > rule.value(t, *(pulls[i] for i in pair))
             for pair in optimum.task.pairs(model.means)

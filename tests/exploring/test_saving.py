@@ -5,10 +5,10 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from whole_runs import run_compiled, run_interpreted
 
 from caet_opt import BanditModel, Bernoulli, Caet, Custom, Gaussian, InputError, Parameters, Poisson, Profile, Ranking
 from caet_opt.exploring.stopping import make_threshold
-from caet_opt.simulating.loops import run_compiled, run_reference
 from caet_opt.simulating.streams import ArmStreams
 
 
@@ -87,7 +87,7 @@ def test_a_resumed_experiment_goes_on_exactly(tmp_path, source, tracking):
     caet = started(task="ranking", family=model.family, log_inv_delta=50, delta=None, tracking=tracking, **costs)
     streams, path = ArmStreams(model, np.random.SeedSequence(3)), tmp_path / "experiment.json"
     for rounds in (0, 1, 2, 4, 25):
-        run_reference(caet, streams, rounds)
+        run_interpreted(caet, streams, rounds)
         caet.save(path)
         resumed = Caet.resume(path)
         assert (resumed.state, resumed.parameters, resumed.next_arm()) == (caet.state, caet.parameters, caet.next_arm())

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from whole_runs import run_compiled, run_interpreted
 
-from caet_opt import BanditModel, Explorer, InputError, LiveExperiment, simulate
+from caet_opt import BanditModel, Custom, Explorer, InputError, LiveExperiment, simulate
 from caet_opt.exploring import tally
+from caet_opt.exploring.compiling import compiled_shared
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.live.intervals import Intervals
-from caet_opt.exploring.policies.index import compiled_shared
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping.e_values import BLUR, needed_evidence, told_apart
 from caet_opt.exploring.tally import add
-from caet_opt.simulating.loops import run_compiled, run_reference
 from caet_opt.simulating.streams import ArmStreams
-from caet_opt.solving.native.compiled import compile_functions, compiled_kernel
+from caet_opt.solving.native.compiled import compile_functions, compiled_kernel, find_compiler, is_counted
 from caet_opt.solving.native.divergences import EXPONENTIAL, GAUSSIAN
 
 UNIT = Fraction(1, 2**53)
@@ -76,7 +76,7 @@ def test_three_paths_have_equal_sums(tmp_path, family, policy):
     model = BanditModel(family, [1e11 / 3, 1e11 / 7, 1.0], [1, 1, 2])
     settings = {"log_inv_delta": 1e30, "policy": policy, "threshold": "customary", "tracking": "d"}
     runs = []
-    for run in (run_reference, run_compiled):
+    for run in (run_interpreted, run_compiled):
         explorer = Explorer.start("best-arm", family, arms=3, costs=model.costs, **settings)
         run(explorer, ArmStreams(model, np.random.SeedSequence(3)), 60)
         runs.append(explorer.state)
@@ -101,19 +101,22 @@ def test_three_paths_have_equal_sums(tmp_path, family, policy):
     assert any(state.reward_rests)
 
 
-def test_a_round_that_is_given_back_takes_its_rest_back():
-    """Compiled code undoes a round that it leaves to the object."""
-    arms = np.zeros((tally.ARM_ROWS, 2))
-    streams = tally.Streams(np.array([[0.1, 0.2, 0.3]] * 2), np.ones((2, 3)), np.zeros(2, dtype=np.int64))
-    tally.absorb(streams, arms, 0)
-    tally.absorb(streams, arms, 0)
-    kept = arms[[tally.COUNT, tally.REWARD, tally.REST_OF_REWARD, tally.SPENT]].copy()
-    before = arms[[tally.REWARD, tally.REST_OF_REWARD, tally.SPENT], 0].tolist()
-    tally.absorb(streams, arms, 0)
-    assert arms[tally.REST_OF_REWARD, 0] != before[1]
-    tally.give_back(streams, arms, 0, *before)
-    assert np.array_equal(arms[[tally.COUNT, tally.REWARD, tally.REST_OF_REWARD, tally.SPENT]], kept)
-    assert streams.cursor[0] == 2
+def test_a_response_that_is_entered_again_absorbs_nothing_twice():
+    """Where Python has to find an answer, the outcome stays absorbed: once, with its rest."""
+    task = Custom([[(0, 1)], [(1, 0)]])
+    explorer = Explorer.start(task, "gaussian", arms=2, costs=[1, 1], delta=1e-9, policy="uniform")
+    rewards, asked = np.full((2, 30), 1e10 / 3), []
+    rewards[0] += 1e9 / 7 * np.array([1, -2] + [2, -2] * 14)  # so that its mean is above and below in turns
+    ask = explorer.policy.ask
+    explorer.policy.ask = lambda view: asked.append(view.clock[tally.ROUND]) or ask(view)
+    for pull in range(30):
+        for arm in range(2):
+            explorer.observe(arm, rewards[arm, pull])
+    assert len(asked) >= 29
+    sums = [sum_up(row.tolist()) for row in rewards]
+    assert (explorer.state.round, explorer.state.counts) == (60, (30, 30))
+    assert list(zip(explorer.state.reward_sums, explorer.state.reward_rests, strict=True)) == sums
+    assert any(rest != 0 for _, rest in sums)
 
 
 def test_states_without_rests_are_those_of_plain_sums():
@@ -153,12 +156,14 @@ def test_rounding_is_no_evidence(threshold):
     caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.1, costs=[1, 1], threshold=threshold)
     sums, memory = (high * counts, low * counts), (counts + 0.5,) * 2
     caet.continue_from(State(2 * counts, (counts,) * 2, sums, (float(counts),) * 2, memory, 2.0 * counts))
-    found = caet.policy.weigh(caet.state)
+    found = caet.diagnostics
     assert found.evidence[0] > 5 * caet.threshold.value(2 * counts, counts, counts)
     assert not found.settled
+    assert not caet.stopped
     apart = low + 100 * (high - low)
     caet.continue_from(State(2 * counts, (counts,) * 2, (apart * counts, sums[1]), (float(counts),) * 2, memory, 2e9))
-    assert caet.policy.weigh(caet.state).settled
+    assert caet.diagnostics.settled
+    assert caet.stopped
 
 
 @pytest.mark.parametrize("policy", ["caet", "chernoff-racing", "kl-lucb"])
@@ -179,7 +184,7 @@ def test_means_that_rewards_cannot_tell_apart_are_refused():
     before = caet.state
     with pytest.raises(InputError, match=r"near 3e.16, where doubles are 4 apart, and their standard deviation is 1:"):
         caet.observe(1, 3e16 + 4)
-    assert caet.state is before
+    assert caet.state == before
     caet.observe(1, -3e16)
     caet.observe(2, 0.0)
     caet.observe(2, 9e16)  # no longer its first: its mean is what it is
@@ -201,8 +206,9 @@ def test_intervals_count_rounding_where_it_counts():
     assert 0.9 * 4 * BLUR * 1e13 < widths[1] - widths[0] < 4 * 4 * BLUR * 1e13
 
 
+@pytest.mark.skipif(find_compiler().__name__.endswith("plain"), reason="by its public functions numba always counts")
 def test_no_round_counts_who_holds_an_array():
     """A function that returns anything but numbers does, by locked instructions: a round took three times as long."""
     parts = compiled_shared().parts
-    for function in (tally.add, tally.absorb, tally.give_back, told_apart, needed_evidence):
-        assert not parts[function.__name__].targetoptions["_nrt"], function
+    for function in (tally.add, tally.absorb, told_apart, needed_evidence):
+        assert not is_counted(parts[function.__name__]), function

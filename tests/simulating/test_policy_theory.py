@@ -22,7 +22,7 @@ NEVER = 1e6
 
 @cache
 def shares(policy, rounds, family="gaussian", means=MEANS, costs=COSTS, task="best-arm", level=NEVER, **settings):
-    """The shares of the pulls after so many rounds of the compiled loop."""
+    """The shares of the pulls after so many rounds."""
     parameters = Parameters(log_inv_delta=level, policy=policy, max_rounds=rounds, **settings)
     experiment = Experiment(BanditModel(family, means, costs), task, parameters)
     record = run_once(experiment, np.random.SeedSequence(11), 0)

@@ -9,16 +9,19 @@ from math import log
 
 import numpy as np
 import pytest
+from both_ways import without_compiled
 from commands import expect_refusal, run_command
 from inverse_gaussian import InverseGaussian
 
-from caet_opt import BanditModel, BestArm, InputError, TieError, parse_family
+from caet_opt import BanditModel, BestArm, InputError, SolverError, TieError, parse_family
 from caet_opt.cli import main
+from caet_opt.exploring import compiling
 from caet_opt.exploring.settings import Parameters
 from caet_opt.simulating import runs as sim
-from caet_opt.simulating.runs import Experiment, RunRecord, run_many, run_once
+from caet_opt.simulating.runs import Experiment, RunRecord, run_many, run_number, run_once
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
 from caet_opt.simulating.summary import simulate, summarise
+from caet_opt.solving.profiles import Profile
 
 KEYS = [
     *("runs", "mean_cost", "cost_ci", "cost_at_least", "mean_samples", "error_rate", "unfinished"),
@@ -61,17 +64,22 @@ def simulated(capsys, *argv, status=0):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_both_loops_and_any_number_of_workers_give_the_same_records(name):
+def test_compiled_or_not_and_by_any_number_of_workers_the_records_are_the_same(name):
     told = []
     records = run_many(EXPERIMENTS[name], 3, 7)
     assert run_many(EXPERIMENTS[name], 3, 7, workers=2, progress=told.append) == records
     assert sorted(told) == records
     assert [record.index for record in records] == [0, 1, 2]
     assert len({record.rounds for record in records}) > 1
-    reference = EXPERIMENTS[name].change(loop="reference")
-    assert EXPERIMENTS[name].compiled
-    assert not reference.compiled
-    assert run_many(reference, 3, 7) == records
+    with without_compiled():
+        assert [run_number(EXPERIMENTS[name], 7, index) for index in range(3)] == records
+
+
+def test_a_run_in_a_process_of_its_own_is_compiled(monkeypatch):
+    """As in a worker that was not forked, where nobody has prepared anything."""
+    monkeypatch.setattr(compiling, "_loaded", {})
+    run_once(PAPER, np.random.SeedSequence(3), 0)
+    assert list(compiling._loaded) == [PAPER.policy]
 
 
 def test_a_run_depends_on_its_seed_alone():
@@ -79,6 +87,14 @@ def test_a_run_depends_on_its_seed_alone():
     first = run_once(PAPER, seed, 1)
     assert run_once(PAPER, seed, 1) == first == run_many(PAPER, 2, 3)[1]
     assert run_many(PAPER, 2, 4)[1] != first
+
+
+def test_a_solve_that_fails_says_its_run_and_its_round():
+    given = {"threshold": "customary", "solver": Profile("native", max_iterations=2)}
+    failing = experiment("bernoulli", [0.5, 0.4, 0.3], [1, 2, 3], "ranking", 20, **given)
+    with pytest.raises(SolverError, match=r"^run 0, round 10: solver 'native' reached a certified gap") as raised:
+        run_many(failing, 1, 1)
+    assert 1e-8 < raised.value.gap < 1.0
 
 
 def test_a_record_adds_up():
@@ -94,13 +110,11 @@ def test_gaps_pay_the_true_gaps():
     assert record.cost == pytest.approx(record.counts[0] + 2 * record.counts[2])
 
 
-def test_other_solvers_and_families_run_in_the_reference_loop():
+def test_other_solvers_and_families_run():
     clarabel = BERNOULLI.change(solver="clarabel", max_rounds=12)
-    assert not clarabel.compiled
     assert run_many(clarabel, 1, 0) == run_many(BERNOULLI.change(max_rounds=12), 1, 0)
     model = BanditModel(InverseGaussian(), [3, 1], [1, 1])
     own = Experiment(model, BestArm(), Parameters(log_inv_delta=1, max_rounds=9))
-    assert not own.compiled
     assert run_many(own, 1, 0)[0].rounds == 9
 
 
@@ -206,7 +220,6 @@ def test_one_run_has_no_interval_and_none_no_summary():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"loop": "fast"}, "unknown loop"),
         ({"threshold": "mixtur"}, "did you mean 'mixture'"),
         ({"theta": 1.5, "threshold": "deviational"}, "outside_theory"),
         ({"theta": 1.0, "threshold": "deviational"}, "above 1"),
@@ -348,7 +361,7 @@ def test_csv(capsys, tmp_path):
 def test_text(capsys):
     printed = simulated(capsys, *QUICK)
     for words in (
-        "policy caet with C-tracking, known costs; 3 runs, seed 0, delta = 0.1; solver native, compiled loop",
+        "policy caet with C-tracking, known costs; 3 runs, seed 0, delta = 0.1; solver native\n",
         "\nguaranteed for independent Gaussian rewards of variance 1: wrong with probability at most 0.1 (proven for "
         "every family with log_martingale)\n",
         "consistent with delta",
@@ -381,7 +394,7 @@ def test_options_reach_the_algorithm(capsys):
     printed = simulated(capsys, *QUICK, *options, "--r", "0.7", "--r-prime", "0.2", "--gamma0", "0.01")
     assert "theta = 1.5" in printed
     assert "(certified)" in printed
-    assert "reference loop" in simulated(capsys, *QUICK, "--loop", "reference", "--runs", 1)
+    assert "; solver native (lazy); batch 7\n" in simulated(capsys, *QUICK, "--solve", "lazy", "--batch", 7)
 
 
 @pytest.mark.parametrize(
@@ -410,8 +423,7 @@ def test_options_reach_the_algorithm(capsys):
         (["--cost-source", "gaps"], "whose costs are 'gaps'"),
         (["--cost-distribution", "uniform"], "must be observed"),
         (["--solver", "cplex"], "unknown solver"),
-        (["--solver", "clarabel", "--loop", "compiled"], "native solver"),
-        (["--loop", "quick"], "unknown loop"),
+        (["--loop", "reference"], "unknown option '--loop'"),
         (["--means", "1,1"], "equal means"),
         (["--csv", "/nowhere/at/all.csv"], "cannot be written"),
         (["--trackin", "c"], "did you mean '--tracking'"),

@@ -8,7 +8,7 @@ import numba
 import pytest
 from numba.core.caching import CompileResultCacheImpl, IndexDataCacheFile
 
-from caet_opt.solving.native import units
+from caet_opt.solving.native import careful_cache
 from caet_opt.solving.native.compiled import compile_functions
 
 
@@ -20,7 +20,7 @@ def doubled(x: float) -> float:
 def folder(tmp_path, monkeypatch):
     """An empty cache, of which nothing was said yet."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(units, "_told", False)
+    monkeypatch.setattr(careful_cache, "_told", False)
     return tmp_path
 
 

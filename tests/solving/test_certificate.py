@@ -25,10 +25,9 @@ from caet_opt import (
 )
 from caet_opt.solving.backends import Answer, Point
 from caet_opt.solving.backends.clarabel import Clarabel
-from caet_opt.solving.backends.native import solve_compiled
+from caet_opt.solving.backends.native import solve_pairs
 from caet_opt.solving.certificate import pair_terms
 from caet_opt.solving.native.compiled import compiled_kernel
-from caet_opt.solving.problem import Question
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(REFERENCES), st.floats(-12, 12))
@@ -172,9 +171,7 @@ def test_a_start_for_other_numbers_of_arms_or_pairs_is_no_start():
         assert cold.lower <= warm.upper
         assert len(warm.effort) == 5
     with pytest.raises(ValueError, match="for another problem"):
-        solve_compiled(
-            Question(model, cold.task, cold.pairs), Profile("native"), Point(small.effort, small.multipliers)
-        )
+        solve_pairs(model, cold.pairs, Profile("native"), Point(small.effort, small.multipliers))
 
 
 def test_no_effort_is_no_upper_bound():

@@ -195,7 +195,7 @@ def test_every_installed_backend_takes_part_by_default(capsys):
 def test_who_provides_ipopt_is_told(capsys, monkeypatch):
     for backend in (Ipopt, Pyomo):
         monkeypatch.setattr(backend, "provider", classmethod(lambda cls: "Ipopt 3.14 by someone"))
-        monkeypatch.setattr(backend, "solve", lambda self, *given: Native().solve(*given))
+        monkeypatch.setattr(backend, "answer", lambda self, *given: Native().answer(*given))
         monkeypatch.setattr(backend, "is_installed", classmethod(lambda cls: True))
     solvers = ["--solvers", "native", "ipopt", "pyomo", "--repeat", "1"]
     assert compared(capsys, TWO, PAPER, *solvers).endswith("\n\nipopt, pyomo: Ipopt 3.14 by someone\n")

@@ -8,7 +8,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from caet_opt.bandits.families import Gaussian
 from caet_opt.solving.backends.native import pack_pattern
 from caet_opt.solving.native import instance, interior, records
-from caet_opt.solving.native.compiled import compile_functions, compiled_kernel, owns_arrays
+from caet_opt.solving.native.compiled import compile_functions, compiled_kernel, is_counted, owns_arrays
 
 
 def inner(x: float) -> float:
@@ -70,7 +70,7 @@ def test_python_cannot_call_a_part():
 
 def counted(name):
     """Whether numba counts who holds the arrays of a function of the kernel."""
-    return compiled_kernel().parts[name].targetoptions["_nrt"]
+    return is_counted(compiled_kernel().parts[name])
 
 
 def test_arrays_are_counted_where_they_are_made_and_nowhere_else():

@@ -1,32 +1,33 @@
 """The native solver: ground truth to 1e-12, hostile instances, structure, warm starts, and its two ways of running."""
 
 from importlib import import_module
+from math import exp, log
 
 import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from instances import hostile_instance
+from instances import adversarial_instance, bits_of, hostile_instance
 from inverse_gaussian import InverseGaussian
 from problems import FAMILIES, REFERENCES, TASKS, random_instance
 
-from caet_opt import BanditModel, Gaussian, Profile, SolverError, certify, characteristic_time
+from caet_opt import BanditModel, Gaussian, Profile, SolverError, certify, characteristic_time, parse_task
 from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.backends.ipopt import Ipopt
-from caet_opt.solving.backends.native import Native, instance_data
 from caet_opt.solving.native import factor, records
 from caet_opt.solving.native.compiled import (
     KERNEL,
     announce_compiling,
     compiled_kernel,
     fingerprint,
-    foreign_kernel,
+    interpret,
+    interpreted_kernel,
     kernel_for,
 )
 from caet_opt.solving.native.elimination import lay_out, pack_shape, plan_elimination
 from caet_opt.solving.native.instance import unpack_shape
-from caet_opt.solving.problem import Question, pose
+from caet_opt.solving.problem import Question
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -77,19 +78,35 @@ def test_native_and_ipopt_lie_in_each_others_interval(task):
         assert interval.lower <= native.value <= interval.upper * (1 + 1e-13)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_interpreted_and_compiled_agree(family, compiled, monkeypatch):
-    rng = np.random.default_rng(4)
-    for task in TASKS:
-        model, posed = random_instance(rng, family, task, 7)
-        fast = characteristic_time(model, posed, solver="native")
-        with monkeypatch.context() as patch:
-            patch.setattr("caet_opt.solving.native.compiled._compiled", None)
-            patch.setattr("caet_opt.solving.native.compiled._spent", 0.0)
-            assert kernel_for(type(model.family), 3)["minimise"].__name__ == "minimise"
-            slow = characteristic_time(model, posed, solver="native")
-        assert slow.value == pytest.approx(fast.value, rel=1e-12)
-        np.testing.assert_allclose(slow.cost_proportions, fast.cost_proportions, atol=1e-7)
+@pytest.mark.parametrize(("make_instance", "instances"), [(hostile_instance, 40), (adversarial_instance, 400)])
+def test_interpreted_and_compiled_end_in_the_same_bits(make_instance, instances, compiled):
+    for index in range(instances):
+        model, task = make_instance(np.random.default_rng([11, index]))
+        interpreted = interpreted_kernel(type(model.family))
+        assert bits_of(interpreted, model, task) == bits_of(compiled, model, task), index
+
+
+@pytest.mark.parametrize(
+    ("means", "costs"),
+    [([1e-300, 2e-300], [1.0, 1.0]), ([1e150, -1e150], [1e-200, 1e200]), ([1.0, 1.0 + 2.0**-52], [1e-240, 1e240])],
+)
+def test_numbers_beyond_double_precision_are_infinite_or_none_either_way(means, costs, compiled):
+    model, task = BanditModel("gaussian", means, costs), parse_task("best-arm")
+    assert bits_of(interpreted_kernel(Gaussian), model, task) == bits_of(compiled, model, task)
+
+
+def test_interpreted_functions_return_what_the_processor_does():
+    def zero(x: float) -> float:
+        return 1.0 / log(x)
+
+    def large(x: float) -> float:
+        return exp(x) - exp(2.0 * x)
+
+    functions = interpret((zero, large), Gaussian)
+    assert (functions["zero"](0.0), functions["zero"](1.0)) == (0.0, np.inf)
+    assert np.isnan(functions["zero"](-1.0))
+    assert np.isnan(functions["large"](800.0))
+    assert type(functions["zero"](2.0)) is float
 
 
 @given(
@@ -181,8 +198,7 @@ def test_elimination_is_exact_for_a_stiff_edge():
 
 
 def test_a_users_family_runs_interpreted(compiled):
-    kernel = foreign_kernel(InverseGaussian)
-    assert kernel["minimise"] is not compiled["minimise"]
+    assert kernel_for(InverseGaussian, 10**6) is not compiled
     model = BanditModel(InverseGaussian(), [1.0, 1.5, 2.5, 0.7], [1.0, 2.0, 0.5, 3.0])
     native = characteristic_time(model, "ranking", solver="native")
     conic = characteristic_time(model, "ranking", solver="clarabel")
@@ -228,13 +244,14 @@ def test_large_problems(task):
         assert characteristic_time(model, task, solver="native").gap <= 1e-9
 
 
-def test_the_backend_reads_its_problem():
-    problem = REFERENCES[0]
-    posed = pose(problem.model, problem.task)
-    data = instance_data(posed)
-    assert data.arms.shape == (4, 4)
-    answer = Native().solve(posed, Profile("native"))
-    assert answer.status == "certified"
+@pytest.mark.parametrize("means", [[0.0, 0.5, 0.7], [1.0, 0.5, 0.7], [0.0, 0.5, 0.5]])
+def test_an_arm_that_any_effort_settles_is_left_out(means):
+    """The free arm is at the end of the mean space: the pair with it constrains nothing."""
+    model = BanditModel("bernoulli", means, [0.0, 1.0, 2.0])
+    task = parse_task("comparisons:0-1" if means[1] == means[2] else "comparisons:0-1,1-2")
+    result, other = characteristic_time(model, task), characteristic_time(model, task, solver="clarabel")
+    assert result.value == pytest.approx(other.value, rel=1e-8)
+    assert result.multipliers[0] == 0.0
 
 
 def test_compiling_is_announced_only_when_something_is_compiled(capsys, tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.tasks import Custom, Task, parse_task
 from caet_opt.errors import CaetError, InputError, unknown_name
+from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.guard import DamagedError, show
@@ -20,9 +21,10 @@ from caet_opt.exploring.live.names import find_arm, is_answer, name_answer, name
 from caet_opt.exploring.live.replay import begin, choose_arms, find_differences, load, may_declare, take_in
 from caet_opt.exploring.live.status import LEVEL, describe, summarise
 from caet_opt.exploring.live.store import WAIT, Store, is_filled
+from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, from_text
 from caet_opt.exploring.settings import brief
-from caet_opt.solving.native.compiled import interpreted
+from caet_opt.solving.native.compiled import is_worth_compiling, without_compiling
 
 #: More pulls at once are a slip of the keyboard, and would take so long to choose that others give up waiting.
 MOST_PULLS = 10_000
@@ -244,7 +246,7 @@ class LiveExperiment:
                 return ()
             chosen = [wanted] * int(pulls)
             if wanted is None:
-                with interpreted():
+                with without_compiling():
                     chosen = choose_arms(self._load_to_write(db), int(pulls), rows.waiting_arms(db))
             return tuple(Pull(rows.hand_out(db, one), one, self.names[one]) for one in chosen)
 
@@ -265,6 +267,7 @@ class LiveExperiment:
         one is wrong, counted from 1.
         """
         told = list(outcomes)
+        self._expect_solves(len(told))
         with self._store.writing() as db:
             explorer = self._load(db)
             self._known, self._renewed = None, False  # until it is on disk
@@ -277,6 +280,13 @@ class LiveExperiment:
             rows.keep_checkpoint(db, position, explorer.to_text())
         self._known = position, explorer
         return len(told)
+
+    def _expect_solves(self, solves: int) -> None:
+        """Have the rounds compiled now, if that is worth it, and not while others wait for the file."""
+        if self._known is not None and isinstance(self._known[1].policy, TrackingPolicy):
+            explorer = self._known[1]
+            if is_worth_compiling(type(explorer.family), explorer.task.count_pairs(explorer.arms), solves):
+                compile_rounds(explorer.policy, explorer.view)
 
     def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any]) -> None:
         """Take one outcome into the rows and into the state."""
@@ -327,7 +337,7 @@ class LiveExperiment:
 
         ``level`` is the probability with which all intervals of means, and all of differences, hold at every look.
         """
-        with self._store.reading() as db, interpreted():
+        with self._store.reading() as db, without_compiling():
             return describe(db, self._load(db), self._facts, level) | {"file": str(self._store.path)}
 
     def history(self, level: float = LEVEL, points: int = POINTS) -> dict[str, Any]:

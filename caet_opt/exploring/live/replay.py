@@ -13,10 +13,12 @@ from caet_opt.exploring.explorer import Explorer, fewest_first
 from caet_opt.exploring.live import rows
 from caet_opt.exploring.live.rows import Outcome
 from caet_opt.exploring.live.watch import least_outcomes
+from caet_opt.exploring.policies.base import state_of
+from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.policies.tracking import TrackingPolicy
-from caet_opt.exploring.saving import OWN, Saved, from_text
+from caet_opt.exploring.saving import OWN, Saved, Target, from_text
 from caet_opt.exploring.state import ROUNDING, State
-from caet_opt.solving.native.compiled import interpreted
+from caet_opt.solving.native.compiled import without_compiling
 from caet_opt.version import order
 
 #: The version since which an answer waits for two outcomes of every arm where their spread is watched.
@@ -46,14 +48,14 @@ def take_in(explorer: Explorer, arm: int, reward: float, cost: float | None) -> 
     counts as uniform, as it does before every arm has an outcome.
     """
     absorbed, policy = explorer.absorb(arm, reward, cost), explorer.policy
-    with interpreted():
+    with without_compiling():
         try:
-            now = policy.advance(explorer.now, absorbed, arm)
+            view = policy.take_note(policy.copy_view(absorbed))
         except (SolverError, InputError):  # the outcome is one of the family, so that it is the target that fails
             if not isinstance(policy, TrackingPolicy):
                 raise
-            now = policy.advance_unsolved(explorer.now, absorbed)
-    explorer.go_on(now)
+            view = policy.take_note_unsolved(absorbed)
+    explorer.go_on(view)
 
 
 def has_ended(explorer: Explorer) -> bool:
@@ -63,11 +65,12 @@ def has_ended(explorer: Explorer) -> bool:
     bound covers both, and the error probability of stopping by whichever is first is at most delta. The second one ends
     an elimination in laps whose survivors never have equal counts, because some outcomes stay out.
     """
-    if min(explorer.state.counts) == 0:
+    if not explorer.explored:
         return False
-    if explorer.policy.weigh(explorer.state).settled:
-        return True
-    return not isinstance(explorer.policy, TrackingPolicy) and explorer.stopped
+    single, policy = explorer.parameters.batch_rule == (1.0, 0.0), type(explorer.policy)
+    if explorer.stopped or (single and policy.ended in (TrackingPolicy.ended, IndexPolicy.ended)):
+        return explorer.stopped
+    return explorer.diagnostics.settled
 
 
 def may_declare(explorer: Explorer) -> bool:
@@ -107,8 +110,7 @@ def replay(explorer: Explorer, outcomes: Iterable[Outcome], progress: Callable[[
 def begin(start: Saved, names: Sequence[str]) -> Explorer:
     """What was started, before any pull, of as many arms as there are names; `InputError` where it is not."""
     explorer = Explorer.from_saved(start)
-    now = explorer.now
-    if now.state != explorer.policy.begin().state or any(part is not None for part in (now.last, now.target, now.kept)):
+    if explorer.state != state_of(explorer.policy.begin()) or start.aim != Target():
         raise InputError("what was started has outcomes already; restore the file from a copy")
     if len(names) != explorer.arms or len(set(names)) != explorer.arms:
         raise InputError(f"its {explorer.arms} arms need a name each, got {', '.join(map(repr, names))}")

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,16 +12,25 @@ from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.errors import InputError
-from caet_opt.exploring import rules, tally
-from caet_opt.exploring.kept_targets import Kept
+from caet_opt.exploring import compiling, tally
+from caet_opt.exploring.saving import Target
 from caet_opt.exploring.settings import COST_SOURCES, Parameters
 from caet_opt.exploring.state import State, add_up
-from caet_opt.exploring.stopping import Threshold
+from caet_opt.exploring.stopping import EProcess, Threshold
 from caet_opt.exploring.stopping.base import PairState
+from caet_opt.exploring.stopping.e_process import foreign_martingales, prior_scales
 from caet_opt.exploring.stopping.e_values import told_apart
 from caet_opt.exploring.stopping.kernels import E_PROCESS
+from caet_opt.exploring.tally import NO_STREAMS, Seen, View
 from caet_opt.solving.backends.native import target_of
-from caet_opt.solving.native.compiled import FAMILY_CODES, foreign_kernel, rebind
+from caet_opt.solving.native.compiled import (
+    FAMILY_CODES,
+    Interpreted,
+    Kernel,
+    interpret,
+    interpreted_kernel,
+    rebind,
+)
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.result import CharacteristicTime
 
@@ -63,31 +72,6 @@ class Diagnostics:
         return len(self.pairs) > 0 and bool(np.all(self.evidence > self.thresholds))
 
 
-class Now(NamedTuple):
-    """Where an experiment is. It is replaced as a whole, so that an error leaves nothing half done.
-
-    Attributes
-    ----------
-    state : what was observed
-    last : the last solution, from which the next solve starts
-    target, view, diagnostics : of this state, as far as they are computed
-    kept : what is kept of the last solve by a policy that solves
-
-    Examples
-    --------
-    >>> explorer = Explorer.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2])
-    >>> isinstance(explorer.now, Now), explorer.now.state.counts
-    (True, (0, 0))
-    """
-
-    state: State
-    last: CharacteristicTime | None = None
-    target: Array | None = None
-    view: tally.View | None = None
-    diagnostics: Diagnostics | None = None
-    kept: Kept | None = None
-
-
 @dataclass(frozen=True)
 class Setup:
     """What a policy is told of its experiment.
@@ -114,7 +98,7 @@ class Setup:
     @cached_property
     def prior_scales(self) -> Array:
         """How many times rho the prior of each arm is worth."""
-        return rules.prior_scales(self.known_costs, self.arms, self.parameters.free_share)
+        return prior_scales(self.known_costs, self.arms, self.parameters.free_share)
 
     @cached_property
     def dispersions(self) -> Array:
@@ -123,8 +107,8 @@ class Setup:
 
     @property
     def is_shipped(self) -> bool:
-        """Whether compiled code knows the family."""
-        return type(self.family) in FAMILY_CODES
+        """Whether compiled code knows the family and the threshold."""
+        return type(self.family) in FAMILY_CODES and is_compiled(type(self.threshold))
 
     @cached_property
     def shape(self) -> tuple[int, Integers]:
@@ -136,10 +120,10 @@ class Setup:
         if self.known_costs is not None:
             return self.known_costs
         estimate = state.mean_costs() if self.parameters.cost_source == "observed" else np.max(means) - means
-        return rules.drop_negligible_costs(estimate, self.parameters.negligible_cost)
+        return np.where(estimate > self.parameters.negligible_cost, estimate, 0.0)
 
     def evidence(self, state: State, pairs: tuple[Pair, ...], means: Array) -> Array:
-        """Z_ab of each pair, by `tally.pair_evidence`, so that both loops stop in the same round."""
+        """Z_ab of each pair, by `tally.pair_evidence`, as in a round."""
         code, evidence = evidence_of(type(self.family))
         with np.errstate(over="ignore"):  # as in compiled code: evidence that is not a number stops no run
             weight = (np.array(state.counts) / self.dispersions).tolist()
@@ -150,18 +134,18 @@ class Setup:
         """What the evidence of each pair must exceed: itself, where it would not with rounding counted against it."""
         known = means.tolist(), self.dispersions.tolist(), self.prior_scales.tolist()
         arms = list(map(PairState, state.counts, *known))
-        needed = [
-            self.threshold.needed(self.family, found, state.round, arms[a], arms[b])
-            for (a, b), found in zip(pairs, evidence.tolist(), strict=True)
-        ]
-        if self.threshold.code != E_PROCESS:  # which has counted it
-            code, weigh = evidence_of(type(self.family))
-            for at, ((a, b), found) in enumerate(zip(pairs, evidence.tolist(), strict=True)):
-                if found > needed[at]:
-                    wa, wb = (arms[arm].pulls / arms[arm].dispersion for arm in (a, b))
-                    apart = told_apart(code, arms[a].mean, arms[b].mean)
-                    needed[at] = needed[at] if weigh(code, wa, wb, *apart) > needed[at] else found
-        return np.array(needed)
+        weighed = zip(pairs, evidence.tolist(), strict=True)
+        return np.array([self.needed_of(found, state.round, arms[a], arms[b]) for (a, b), found in weighed])
+
+    def needed_of(self, evidence: float, now: float, winner: PairState, loser: PairState) -> float:
+        """The same of one pair."""
+        needed = self.threshold.needed(self.family, evidence, now, winner, loser)
+        if self.threshold.code == E_PROCESS or not evidence > needed:  # the e-process has counted rounding
+            return needed
+        code, weigh = evidence_of(type(self.family))
+        apart = told_apart(code, winner.mean, loser.mean)
+        found = weigh(code, winner.pulls / winner.dispersion, loser.pulls / loser.dispersion, *apart)
+        return needed if found > needed else evidence
 
     def setting(self, *, tracking: int, blind: bool = False, given: Array | None = None) -> tally.Conditions:
         """What compiled code needs to know: how targets are tracked, whether every cost counts as one, and a target."""
@@ -186,34 +170,11 @@ class Setup:
             tolerance=TARGET_TOLERANCE,
             target=target_of(TARGET_TOLERANCE),
             limit=self.profile.max_iterations,
+            native=self.profile.backend == "native",
             seed=self.seed,
             gap=parameters.solve_gap,
             batch=parameters.batch_rule[0],
             growth=parameters.batch_rule[1],
-        )
-
-    def rows(self, state: State) -> Array:
-        """The state as compiled code keeps it, with means; costs that are known are filled in."""
-        arms = np.zeros((tally.ARM_ROWS, self.arms))
-        arms[tally.COUNT], arms[tally.REWARD], arms[tally.SPENT] = state.counts, state.reward_sums, state.cost_sums
-        arms[tally.REST_OF_REWARD], arms[tally.MEMORY], arms[tally.MEAN] = (
-            state.reward_rests,
-            state.memory,
-            state.means(),
-        )
-        return arms
-
-    def state_after(self, state: State, arms: Array, done: int) -> State:
-        """The state that so many rounds in compiled code have led to."""
-        costs = tuple(arms[tally.SPENT].tolist())
-        return State(
-            state.round + done,
-            tuple(int(count) for count in arms[tally.COUNT]),
-            tuple(arms[tally.REWARD].tolist()),
-            costs,
-            tuple(arms[tally.MEMORY].tolist()),
-            add_up(costs),
-            tuple(arms[tally.REST_OF_REWARD].tolist()),
         )
 
 
@@ -251,9 +212,39 @@ class Policy(ABC):
     shipped_only: ClassVar[bool] = False
     may_starve: ClassVar[bool] = False
 
+    #: The functions with which `rounds.play` is compiled.
+    own: ClassVar[tuple[str, ...]] = ("choose", "respond", "ended")
+
+    #: How targets are tracked, and whether every cost counts as one, in what compiled code is told.
+    tracking: int = tally.CUMULATED
+    blind: ClassVar[bool] = False
+
+    @staticmethod
+    @abstractmethod
+    def choose(view: Seen) -> int:
+        """The arm to pull, a function of the view alone; -1 leaves it to `choose_here`."""
+
+    @staticmethod
+    @abstractmethod
+    def respond(view: Seen, arm: int, waiting: bool) -> int:
+        """Take note of an outcome of an arm, ``waiting`` while some arm has none; what is needed, or `tally.DONE`."""
+
+    @staticmethod
+    @abstractmethod
+    def ended(view: Seen) -> bool:
+        """Whether the answer is final; every arm has an outcome."""
+
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.check(setup.task)
+        if self.shipped_only and type(setup.family) not in FAMILY_CODES:
+            raise InputError(f"policy {self.name!r} knows the shipped families only, not {setup.family}; use 'top-two'")
+        self.setting = self.make_setting()
+        self.functions = interpreted(type(self), setup)
+
+    def make_setting(self) -> tally.Conditions:
+        """What stays the same in a run."""
+        return self.setup.setting(tracking=self.tracking, blind=self.blind)
 
     @classmethod
     def covers(cls, task: Task) -> bool:
@@ -267,53 +258,133 @@ class Policy(ABC):
             tasks = " and ".join(kind.name for kind in cls.covered or ())
             raise InputError(f"policy {cls.name!r} covers {tasks}, not {task}; 'caet' covers every task")
 
-    def begin(self) -> Now:
+    def begin(self) -> Seen:
         """Before the first round, with nothing to remember."""
-        nothing = (0.0,) * self.setup.arms
-        return Now(State(0, (0,) * self.setup.arms, nothing, nothing, nothing, 0.0))
+        setup = self.setup
+        arms, pairs = np.zeros((tally.ARM_ROWS, setup.arms)), setup.task.pairs([0.0] * setup.arms)
+        if self.blind or setup.known_costs is not None:
+            arms[tally.COST] = 1.0 if self.blind else setup.known_costs
+        return self.make_view(arms, np.zeros(3), as_columns(pairs))
+
+    def make_view(self, arms: Array, clock: Array, pairs: Integers) -> Seen:
+        """What the policy sees, with arrays of its own."""
+        return View(self.setting, arms, clock, pairs, np.zeros(pairs.shape[1]), *self.setup.shape)
+
+    def copy_view(self, view: Seen) -> Seen:
+        """A view that can be changed without changing this one."""
+        own = {name: getattr(view, name).copy() for name in ("arms", "clock", "pairs", "evidence")}
+        return change(view, **own)
+
+    def restore(self, state: State, saved: Target) -> Seen:
+        """The view of a state, from its sums and from what was saved of its target."""
+        view = self.begin()
+        arms = view.arms
+        arms[tally.COUNT], arms[tally.REWARD], arms[tally.SPENT] = state.counts, state.reward_sums, state.cost_sums
+        arms[tally.REST_OF_REWARD], arms[tally.MEMORY] = state.reward_rests, state.memory
+        seen = arms[tally.COUNT] > 0
+        arms[tally.MEAN, seen] = state.means()[seen]
+        view.clock[tally.ROUND] = state.round
+        return self.prepare(self.ask(view), saved) if np.all(seen) else view
+
+    def prepare(self, view: Seen, saved: Target) -> Seen:
+        """The view with all that follows from its sums; every arm has an outcome."""
+        return view
+
+    def _save_target(self, view: Seen) -> Target:
+        """What is to be saved of the target of a policy that has one."""
+        return Target()
 
     def check_state(self, state: State) -> None:
         """Raise `InputError` for a state that this policy cannot have led to, as far as it can tell."""
         state.check()
 
-    @abstractmethod
-    def advance(self, now: Now, absorbed: State, arm: int) -> Now:
-        """Where the experiment is after an observation of an arm, given the state with it."""
+    def take_note(self, view: Seen) -> Seen:
+        """Respond to the outcome that the view has absorbed last, with whatever is needed for it; the view changes.
 
-    def prepare(self, now: Now) -> Now:
-        """The same with what the decisions about this state need, so that it is computed once."""
-        return now
+        Compiled code is used where it is at hand; the bits are the same.
+        """
+        run = self.find_play()
+        while True:
+            reason, _ = run(view, NO_STREAMS, 0, True)
+            if reason in (tally.LIMIT, tally.STOPPED):
+                return view
+            view = self.supply(view, reason)
 
-    @abstractmethod
-    def next_arm(self, now: Now) -> int:
-        """The arm to pull, a function of the state alone; every arm has an observation."""
+    def find_play(self) -> Callable[..., Any]:
+        """`rounds.play` with this policy's functions: compiled, if it is at hand, or interpreted."""
+        return compiling.loaded_play(type(self), self.setup.is_shipped) or self.functions["play"]
 
-    @abstractmethod
-    def next_arms(self, now: Now, pulls: int, pending: Sequence[int]) -> list[int]:
+    def supply(self, view: Seen, need: int) -> Seen:
+        """What a response needs of Python: here the answer of a task that compiled code does not know."""
+        assert need == tally.NEED_ANSWER
+        return self.ask(view)
+
+    def ask(self, view: Seen, means: Array | None = None) -> Seen:
+        """The view with the pairs of the answer for its means, or for others, as the task says it."""
+        pairs = as_columns(self.setup.task.pairs((view.arms[tally.MEAN] if means is None else means).tolist()))
+        view.clock[tally.ANSWERED] = view.clock[tally.ROUND]
+        return change(view, pairs=pairs, evidence=np.zeros(pairs.shape[1]))
+
+    def next_arm(self, view: Seen) -> int:
+        """The arm to pull, a function of the view alone; every arm has an outcome."""
+        arm = int(self.functions["choose"](view))
+        return arm if arm >= 0 else self.choose_here(view)
+
+    def choose_here(self, view: Seen) -> int:
+        """The arm where `choose` leaves it to Python."""
+        raise NotImplementedError
+
+    def next_arms(self, view: Seen, pulls: int, pending: Sequence[int]) -> list[int]:
         """Arms for so many pulls at once, given those of pulls that are not answered yet, the oldest first."""
+        view, chosen = self.copy_view(view), list[int]()
+        for arm in pending:
+            view = self.pretend(view, arm)
+        for _ in range(pulls):
+            chosen.append(self.next_arm(view))
+            view = self.pretend(view, chosen[-1])
+        return chosen
 
     @abstractmethod
-    def has_ended(self, now: Now) -> bool:
-        """Whether the answer is final; every arm has an observation."""
+    def pretend(self, view: Seen, arm: int) -> Seen:
+        """The view as if a pull of an arm had been answered; it changes."""
+
+    def has_ended(self, view: Seen) -> bool:
+        """Whether the answer is final; every arm has an outcome."""
+        return bool(self.functions["ended"](view))
 
     def answer(self, state: State) -> Hashable:
         """What the observations say."""
         return self.setup.task.answer(state.means().tolist())
 
-    def diagnose(self, now: Now) -> Now:
-        """The same with diagnostics."""
-        if now.diagnostics is not None:
-            return now
-        return now._replace(diagnostics=self.weigh(now.state))
-
-    def weigh(self, state: State, **more: Any) -> Diagnostics:
-        """The diagnostics of a state, with what the policy adds to them."""
-        setup, means = self.setup, state.means()
-        answer = self.answer(state)
+    def diagnose(self, view: Seen, **more: Any) -> Diagnostics:
+        """What the present state says, with what the policy adds to it."""
+        setup, state = self.setup, state_of(view)
+        means, answer = state.means(), self.answer(state)
         pairs = setup.task.answer_pairs(answer, setup.arms)
         evidence = setup.evidence(state, pairs, means)
         needed = setup.needed(state, pairs, means, evidence)
         return Diagnostics(answer, pairs, evidence, needed, **{"costs": setup.costs(state, means), **more})
+
+
+def change(view: Any, **parts: Any) -> Seen:
+    """A view with other parts."""
+    found: Seen = view._replace(**parts)
+    return found
+
+
+def state_of(view: Seen) -> State:
+    """What was observed, and what the policy remembers."""
+    arms = view.arms
+    costs = tuple(arms[tally.SPENT].tolist())
+    return State(
+        int(view.clock[tally.ROUND]),
+        tuple(int(count) for count in arms[tally.COUNT]),
+        tuple(arms[tally.REWARD].tolist()),
+        costs,
+        tuple(arms[tally.MEMORY].tolist()),
+        add_up(costs),
+        tuple(arms[tally.REST_OF_REWARD].tolist()),
+    )
 
 
 def as_columns(pairs: Sequence[Pair]) -> Integers:
@@ -326,4 +397,46 @@ def evidence_of(family: type[Family]) -> tuple[int, Callable[..., float]]:
     """The family's code, and `pair_evidence` with its divergence."""
     if family in FAMILY_CODES:
         return FAMILY_CODES[family], tally.pair_evidence
-    return -1, rebind(tally.pair_evidence, foreign_kernel(family))
+    return -1, rebind(tally.pair_evidence, interpreted_kernel(family).parts)
+
+
+def is_compiled(threshold: type[Threshold]) -> bool:
+    """Whether a threshold has a formula that compiled code knows, whatever numbers are in it."""
+    return (threshold.value, threshold.needed) in {(known.value, known.needed) for known in (Threshold, EProcess)}
+
+
+def interpreted(policy: type[Policy], setup: Setup) -> Interpreted:
+    """`rounds.play` and all that it calls, as it is, with the functions of a policy."""
+    if is_compiled(type(setup.threshold)):
+        return interpret_with(policy, type(setup.family))
+    return interpret(compiling.list_play(policy), type(setup.family), foreign_threshold(setup))
+
+
+@cache
+def interpret_with(policy: type[Policy], family: type[Family]) -> Interpreted:
+    """The same with the formulas of a family and a shipped threshold."""
+    formulas = {} if family in FAMILY_CODES else foreign_martingales(family)
+    return interpret(compiling.list_play(policy), family, formulas)
+
+
+def foreign_threshold(setup: Setup) -> Kernel:
+    """What stands in `tally` and `bounds` for the shipped thresholds, of a user's own."""
+    dispersions, scales = setup.dispersions.tolist(), setup.prior_scales.tolist()
+
+    def exceeds(
+        setting: tally.Conditions, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool
+    ) -> bool:
+        winner, loser = (
+            PairState(float(arms[tally.COUNT, arm]), float(arms[tally.MEAN, arm]), dispersions[arm], scales[arm])
+            for arm in (a, b)
+        )
+        return bool(evidence > setup.needed_of(float(evidence), float(now), winner, loser))
+
+    def bound_level(setting: tally.Conditions, arms: Array, now: float, arm: int) -> float:
+        pulls = float(arms[tally.COUNT, arm])
+        return np.float64(setup.threshold.value(float(now), pulls, pulls))
+
+    def levels_are_equal(setting: tally.Conditions) -> bool:
+        return False
+
+    return {"exceeds": exceeds, "bound_level": bound_level, "levels_are_equal": levels_are_equal}

@@ -2,7 +2,7 @@
 
 from caet_opt.exploring.index_rounds import free_turn, share_of_first, weakest_pair
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import COST, COUNT, View
+from caet_opt.exploring.tally import COST, COUNT, Seen
 
 
 class BestChallenger(IndexPolicy):
@@ -19,7 +19,7 @@ class BestChallenger(IndexPolicy):
     may_starve = True
 
     @staticmethod
-    def choose(view: View) -> int:
+    def choose(view: Seen) -> int:
         """A free arm when it is their turn, else the better arm of the weakest pair that costs something."""
         arms, free = view.arms, free_turn(view, -1)
         if free >= 0:

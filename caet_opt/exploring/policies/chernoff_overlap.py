@@ -4,7 +4,7 @@ from math import inf, sqrt
 
 from caet_opt.exploring.index_rounds import best_survivor, free_turn, is_beaten
 from caet_opt.exploring.policies.elimination import Elimination
-from caet_opt.exploring.tally import COST, COUNT, MEMORY, View, total_count
+from caet_opt.exploring.tally import COST, COUNT, MEMORY, Seen, total_count
 
 
 class ChernoffOverlap(Elimination):
@@ -19,7 +19,7 @@ class ChernoffOverlap(Elimination):
     about = "the survivor with least sqrt(c) N; drops by Z (CO, Kanarios, Zhang, Ying 2024)"
 
     @staticmethod
-    def choose(view: View) -> int:
+    def choose(view: Seen) -> int:
         """A free survivor when it is their turn, else the costly one with the least ``sqrt(c_a) N_a``."""
         arms, best, least = view.arms, free_turn(view, MEMORY), inf
         if best >= 0:
@@ -31,7 +31,7 @@ class ChernoffOverlap(Elimination):
         return best
 
     @staticmethod
-    def learn(view: View, arm: int) -> None:
+    def learn(view: Seen, arm: int) -> None:
         """Drop every survivor that the best one beats."""
         arms, best, now = view.arms, best_survivor(view.arms), total_count(view.arms)
         for b in range(arms.shape[1]):

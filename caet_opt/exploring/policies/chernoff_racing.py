@@ -2,7 +2,7 @@
 
 from caet_opt.exploring.index_rounds import best_survivor, is_beaten, lap_is_over, next_survivor, worst_survivor
 from caet_opt.exploring.policies.elimination import Elimination
-from caet_opt.exploring.tally import MEMORY, View, total_count
+from caet_opt.exploring.tally import MEMORY, Seen, total_count
 
 
 class ChernoffRacing(Elimination):
@@ -15,12 +15,12 @@ class ChernoffRacing(Elimination):
     about = "survivors in turn; drops the worst by Z (Garivier, Kaufmann 2016)"
 
     @staticmethod
-    def choose(view: View) -> int:
+    def choose(view: Seen) -> int:
         """The next survivor of the lap."""
         return next_survivor(view.arms)
 
     @staticmethod
-    def learn(view: View, arm: int) -> None:
+    def learn(view: Seen, arm: int) -> None:
         """Drop the worst survivor at the end of a lap if the best one beats it."""
         if lap_is_over(view.arms):
             best, worst = best_survivor(view.arms), worst_survivor(view.arms)

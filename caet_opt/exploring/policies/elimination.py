@@ -9,7 +9,7 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.index_rounds import count_survivors
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.state import State
-from caet_opt.exploring.tally import View, update_costs
+from caet_opt.exploring.tally import Seen, update_costs
 
 
 class Elimination(IndexPolicy):
@@ -24,12 +24,12 @@ class Elimination(IndexPolicy):
     may_starve = True
 
     @staticmethod
-    def ended(view: View) -> bool:
+    def ended(view: Seen) -> bool:
         """Whether one arm is left."""
         return count_survivors(view.arms) == 1
 
     @staticmethod
-    def refresh(view: View, arm: int) -> bool:
+    def refresh(view: Seen, arm: int) -> bool:
         """The costs; pairs and their evidence are those of the survivors, which the rule looks at when it drops."""
         update_costs(view.setting, view.arms, arm)
         return True

@@ -4,7 +4,7 @@ from math import inf
 
 from caet_opt.exploring.index_rounds import free_turn
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import COST, COUNT, View
+from caet_opt.exploring.tally import COST, COUNT, Seen
 
 
 class EqualSpending(IndexPolicy):
@@ -17,7 +17,7 @@ class EqualSpending(IndexPolicy):
     about = "the costly arm that least was spent on; free arms take the zero-cost share"
 
     @staticmethod
-    def choose(view: View) -> int:
+    def choose(view: Seen) -> int:
         """A free arm when it is their turn, else the costly one with the least ``c_a N_a``."""
         arms, best, least = view.arms, free_turn(view, -1), inf
         if best >= 0:

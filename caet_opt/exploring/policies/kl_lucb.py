@@ -5,7 +5,7 @@ from math import inf
 from caet_opt.exploring.bounds import bound_level, confidence_bound, levels_are_equal, reaches
 from caet_opt.exploring.index_rounds import clear_mark, mark_leaders
 from caet_opt.exploring.policies.marking import Marking
-from caet_opt.exploring.tally import MEMORY, PROJECTED, View, short_pair, total_count
+from caet_opt.exploring.tally import MEMORY, PROJECTED, Seen, short_pair, total_count
 
 
 class KlLucb(Marking):
@@ -23,7 +23,7 @@ class KlLucb(Marking):
     about = "leader and challenger by confidence bounds (Kaufmann, Kalyanakrishnan 2013)"
 
     @staticmethod
-    def learn(view: View, arm: int) -> None:
+    def learn(view: Seen, arm: int) -> None:
         """After both pulls, find the next two, unless it is over."""
         arms, setting = view.arms, view.setting
         if clear_mark(arms, arm):

@@ -3,7 +3,7 @@
 from caet_opt.exploring.bounds import bound_level, confidence_bound
 from caet_opt.exploring.index_rounds import best_survivor, is_beaten, lap_is_over, next_survivor, worst_survivor
 from caet_opt.exploring.policies.elimination import Elimination
-from caet_opt.exploring.tally import MEMORY, View, total_count
+from caet_opt.exploring.tally import MEMORY, Seen, total_count
 
 
 class KlRacing(Elimination):
@@ -21,12 +21,12 @@ class KlRacing(Elimination):
     about = "survivors in turn; drops the worst by bounds (Kaufmann, Kalyanakrishnan 2013)"
 
     @staticmethod
-    def choose(view: View) -> int:
+    def choose(view: Seen) -> int:
         """The next survivor of the lap."""
         return next_survivor(view.arms)
 
     @staticmethod
-    def learn(view: View, arm: int) -> None:
+    def learn(view: Seen, arm: int) -> None:
         """Drop the worst survivor at the end of a lap if its bounds and the evidence say so."""
         arms, setting = view.arms, view.setting
         best, worst = best_survivor(arms), worst_survivor(arms)

@@ -3,7 +3,7 @@
 from caet_opt.bandits.tasks import BestArm, TopArms
 from caet_opt.exploring.index_rounds import least_pulled, next_marked
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import View
+from caet_opt.exploring.tally import Seen
 
 
 class Marking(IndexPolicy):
@@ -13,12 +13,12 @@ class Marking(IndexPolicy):
     may_starve = True
 
     @staticmethod
-    def choose(view: View) -> int:
+    def choose(view: Seen) -> int:
         """The marked arm; once it has stopped, the least pulled, for whoever goes on."""
         marked = next_marked(view.arms)
         return marked if marked >= 0 else least_pulled(view.arms)
 
     @staticmethod
-    def ended(view: View) -> bool:
+    def ended(view: Seen) -> bool:
         """Whether nobody is to be pulled."""
         return next_marked(view.arms) < 0

@@ -7,7 +7,7 @@ from caet_opt.exploring import tally
 from caet_opt.exploring.policies.base import Setup
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.prediction import find_target
-from caet_opt.exploring.tally import GIVEN, MEMORY, PROJECTED, TARGET, View, total_count
+from caet_opt.exploring.tally import GIVEN, MEMORY, PROJECTED, TARGET, Seen, total_count
 from caet_opt.exploring.tracking_rounds import next_arm, project_into
 
 
@@ -28,21 +28,25 @@ class Oracle(IndexPolicy):
     needs_truth = True
 
     def __init__(self, setup: Setup) -> None:
-        super().__init__(setup)
         if setup.truth is None:
             raise InputError("policy 'oracle' knows the true model, so it is for simulations only; use 'caet'")
+        super().__init__(setup)
+
+    def make_setting(self) -> tally.Conditions:
+        setup = self.setup
+        assert setup.truth is not None
         tracking = tally.CUMULATED if setup.parameters.tracking == "c" else tally.PRESENT
-        self.setting = setup.setting(tracking=tracking, given=find_target(setup.truth, setup.parameters))
+        return setup.setting(tracking=tracking, given=find_target(setup.truth, setup.parameters))
 
     @staticmethod
-    def choose(view: View) -> int:
+    def choose(view: Seen) -> int:
         """The arm that lags most behind the target, cumulated or present."""
         for a in range(view.arms.shape[1]):
             view.arms[TARGET, a] = view.setting.numbers[GIVEN, a]
         return next_arm(view.setting, view.arms, total_count(view.arms))
 
     @staticmethod
-    def learn(view: View, arm: int) -> None:
+    def learn(view: Seen, arm: int) -> None:
         """Add the target, projected on the exploration floor ``(K^2 + t)^(-1/2) / 2``, to the cumulated one."""
         arms = view.arms
         floor = 0.5 / sqrt(arms.shape[1] * arms.shape[1] + total_count(arms))

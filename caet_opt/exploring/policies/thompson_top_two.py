@@ -7,9 +7,9 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import write_pairs
 from caet_opt.exploring.draws import posterior_mean, uniform
-from caet_opt.exploring.policies.base import Now, as_columns
+from caet_opt.exploring.policies.base import as_columns
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import MEAN, PROJECTED, View, evidence_between, total_count, weight_of
+from caet_opt.exploring.tally import MEAN, PROJECTED, Seen, evidence_between, total_count, weight_of
 
 #: Draws of posterior means begin here, in steps of 64 indices; those before are for the coin and for ties.
 TIES = 16
@@ -29,7 +29,7 @@ class ThompsonTopTwo(IndexPolicy):
     shipped_only = True
 
     @staticmethod
-    def choose(view: View) -> int:
+    def choose(view: Seen) -> int:
         """The arm for the answer of the draw; a task that compiled code does not know is left to the object."""
         draw_means(view)
         if drawn_pairs_hold(view):
@@ -40,14 +40,13 @@ class ThompsonTopTwo(IndexPolicy):
         write_pairs(view.shape, view.members, view.arms[PROJECTED], pairs)
         return choose_from(view, pairs, weigh_drawn(view, pairs))
 
-    def choose_here(self, now: Now) -> int:
-        view = self.view_of(now)
+    def choose_here(self, view: Seen) -> int:
         draw_means(view)
         pairs = as_columns(self.setup.task.pairs(view.arms[PROJECTED].tolist()))
         return choose_from(view, pairs, weigh_drawn(view, pairs))
 
 
-def draw_means(view: View) -> None:
+def draw_means(view: Seen) -> None:
     """One draw of every arm's mean, in the row PROJECTED."""
     arms, setting = view.arms, view.setting
     now = int(total_count(arms))
@@ -56,7 +55,7 @@ def draw_means(view: View) -> None:
         arms[PROJECTED, a] = posterior_mean(setting.family, weight, arms[MEAN, a], setting.seed, now, TIES + a)
 
 
-def drawn_pairs_hold(view: View) -> bool:
+def drawn_pairs_hold(view: Seen) -> bool:
     """Whether the draw says the same answer as the empirical means: all of its pairs hold."""
     for p in range(view.pairs.shape[1]):
         if not view.arms[PROJECTED, view.pairs[0, p]] > view.arms[PROJECTED, view.pairs[1, p]]:
@@ -64,7 +63,7 @@ def drawn_pairs_hold(view: View) -> bool:
     return True
 
 
-def weigh_drawn(view: View, pairs: Integers) -> Array:
+def weigh_drawn(view: Seen, pairs: Integers) -> Array:
     """Z of each pair of the draw's answer, zero where the empirical means contradict it."""
     evidence = np.zeros(pairs.shape[1])
     for p in range(pairs.shape[1]):
@@ -74,7 +73,7 @@ def weigh_drawn(view: View, pairs: Integers) -> Array:
     return evidence
 
 
-def choose_from(view: View, pairs: Integers, evidence: Array) -> int:
+def choose_from(view: Seen, pairs: Integers, evidence: Array) -> int:
     """One arm of the pair with the least Z, one of those at random if there are several."""
     seed, now = view.setting.seed, int(total_count(view.arms))
     ties, chosen, least = 0, 0, inf

@@ -3,7 +3,7 @@
 from caet_opt.exploring.draws import uniform
 from caet_opt.exploring.index_rounds import weakest_pair
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import View, total_count
+from caet_opt.exploring.tally import Seen, total_count
 
 
 class TopTwo(IndexPolicy):
@@ -18,7 +18,7 @@ class TopTwo(IndexPolicy):
     about = "an arm of the pair with least Z + log N, by a fair coin (Jourdan et al. 2022)"
 
     @staticmethod
-    def choose(view: View) -> int:
+    def choose(view: Seen) -> int:
         """One of the two arms of the weakest pair."""
         pair = weakest_pair(view, True, False)
         side = 0 if uniform(view.setting.seed, int(total_count(view.arms)), 0) < 0.5 else 1

@@ -3,7 +3,7 @@
 from caet_opt.exploring.draws import uniform
 from caet_opt.exploring.index_rounds import free_turn, share_of_first, weakest_pair
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import COST, View, total_count
+from caet_opt.exploring.tally import COST, Seen, total_count
 
 
 class TopTwoIds(IndexPolicy):
@@ -22,7 +22,7 @@ class TopTwoIds(IndexPolicy):
     optimal = True
 
     @staticmethod
-    def choose(view: View) -> int:
+    def choose(view: Seen) -> int:
         """A free arm when it is their turn, else an arm of the weakest pair that costs something."""
         free = free_turn(view, -1)
         if free >= 0:

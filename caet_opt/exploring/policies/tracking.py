@@ -1,30 +1,31 @@
 """Policies that solve for their target and track it."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache
 from math import fsum, isclose
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from caet_opt.bandits.families import Family
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair
 from caet_opt.errors import InputError, SolverError
-from caet_opt.exploring import kept_targets, rules, tally, tracking_rounds
-from caet_opt.exploring.policies.base import Diagnostics, Now, Policy, Setup, as_columns
+from caet_opt.exploring import kept_targets, tally, tracking_rounds
+from caet_opt.exploring.policies.base import Diagnostics, Policy, Setup, change, state_of
+from caet_opt.exploring.saving import Kept, Solution, Target
 from caet_opt.exploring.state import ROUNDING, State
-from caet_opt.solving.characteristic import can_start, characteristic_time
-from caet_opt.solving.native.compiled import FAMILY_CODES, Kernel, foreign_kernel, list_functions, rebind
+from caet_opt.exploring.tally import Seen
+from caet_opt.exploring.tracking_rounds import Pursuit, Space, follow, has_settled, pursue
+from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.native.elimination import lay_out, nothing_to_lay_out
+from caet_opt.solving.native.instance import Layout, make_workspace
+from caet_opt.solving.programs.cache import cached_program
+from caet_opt.solving.result import CharacteristicTime
 
 
 class TrackingPolicy(Policy):
     """Solves for u_alpha of the empirical model, and pulls the arm that lags most behind it.
 
     In every round, or with ``solve = "lazy"`` where the last solution is no longer certified to be near the best:
-    `caet_opt.exploring.kept_targets`.
+    `caet_opt.exploring.tracking_rounds`.
 
     Attributes
     ----------
@@ -32,21 +33,57 @@ class TrackingPolicy(Policy):
     by_money : whether shares of the money are tracked instead of those of the pulls
     """
 
-    blind: ClassVar[bool] = False
     by_money: ClassVar[bool] = False
     tracks = True
 
-    def __init__(self, setup: Setup) -> None:
-        super().__init__(setup)
-        cumulate = setup.parameters.tracking == "c"
-        tracking = tally.MONEY if self.by_money else tally.CUMULATED if cumulate else tally.PRESENT
-        self.setting = setup.setting(tracking=tracking, blind=self.blind)
-        self.boxes = boxes_of(type(setup.family))
+    @staticmethod
+    def choose(view: Seen) -> int:
+        """The arm that lags most behind the target."""
+        return follow(view)  # type: ignore[arg-type]  # a policy that solves sees a Pursuit
 
-    def begin(self) -> Now:
+    @staticmethod
+    def respond(view: Seen, arm: int, waiting: bool) -> int:
+        """Decide on the target where that is due, and add it to the cumulated one."""
+        return pursue(view, arm, waiting)  # type: ignore[arg-type]
+
+    @staticmethod
+    def ended(view: Seen) -> bool:
+        """Whether every pair was found settled, where a batch ends."""
+        return has_settled(view)  # type: ignore[arg-type]
+
+    def __init__(self, setup: Setup) -> None:
+        cumulate = setup.parameters.tracking == "c"
+        self.tracking = tally.MONEY if self.by_money else tally.CUMULATED if cumulate else tally.PRESENT
+        super().__init__(setup)
+
+    def begin(self) -> Seen:
         """Before the first round, in which the target is uniform."""
-        now = super().begin()
-        return now._replace(state=now.state.remember((1.0 / self.setup.arms,) * self.setup.arms))
+        view = super().begin()
+        view.arms[tally.MEMORY] = 1.0 / self.setup.arms
+        return view
+
+    def make_view(self, arms: Array, clock: Array, pairs: Integers) -> Seen:
+        view: Any = super().make_view(arms, clock, pairs)
+        aim = kept_targets.Aim(
+            effort=np.zeros(self.setup.arms),
+            weights=np.zeros(pairs.shape[1]),
+            solved=np.full(pairs.shape, -1),
+            box=np.zeros((kept_targets.BOX_ROWS, self.setup.arms)),
+            numbers=np.zeros(kept_targets.AIM_NUMBERS),
+        )
+        aim.numbers[kept_targets.TIED] = 1.0
+        kept_targets.clear_box(aim)
+        tracking_rounds.look_anew(aim)
+        parts: Any = (*view, aim, self.make_space(pairs, None))
+        return Pursuit(*parts)
+
+    def copy_view(self, view: Seen) -> Seen:
+        copy, aim, space = super().copy_view(view), aim_of(view), pursuit_of(view).space
+        layout = Layout(*(part.copy() for part in space.layout))  # arms are put into it
+        own: Any = (part.copy() for part in aim)
+        effort, weights = space.effort.copy(), space.weights.copy()
+        space = space._replace(layout=layout, effort=effort, weights=weights)
+        return change(copy, aim=kept_targets.Aim(*own), space=space)
 
     def check_state(self, state: State) -> None:
         super().check_state(state)
@@ -57,184 +94,167 @@ class TrackingPolicy(Policy):
                 f"{state.round + 1:g}, got {found:g}"
             )
 
-    def advance(self, now: Now, absorbed: State, arm: int) -> Now:
-        """The state with its own round's target added to the cumulated one, and what is known of it."""
-        step = np.full(self.setup.arms, 1.0 / self.setup.arms)
-        now = Now(absorbed, now.last, now.target, kept=now.kept)
-        if min(absorbed.counts) > 0:
-            now = self.diagnose(self.decide(now))
-            step = np.asarray(diagnostics_of(now).projected)
-        return self._cumulate(now, step)
+    def supply(self, view: Seen, need: int) -> Seen:
+        """The answer, the layout of its problem, or its solution by whichever solver was asked for."""
+        if need == tally.NEED_LAYOUT:
+            space = self.make_space(view.pairs, view.arms[tally.COST])
+            tracking_rounds.start_from(space, aim_of(view))
+            return change(view, space=space)
+        return self.solve(view) if need == tally.NEED_SOLUTION else super().supply(view, need)
 
-    def advance_unsolved(self, now: Now, absorbed: State) -> Now:
-        """The same where no target can be solved for: it counts as uniform, until the next one is due."""
-        uniform = np.full(self.setup.arms, 1.0 / self.setup.arms)
-        now = Now(absorbed, now.last, kept=now.kept)
-        means = absorbed.means()
-        return self._cumulate(self._settle_for(now, uniform, means, self._costs(absorbed, means)), uniform)
+    def make_space(self, pairs: Integers, costs: Array | None) -> Space:
+        """What a solve for these pairs works in, laid out for these costs; without them there is no layout yet."""
+        sides = np.full(pairs.shape, -1.0) if costs is None else (costs[pairs] > 0).astype(float)
+        found = None
+        if costs is not None:
+            listed = tuple((int(a), int(b)) for a, b in pairs.T)
+            pattern = type(self.setup.family), listed, tuple((costs > 0).tolist())
+            found = cached_program("native layout", pattern, lay_out)
+        layout, plan = found or nothing_to_lay_out(pairs)
+        own = Layout(*(part.copy() for part in layout))
+        return Space(own, plan, make_workspace(own, plan), np.zeros(self.setup.arms), np.zeros(pairs.shape[1]), sides)
 
-    def _cumulate(self, now: Now, step: Array) -> Now:
-        """The state with a step added to the cumulated target."""
-        return now._replace(state=now.state.remember(tuple((np.array(now.state.memory) + step).tolist())))
+    def ask(self, view: Seen, means: Array | None = None) -> Seen:
+        """The pairs of the answer; where there are more or fewer than before, no solution of them is known."""
+        asked, aim = super().ask(view, means), aim_of(view)
+        many = asked.pairs.shape[1]
+        if many != aim.weights.size:
+            aim = aim._replace(weights=np.zeros(many), solved=np.full((2, many), -1))
+        return change(asked, aim=aim, space=self.make_space(asked.pairs, None))
 
-    def _settle_for(self, now: Now, target: Array, means: Array, costs: Array) -> Now:
-        """A target that no solve has given: nothing of it is known at other means."""
-        numbers = np.zeros(5) if now.kept is None else now.kept.numbers.copy()
-        box = np.zeros((kept_targets.BOX_ROWS, self.setup.arms))
-        box[kept_targets.CENTRE], box[kept_targets.PAID] = means, costs
-        kept = kept_targets.Kept(np.zeros(0), np.zeros(0), box, numbers)
-        kept_targets.clear_box(kept)
-        numbers[[kept_targets.SOLVED, kept_targets.DECIDED]] = now.state.round
-        numbers[kept_targets.DUE] = kept_targets.batch_end(self.setting, float(now.state.round))
-        return now._replace(target=target, kept=kept)
-
-    def decide(self, now: Now) -> Now:
-        """The state with the target of the round before if that is kept, else without one."""
-        kept, round_ = now.kept, float(now.state.round)
-        if kept is None or now.target is None:
-            return now._replace(target=None)
-        if round_ < kept.numbers[kept_targets.DUE]:
-            return now
-        lazy = self.setting.gap > 0 and round_ < kept_targets.GROWTH * kept.numbers[kept_targets.SOLVED]
-        if lazy and kept_targets.is_inside(self.setting, self.setup.rows(now.state), kept, -1):
-            numbers = kept.numbers.copy()
-            numbers[kept_targets.DECIDED] = round_
-            numbers[kept_targets.DUE] = kept_targets.batch_end(self.setting, round_)
-            return now._replace(kept=kept._replace(numbers=numbers))
-        return now._replace(target=None)
-
-    def prepare(self, now: Now) -> Now:
-        return self.diagnose(now)
-
-    def next_arm(self, now: Now) -> int:
-        return self.next_arms(now, 1, ())[0]
-
-    def next_arms(self, now: Now, pulls: int, pending: Sequence[int]) -> list[int]:
-        """Each pull counts as done and adds the target once more, as those that are pending do."""
-        now = self.diagnose(now)
-        found, kept, chosen = diagnostics_of(now), kept_of(now), list[int]()
-        arms = self.setup.rows(now.state)
-        arms[tally.TARGET], arms[tally.COST] = now.target, kept.box[kept_targets.PAID]
-        for done in range(len(pending) + pulls):
-            known = done < len(pending)
-            arm = (
-                pending[done] if known else tracking_rounds.next_arm(self.setting, arms, now.state.round + float(done))
-            )
-            chosen.append(arm)
-            arms[tally.COUNT, arm] += 1.0
-            arms[tally.MEMORY] += found.projected
-        return chosen[len(pending) :]
-
-    def has_ended(self, now: Now) -> bool:
-        """Only where a batch has ended."""
-        now = self.diagnose(now)
-        return bool(kept_of(now).numbers[kept_targets.DECIDED] == now.state.round and diagnostics_of(now).settled)
-
-    def diagnose(self, now: Now) -> Now:
-        """The same with diagnostics, and with the solution that they took."""
-        if now.diagnostics is not None:
-            return now
-        state, means = now.state, now.state.means()
-        pairs, costs = self.setup.task.pairs(means.tolist()), self._costs(state, means)
-        if now.target is None:
-            now = self._retarget(now, pairs, means, costs)
-        assert now.target is not None
-        floor = rules.exploration_floor(self.setup.arms, kept_of(now).numbers[kept_targets.SOLVED])
-        projected = rules.project(now.target, floor)
-        return now._replace(diagnostics=self.weigh(state, costs=costs, target=now.target, projected=projected))
-
-    def _costs(self, state: State, means: Array) -> Array:
-        """The costs that the target is solved for."""
-        return np.ones(self.setup.arms) if self.blind else self.setup.costs(state, means)
-
-    @np.errstate(all="ignore")  # as in compiled code: a gap that is not a number proves nothing
-    def _retarget(self, now: Now, pairs: tuple[Pair, ...], means: Array, costs: Array) -> Now:
-        """``u_alpha`` of the empirical model, by an exact solve, with the solution; see `caet_opt.exploring.rules`."""
-        setup, round_ = self.setup, float(now.state.round)
-        if is_tied(pairs, means):
-            return self._settle_for(now, rules.tied_target(pairs, means, costs), means, costs)
-        numbers = np.zeros(5) if now.kept is None else now.kept.numbers.copy()
-        box = np.zeros((kept_targets.BOX_ROWS, setup.arms))
-        box[kept_targets.CENTRE], box[kept_targets.PAID] = means, costs
-        model = BanditModel(setup.family, means.tolist(), costs.tolist())
-        found = characteristic_time(model, setup.task, solver=setup.profile, warm_start=now.last)
-        target = rules.target_of(found, setup.parameters.free_share)
-        if not isclose(np.sum(target), 1.0, rel_tol=1e-9):
+    def solve(self, view: Seen) -> Seen:
+        """The view aimed at the solution for its means and costs; `SolverError` or `InputError` where there is none."""
+        setup, space = self.setup, pursuit_of(view).space
+        model = BanditModel(setup.family, view.arms[tally.MEAN].tolist(), view.arms[tally.COST].tolist())
+        found = characteristic_time(model, setup.task, solver=setup.profile, warm_start=self.last_solution(view))
+        space.effort[:], space.weights[:] = found.effort, found.multipliers
+        self.functions["adopt"](view)
+        if not isclose(np.sum(view.arms[tally.TARGET]), 1.0, rel_tol=1e-9):
             raise SolverError("the effort of a round is outside double precision; rescale the means or the variances")
-        kept = kept_targets.Kept(found.effort, found.multipliers, box, numbers)
-        arms = setup.rows(now.state)
-        arms[tally.COST] = costs
-        self.boxes["renew"](self.setting, arms, as_columns(pairs), kept, round_)
-        return now._replace(target=target, last=found, kept=kept)
+        return view
 
-    def pattern(self, now: Now) -> tuple[type[Family], tuple[Pair, ...], tuple[bool, ...]] | None:
-        """Family, pairs and costly arms of the present target; None where a rule other than the solver sets it."""
-        if not min(now.state.counts) > 0:
+    def last_solution(self, view: Seen) -> CharacteristicTime | None:
+        """The last solution, as far as a solve that starts from it needs it; None before the first."""
+        aim = aim_of(view)
+        if not np.all(aim.solved >= 0):
             return None
-        now = self.diagnose(now)
-        kept, last = kept_of(now), now.last
-        if last is None or kept.effort.size == 0:
-            return None
-        return type(self.setup.family), last.pairs, tuple((kept.box[kept_targets.PAID] > 0).tolist())
+        box, value = aim.box, float(np.sum(aim.weights))
+        model = BanditModel(self.setup.family, box[kept_targets.CENTRE].tolist(), box[kept_targets.PAID].tolist())
+        return CharacteristicTime(
+            model=model,
+            task=self.setup.task,
+            value=value,
+            lower=value,
+            upper=value,
+            gap=0.0,
+            effort=aim.effort.copy(),
+            pairs=tuple((int(a), int(b)) for a, b in aim.solved.T),
+            multipliers=aim.weights.copy(),
+            solver=self.setup.profile.backend,
+            iterations=0,
+            seconds=0.0,
+            solver_gap=0.0,
+        )
 
-    def load(self, now: Now) -> tuple[tracking_rounds.Tally, bool]:
-        """The state as compiled code keeps it, with the last solution if the next solve can start from it."""
-        now = self.diagnose(now)
-        found, last, kept, state = diagnostics_of(now), now.last, kept_of(now), now.state
-        assert last is not None
-        kept = kept_targets.Kept(*(part.copy() for part in kept))
-        arms = self.setup.rows(state)
-        arms[tally.TARGET], arms[tally.PROJECTED] = now.target, found.projected
-        arms[tally.COST] = kept.box[kept_targets.PAID]
-        warm = can_start(last, last.pairs, arms[tally.COST].tolist())
-        return tracking_rounds.Tally(arms, as_columns(last.pairs), kept), warm
+    def take_note_unsolved(self, view: Seen) -> Seen:
+        """Respond to the last outcome where no target can be solved for: it counts as uniform, until the next one is
+        due. Whether it is over is said of the answer for the present means, which may be another than before."""
+        view = self.ask(view)
+        arms, aim = view.arms, aim_of(view)
+        self.functions["look_anew"](aim)
+        arms[tally.TARGET] = 1.0 / self.setup.arms
+        aim.box[kept_targets.CENTRE], aim.box[kept_targets.PAID] = arms[tally.MEAN], arms[tally.COST]
+        self.functions["settle_for"](view)
+        floor = tracking_rounds.exploration_floor(self.setup.arms, view.clock[tally.ROUND])
+        self.functions["project_into"](arms[tally.TARGET], floor, arms[tally.PROJECTED])
+        return self.take_note(view)
 
-    def store(self, now: Now, found: tracking_rounds.Tally, done: int) -> Now:
-        """Where so many compiled rounds have led: a state, its target, and the solution that it is from.
+    def prepare(self, view: Seen, saved: Target) -> Seen:
+        """The view with the target that was saved, or with one for its means."""
+        kept = saved.kept
+        if kept is not None:
+            fill_kept(aim_of(view), kept)
+            if aim_of(view).numbers[kept_targets.DECIDED] != view.clock[tally.ROUND]:  # in the middle of a batch
+                view = self.ask(view, kept.means)
+        known = saved.solution is not None and fill_solution(aim_of(view), saved.solution)
+        if saved.target is not None and kept is not None and (known or kept.tied):
+            view.arms[tally.TARGET] = saved.target
+            if not self.blind and self.setup.known_costs is None:
+                view.arms[tally.COST] = kept.costs
+        else:
+            view = self.aim_anew(self.ask(view))
+        self.functions["begin_here"](view)
+        return view
 
-        The next solve starts from that solution, as it does where the object has solved every round by itself. From
-        another start it would end some ulps away, and of two arms that tie the other would be pulled first.
-        """
-        assert now.last is not None  # the rounds began with a target that was solved for
-        kept, solution = found.kept, now.last
-        if kept.numbers[kept_targets.SOLVES] > kept_of(now).numbers[kept_targets.SOLVES]:
-            costs = kept.box[kept_targets.PAID].tolist()
-            solution = replace(
-                now.last,
-                model=BanditModel(self.setup.family, kept.box[kept_targets.CENTRE].tolist(), costs),
-                value=float(np.sum(kept.weights)),
-                effort=kept.effort,
-                pairs=tuple((int(a), int(b)) for a, b in found.pairs.T),
-                multipliers=kept.weights,
-            )
-        state = self.setup.state_after(now.state, found.arms, done)
-        return Now(state, solution, found.arms[tally.TARGET].copy(), kept=kept)
+    def aim_anew(self, view: Seen) -> Seen:
+        """The view with a target for its means."""
+        while (need := int(self.functions["decide"](view, 0))) != tally.DONE:
+            view = self.supply(view, need)
+            if need == tally.NEED_SOLUTION:
+                break
+        return view
+
+    def _save_target(self, view: Seen) -> Target:
+        aim = aim_of(view)
+        numbers, box = aim.numbers, aim.box
+        if not numbers[kept_targets.DECIDED] > 0.0:
+            return Target()
+        solved = np.all(aim.solved >= 0)
+        pairs = tuple((int(a), int(b)) for a, b in aim.solved.T)
+        solution = Solution(float(np.sum(aim.weights)), pairs, aim.effort, aim.weights) if solved else None
+        intervals = box[kept_targets.INTERVALS] if np.all(np.isfinite(box[kept_targets.INTERVALS])) else None
+        kept = Kept(
+            bool(numbers[kept_targets.TIED] > 0.0),
+            tuple(numbers[list(SAVED_NUMBERS)].tolist()),
+            box[kept_targets.CENTRE],
+            box[kept_targets.PAID],
+            intervals,
+        )
+        return Target(view.arms[tally.TARGET], kept, solution)
+
+    def pretend(self, view: Seen, arm: int) -> Seen:
+        """The pull counts as done and adds the target once more."""
+        view.arms[tally.COUNT, arm] += 1.0
+        view.clock[tally.ROUND] += 1.0
+        aim_of(view).numbers[kept_targets.FOLLOWING] = self.functions["add_target"](view.arms)
+        return view
+
+    def diagnose(self, view: Seen) -> Diagnostics:  # type: ignore[override]
+        costs = np.ones(self.setup.arms) if self.blind else self.setup.costs(state_of(view), view.arms[tally.MEAN])
+        target, projected = view.arms[tally.TARGET].copy(), view.arms[tally.PROJECTED].copy()
+        return super().diagnose(view, costs=costs, target=target, projected=projected)
 
 
-def diagnostics_of(now: Now) -> Diagnostics:
-    """The diagnostics, once computed."""
-    assert now.diagnostics is not None
-    return now.diagnostics
+#: Entries of Aim.numbers in the order of `saving.NUMBERS`.
+SAVED_NUMBERS = (
+    *(kept_targets.SOLVES, kept_targets.WIDEST, kept_targets.SOLVED, kept_targets.DECIDED, kept_targets.DUE),
+)
 
 
-def is_tied(pairs: tuple[Pair, ...], means: Array) -> bool:
-    """Whether the means of some pair are equal."""
-    return any(means[a] == means[b] for a, b in pairs)
+def fill_solution(aim: kept_targets.Aim, solution: Solution) -> bool:
+    """Take over a solution that was saved; False where it is not one of as many pairs as the answer has."""
+    pairs = np.array(solution.pairs, dtype=np.int64).T
+    if pairs.shape != aim.solved.shape:
+        return False
+    aim.solved[:], aim.effort[:], aim.weights[:] = pairs, solution.effort, solution.multipliers
+    return True
 
 
-def kept_of(now: Now) -> kept_targets.Kept:
-    """What is kept of the last solve, once there was one."""
-    assert now.kept is not None
-    return now.kept
+def fill_kept(aim: kept_targets.Aim, kept: Kept) -> None:
+    """Take over how long a target is kept."""
+    aim.numbers[list(SAVED_NUMBERS)] = kept.numbers
+    aim.numbers[kept_targets.TIED] = float(kept.tied)
+    aim.box[kept_targets.CENTRE], aim.box[kept_targets.PAID] = kept.means, kept.costs
+    if kept.intervals is not None:
+        aim.box[kept_targets.INTERVALS] = kept.intervals
 
 
-@cache
-def boxes_of(family: type[Family]) -> Kernel:
-    """The functions of `kept_targets` with the formulas of a family."""
-    sources = list_functions(kept_targets)
-    if family in FAMILY_CODES:
-        return {source.__name__: source for source in sources}
-    functions = dict(foreign_kernel(family))
-    for source in sources:
-        functions[source.__name__] = rebind(source, functions)
-    return functions
+def pursuit_of(view: Seen) -> Pursuit:
+    """What a policy that solves sees."""
+    assert isinstance(view, Pursuit)
+    return view
+
+
+def aim_of(view: Seen) -> kept_targets.Aim:
+    """Where it aims."""
+    return pursuit_of(view).aim

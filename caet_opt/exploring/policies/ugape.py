@@ -8,7 +8,7 @@ from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.exploring.bounds import bound_level, clears, confidence_bound, levels_are_equal, reaches
 from caet_opt.exploring.index_rounds import count_leaders
 from caet_opt.exploring.policies.marking import Marking
-from caet_opt.exploring.tally import COUNT, MEMORY, View, short_pair, total_count
+from caet_opt.exploring.tally import COUNT, MEMORY, Seen, short_pair, total_count
 
 
 class Ugape(Marking):
@@ -27,7 +27,7 @@ class Ugape(Marking):
     about = "the less pulled of the surest arm and its rival (Gabillon et al. 2012)"
 
     @staticmethod
-    def learn(view: View, arm: int) -> None:
+    def learn(view: Seen, arm: int) -> None:
         """Find the next arm, unless it is over."""
         arms, setting, size = view.arms, view.setting, count_leaders(view.pairs)
         now, equal, level = total_count(arms), levels_are_equal(setting), 0.0
@@ -59,7 +59,7 @@ def insert(values: Array, names: Integers, value: float, name: int) -> None:
         values[at], names[at] = value, name
 
 
-def mark_next(view: View, holder: Integers, chosen: Integers, sure: bool) -> None:
+def mark_next(view: Seen, holder: Integers, chosen: Integers, sure: bool) -> None:
     """Mark the less pulled of the arm of J with the least LCB and the strongest other arm; nobody when it is over."""
     arms = view.arms
     for a in range(arms.shape[1]):

@@ -2,7 +2,7 @@
 
 from caet_opt.exploring.index_rounds import least_pulled
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import View
+from caet_opt.exploring.tally import Seen
 
 
 class Uniform(IndexPolicy):
@@ -12,6 +12,6 @@ class Uniform(IndexPolicy):
     about = "round robin"
 
     @staticmethod
-    def choose(view: View) -> int:
+    def choose(view: Seen) -> int:
         """The arm with the fewest pulls."""
         return least_pulled(view.arms)

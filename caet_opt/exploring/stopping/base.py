@@ -72,7 +72,7 @@ class Threshold(ABC):
     @property
     @abstractmethod
     def level(self) -> float:
-        """The part of beta that depends neither on the round nor on the counts."""
+        """The part of beta that depends neither on the round nor on the counts; beta is at least this."""
 
     @property
     def slope(self) -> float:
@@ -93,7 +93,7 @@ class Threshold(ABC):
         """The formula with its numbers."""
 
     def value(self, t: float, n_a: float, n_b: float) -> float:
-        """beta at round t for a pair whose arms were pulled n_a and n_b times."""
+        """beta at round t for a pair whose arms were pulled n_a and n_b times; it does not fall in t."""
         return threshold_value(self.code, t, n_a, n_b, self.level, self.slope)
 
     @property

@@ -6,7 +6,10 @@ from functools import cache
 from math import log, log1p
 from typing import Any
 
+import numpy as np
+
 from caet_opt.bandits.families import Family
+from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.stopping import e_values
@@ -37,7 +40,7 @@ class EProcess(Threshold):
     at most delta / R. Every wrong answer asserts one of at most R such pairs (`Task.pairs_at_risk`), so the error
     probability is at most delta, at whatever round one stops. A lower bound of M in place of M only delays stopping.
 
-    An arm that is known to be free has a prior worth more than rho (`caet_opt.exploring.rules.prior_scales`), which is
+    An arm that is known to be free has a prior worth more than rho (`prior_scales`), which is
     a choice made before the data, too.
 
     As ``Z_ab > beta`` it has ``beta = log(R / delta) + (Z_ab - log E_ab)``. For many pulls, up to terms that vanish,
@@ -116,3 +119,15 @@ def foreign_martingales(family: type[Family]) -> Kernel:
         return float(family.log_martingale_floor(arm.weight, arm.mean, arm.rho, above))
 
     return {"log_martingale": log_martingale, "log_martingale_floor": log_martingale_floor}
+
+
+def prior_scales(costs: Array | None, arms: int, alpha: float) -> Array:
+    """How many times rho the prior of each arm is worth in the e-process, fixed before the first pull.
+
+    An arm that is known to be free will have about ``alpha / (1 - alpha) (costly arms) / (free arms)`` times the pulls
+    of a costly one (1 - alpha at least 0.001), and its prior is worth so many times as much, or as much if that is less
+    than one. Where costs are not known beforehand all priors are worth the same.
+    """
+    free = np.zeros(arms, dtype=bool) if costs is None else costs == 0
+    factor = alpha / max(1.0 - alpha, 1e-3) * np.sum(~free) / max(1, int(np.sum(free)))
+    return np.where(free, max(1.0, float(factor)), 1.0)

@@ -1,6 +1,5 @@
 """What a backend must supply: from a problem to an effort and pair weights, with no promise about either."""
 
-from abc import ABC, abstractmethod
 from importlib.util import find_spec
 from typing import ClassVar, NamedTuple
 
@@ -50,7 +49,7 @@ def point_in_problem(question: Question, point: Point) -> Point:
     return Point(effort, np.array([weight[pair] for pair in problem.pairs]))
 
 
-class Backend(ABC):
+class Backend:
     """A solver for the characteristic-time problem. It raises `SolverError` when it has no point to offer."""
 
     name: ClassVar[str]
@@ -62,9 +61,9 @@ class Backend(ABC):
     #: Whether Newton's method on the binding pairs is worth its time after it.
     polish: ClassVar[bool] = True
 
-    @abstractmethod
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
-        """Solve the problem, from ``start`` if the solver can use one."""
+        """Solve the problem, from ``start`` if the solver can use one; a backend has this or its own `answer`."""
+        raise NotImplementedError
 
     @np.errstate(all="ignore")
     def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:

@@ -1,26 +1,18 @@
 """The native solver: interior point in log-effort, written for this problem."""
 
-from contextlib import nullcontext
-
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Integers
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Pair
 from caet_opt.errors import SolverError
 from caet_opt.solving.backends.base import Answer, Backend, Point
 from caet_opt.solving.certificate import Certificate
-from caet_opt.solving.native.compiled import (
-    FAMILY_CODES,
-    announce_compiling,
-    family_facts,
-    kernel_for,
-    loaded_kernel,
-    present_kernel,
-)
-from caet_opt.solving.native.elimination import Pattern, build_plan, integers, lay_out, pack_shape
+from caet_opt.solving.native.compiled import family_facts, kernel_for
+from caet_opt.solving.native.elimination import Pattern, lay_out, pack_shape
 from caet_opt.solving.native.instance import IRREGULAR
 from caet_opt.solving.native.interior import CERTIFIED, LIMIT, STALLED
-from caet_opt.solving.native.records import Data
-from caet_opt.solving.problem import Problem, Question
+from caet_opt.solving.problem import Question, constrains
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
 
@@ -46,41 +38,32 @@ class Native(Backend):
     polish = False
 
     def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:
-        """Solve by one call of compiled code where it is loaded or worth the wait, else as every backend does."""
-        if loaded_kernel() is None:
-            kernel_for(type(question.model.family), len(question.pairs))
-        found = solve_compiled(question, profile, start)
-        return super().answer(question, profile, start) if found is None else found
+        """Solve by one call of the kernel, which certifies as well.
 
-    def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
-        plan = cached_program(self.name, problem.shape, build_plan)
-        edges = len(problem.shape.edges)
-        kernel = present_kernel(problem.shape.family)
-        data = instance_data(problem)
-        y, z = np.zeros(problem.shape.arms), np.zeros(edges + problem.shape.arms)
-        kernel["first_guess"](data, y)
-        if start is not None:
-            y, z[:edges] = np.log(start.effort), start.weights[:edges]
-            z[edges + problem.anchored] = start.weights[edges:]
-        work = kernel["make_work"](y.size, edges, plan.cores.size, plan.parts)
-        tolerance = profile.tolerance
-        with announce_compiling("the general solver") if kernel is loaded_kernel() else nullcontext():
-            status, steps, _, upper = kernel["minimise"](
-                data, plan, y, z, start is not None, tolerance, target_of(tolerance), profile.max_iterations, work
-            )
-        if not np.isfinite(upper):
+        Where it cannot, there is a reason: a tie or a number outside double precision, which posing the problem names,
+        or an arm whose every pair is settled by any positive effort, without which it is solved again.
+        """
+        model, pairs = question.model, question.pairs
+        found = solve_pairs(model, pairs, profile, start)
+        if found is not None:
+            return found
+        nothing = Point(np.zeros(len(model.means)), np.zeros(len(pairs)))
+        if not question.problem.pairs:
+            return Answer(nothing, 0, "nothing to pay")
+        binding = np.array([constrains(model, pair) for pair in pairs])
+        if np.all(binding):
             raise SolverError("a pair term left double precision")
-        weights = np.concatenate([z[:edges], z[edges + problem.anchored]])
-        return Answer(Point(np.exp(y), weights), int(steps), STATUS[int(status)])
+        rest = None if start is None else Point(start.effort, start.weights[binding])
+        kept = tuple(pair for pair, binds in zip(pairs, binding, strict=True) if binds)
+        found = solve_pairs(model, kept, profile, rest if rest is not None and np.sum(rest.weights) > 0 else None)
+        if found is None:
+            raise SolverError("a pair term left double precision")
+        nothing.weights[binding] = found.point.weights
+        return found._replace(point=Point(found.point.effort, nothing.weights), certificate=None)
 
 
-def solve_compiled(question: Question, profile: Profile, start: Point | None) -> Answer | None:
-    """The answer by one call of compiled code; None while nothing is compiled, for a user's own family, and for ties
-    and infinite divergences."""
-    model, pairs = question.model, question.pairs
-    kernel = loaded_kernel()
-    if kernel is None:
-        return None
+def solve_pairs(model: BanditModel, pairs: tuple[Pair, ...], profile: Profile, start: Point | None) -> Answer | None:
+    """The certified answer by one call of the kernel; None where two means tie, or numbers are not representable."""
     pattern = cached_program("native call", (type(model.family), pairs, model.costly), pack_pattern)
     if pattern is None:
         return None
@@ -93,7 +76,7 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
         effort, weights = start.effort.copy(), start.weights.copy()
     tolerance = profile.tolerance
     target = target_of(tolerance)
-    status, steps, value, lower, upper = kernel["solve_instance"](
+    status, steps, value, lower, upper = kernel_for(type(model.family), len(pairs))["solve_instance"](
         model.kernel_numbers, *pattern, effort, weights, start is not None, tolerance, target, profile.max_iterations
     )
     if status == IRREGULAR:
@@ -103,14 +86,5 @@ def solve_compiled(question: Question, profile: Profile, start: Point | None) ->
 
 def pack_pattern(pattern: Pattern) -> tuple[Integers, int, float, float, float] | None:
     """What `solve_instance` takes beside the numbers, the same for all models of a pattern; None where none will do."""
-    family, found = pattern[0], lay_out(pattern) if pattern[0] in FAMILY_CODES else None
-    return None if found is None else (pack_shape(*found), *family_facts(family))
-
-
-def instance_data(problem: Problem) -> Data:
-    """A problem as the kernel reads it."""
-    rates = np.zeros(problem.shape.arms)
-    rates[problem.anchored] = problem.rates
-    ends = integers([problem.heads, problem.tails])
-    arms = np.array([problem.means, problem.costs, rates, problem.rests])
-    return Data(FAMILY_CODES.get(problem.shape.family, -1), arms, ends)
+    found = lay_out(pattern)
+    return None if found is None else (pack_shape(*found), *family_facts(pattern[0]))

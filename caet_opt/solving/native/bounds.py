@@ -7,7 +7,7 @@ It sees a model, its pairs, a point and weights, and knows no solver. Errors are
 from math import inf, isfinite
 
 from caet_opt.bandits.families.numerics import UNIT, Array, Integers
-from caet_opt.solving.native.divergences import mixture_divergence
+from caet_opt.solving.native.divergences import pair_term
 from caet_opt.solving.native.records import ModelNumbers
 
 #: Differences and shares of at least TINY, and means up to HUGE, are far enough from the ends of double precision for
@@ -60,21 +60,15 @@ def certify_pairs(
         a, b = pairs[0, p], pairs[1, p]
         if costs[a] == 0.0 and costs[b] == 0.0:
             continue
-        ua, ub = 0.0, 1.0
-        if costs[a] == 0.0:
-            ua, ub = 1.0, 0.0
-        elif costs[b] > 0.0:
-            va, vb = effort[a] / phi[a], effort[b] / phi[b]
-            small = min(va, vb) / (va + vb)
+        free_a, free_b = costs[a] == 0.0, costs[b] == 0.0
+        va, vb = effort[a] / phi[a], effort[b] / phi[b]
+        _, da, db, ua, ub = pair_term(given.family, va, vb, means[a], means[b], rests[a], rests[b], free_a, free_b)
+        if not (free_a or free_b):
+            small = min(ua, ub)
             if not small * abs(means[a] - means[b]) >= TINY or not small >= TINY:
                 return inf, 0.0, inf
-            ua, ub = (small, 1.0 - small) if va < vb else (1.0 - small, small)
-        da, db = 0.0, 0.0
-        if costs[a] > 0.0:
-            da = mixture_divergence(given.family, means[a], means[b], ua, ub, rests[a], rests[b]) / phi[a]
-        if costs[b] > 0.0:
-            db = mixture_divergence(given.family, means[b], means[a], ub, ua, rests[b], rests[a]) / phi[b]
-        free = means[a] if costs[a] == 0.0 else means[b]
+        da, db = da / phi[a], db / phi[b]
+        free = means[a] if free_a else means[b]
         if da + db == inf and ua * ub == 0.0 and (free == given.low or free == given.high):
             continue
         if not (means_differ(means[a], means[b], rests[a], rests[b]) and isfinite(da + db)):
@@ -108,6 +102,20 @@ def certify_pairs(
         margin = (given.error + most + LOWER_ERROR + LOWER_DISPERSED * dispersed) * UNIT
         lower = min(mass / dearest * (1.0 - margin), value)
     return value, lower, upper
+
+
+def fill_terms(given: ModelNumbers, pairs: Integers, effort: Array, terms: Array) -> None:
+    """f_e(w) of every pair, infinite where both arms are free or any positive effort settles the pair."""
+    means, rests, costs, phi = given.means, given.rests, given.costs, given.dispersions
+    for p in range(pairs.shape[1]):
+        a, b = pairs[0, p], pairs[1, p]
+        free_a, free_b = costs[a] == 0.0, costs[b] == 0.0
+        terms[p] = inf
+        if not (free_a and free_b):
+            va, vb = effort[a] / phi[a], effort[b] / phi[b]
+            term, da, db, _, _ = pair_term(given.family, va, vb, means[a], means[b], rests[a], rests[b], free_a, free_b)
+            if isfinite(da + db):
+                terms[p] = term
 
 
 def means_differ(x: float, y: float, rest_x: float, rest_y: float) -> bool:

@@ -1,15 +1,15 @@
-"""The kernel compiled by numba, or interpreted where compiling is not worth the wait."""
+"""The kernel compiled by numba, or interpreted where compiling is not worth the wait: with the same bits."""
 
 import gc
 import marshal
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from hashlib import sha256
-from math import inf
+from math import exp, inf, log, log1p, nan, sqrt
 from types import FunctionType, ModuleType
 from typing import Any, get_args
 
@@ -35,22 +35,43 @@ class Compiled(dict[str, Callable[..., Any]]):
         self.parts = parts
 
     def __missing__(self, name: str) -> Any:
-        from caet_opt.solving.native.units import compile_unit
-
         part = self.parts[name]
         cached = os.path.isfile(part.py_func.__code__.co_filename)
-        self[name] = compile_unit(part.py_func, cached, part.targetoptions["_nrt"])
+        self[name] = find_compiler().compile_unit(part.py_func, cached, is_counted(part))
         return self[name]
+
+
+#: The releases of numba whose compiler `units` builds on; any other compiles by its public functions, slower.
+UNIT_RELEASES = ("0.68.",)
+
+
+@cache
+def find_compiler() -> ModuleType:
+    """The module that compiles, for the release of numba that is here."""
+    import numba
+
+    from caet_opt.solving.native import plain
+
+    if not numba.__version__.startswith(UNIT_RELEASES):
+        return plain
+    from caet_opt.solving.native import units
+
+    return units
+
+
+def is_counted(part: Any) -> bool:
+    """Whether numba counts who holds the arrays of a function."""
+    return bool(part.targetoptions.get("_nrt", True))
 
 
 def list_functions(*modules: ModuleType) -> Sources:
     """Every function of the modules, each one after those that it calls."""
-    functions = {
-        name: value
-        for module in modules
-        for name, value in vars(module).items()
-        if isinstance(value, FunctionType) and value.__module__ == module.__name__
-    }
+    functions: dict[str, FunctionType] = {}
+    for module in modules:
+        for name, value in vars(module).items():
+            if isinstance(value, FunctionType) and value.__module__ == module.__name__:
+                check_alone(value, functions.get(name))
+                functions[name] = value
     listed: dict[str, FunctionType] = {}
 
     def add(name: str) -> None:
@@ -62,6 +83,15 @@ def list_functions(*modules: ModuleType) -> Sources:
     for name in functions:
         add(name)
     return tuple(listed.values())
+
+
+def check_alone(function: Callable[..., Any], other: Callable[..., Any] | None) -> None:
+    """Raise `ValueError` for two functions of one name: compiled functions call each other by their names."""
+    if other is not None and other.__code__ is not function.__code__:
+        raise ValueError(
+            f"{function.__module__} and {other.__module__} both have a function {function.__name__!r}, and compiled "
+            "functions call each other by name; name one of them otherwise"
+        )
 
 
 #: Every function of the kernel, callees first.
@@ -80,50 +110,54 @@ FAMILY_CODES: dict[type[Family], int] = {
 #: Seconds of interpreted solving in a process after which compiling is worth it, and what an edge takes.
 INTERPRETED_BUDGET, SECONDS_PER_EDGE = 2.0, 5e-4
 
+#: Nothing that stands in place of a function.
+NO_FORMULAS: Mapping[str, Any] = {}
+
 _spent = 0.0
 _compiled: Compiled | None = None
-_interpreting: ContextVar[bool] = ContextVar("interpreting", default=False)
+_may_compile: ContextVar[bool] = ContextVar("may_compile", default=True)
 
 
-def kernel_for(family: type[Family], edges: int) -> Kernel:
-    """The compiled kernel where it is at hand or worth the wait, else the interpreted one."""
-    global _spent
-    if family in FAMILY_CODES and _compiled is None and not _interpreting.get():
-        _spent += SECONDS_PER_EDGE * max(edges, 4)
-        if _spent >= INTERPRETED_BUDGET:
-            return compiled_kernel()
+def kernel_for(family: type[Family], edges: int, problems: int = 1) -> Kernel:
+    """The kernel for problems of so many pairs: compiled where that is at hand or worth the wait, else interpreted.
+
+    Which of the two it is shows in the time alone: they end in the same bits.
+    """
+    if is_worth_compiling(family, edges, problems):
+        return compiled_kernel()
     return present_kernel(family)
+
+
+def is_worth_compiling(family: type[Family], edges: int, problems: int = 1) -> bool:
+    """Whether code is to be compiled for problems of so many pairs, and all that this process has solved before."""
+    global _spent
+    if family not in FAMILY_CODES or not _may_compile.get():
+        return False
+    if _compiled is None:
+        _spent += SECONDS_PER_EDGE * max(edges, 4) * problems
+    return _compiled is not None or _spent >= INTERPRETED_BUDGET
+
+
+@contextmanager
+def without_compiling() -> Iterator[None]:
+    """Use compiled code only if it is at hand: nobody who holds a lock waits for a compiler."""
+    before = _may_compile.set(False)
+    try:
+        yield
+    finally:
+        _may_compile.reset(before)
 
 
 def present_kernel(family: type[Family]) -> Kernel:
     """The compiled kernel if this process has it, else the interpreted one: for what is not worth compiling."""
-    if family not in FAMILY_CODES:
-        return foreign_kernel(family)
-    return loaded_kernel() or {function.__name__: function for function in KERNEL}
-
-
-@contextmanager
-def interpreted() -> Iterator[None]:
-    """Solve one problem at a time without compiled code: the same digits in every process, and nobody who holds a lock
-    waits for a compiler."""
-    before = _interpreting.set(True)
-    try:
-        yield
-    finally:
-        _interpreting.reset(before)
+    if family in FAMILY_CODES and _compiled is not None:
+        return _compiled
+    return interpreted_kernel(family)
 
 
 def loaded_kernel() -> Kernel | None:
-    """The compiled kernel if this process has it, and is to use it."""
-    return None if _interpreting.get() else _compiled
-
-
-def kernel_for_many(family: type[Family], edges: int, problems: int) -> Kernel | None:
-    """The compiled kernel where it is at hand, or worth the wait for so many problems by themselves."""
-    if family not in FAMILY_CODES:
-        return None
-    seconds = SECONDS_PER_EDGE * max(edges, 4) * problems
-    return compiled_kernel() if seconds >= INTERPRETED_BUDGET else _compiled
+    """The compiled kernel if this process has it."""
+    return _compiled
 
 
 def compiled_kernel() -> Compiled:
@@ -178,8 +212,7 @@ def compile_functions(
     Those that are ``finite`` meet no NaN.
     Numba keeps on disk what comes from a file: what was typed into an interpreter is compiled in each process.
     """
-    from caet_opt.solving.native.units import compile_part
-
+    compile_part = find_compiler().compile_part
     parts = dict(known.parts) if known is not None else {}
     mark = fingerprint((*(part.py_func for part in parts.values()), *sources), inlined | finite)
     for source in sources:
@@ -187,6 +220,7 @@ def compile_functions(
         copy.__qualname__ += f"_{mark}"
         counted = owns_arrays(source, parts)
         name = source.__name__
+        check_alone(source, parts[name].py_func if name in parts else None)
         parts[name] = compile_part(copy, name in inlined, counted, name in finite)
     return Compiled(parts)
 
@@ -203,13 +237,13 @@ def owns_arrays(source: Callable[..., Any], known: dict[str, Any]) -> bool:
     numbers = all(kind in (None, bool, int, float) for kind in get_args(found) or (found,))
     ours = str(source.__module__).partition(".")[0] == __name__.partition(".")[0]
     called = (known[name] for name in names if name in known)
-    return not (ours and numbers) or "np" in names or any(other.targetoptions["_nrt"] for other in called)
+    return not (ours and numbers) or "np" in names or any(map(is_counted, called))
 
 
 def fingerprint(sources: Sources, inlined: frozenset[str] = frozenset()) -> str:
     """A name for this version of all the functions, of their constants and of how they are compiled: numba's cache
     would notice a change in a function, not in its callees, nor in whether indices are checked."""
-    ways = ["units", "sealed", "nogil", "nrt", os.environ.get("NUMBA_BOUNDSCHECK", "")]
+    ways = [find_compiler().__name__, "sealed", "nogil", "nrt", os.environ.get("NUMBA_BOUNDSCHECK", "")]
     digest = sha256(" ".join([*sorted(inlined), *ways]).encode())
     for function in sources:
         assert isinstance(function, FunctionType)
@@ -245,22 +279,81 @@ def family_facts(family: type[Family]) -> tuple[int, float, float, float]:
 
 
 @cache
-def foreign_kernel(family: type[Family]) -> Kernel:
-    """The interpreted kernel on a user's own family."""
+def interpreted_kernel(family: type[Family]) -> "Interpreted":
+    """The kernel as it is, on a shipped family or on a user's own."""
+    return interpret(KERNEL, family)
+
+
+def interpret(sources: Sources, family: type[Family], formulas: Mapping[str, Any] = NO_FORMULAS) -> "Interpreted":
+    """The functions as they are, calling each other, callees first, with the formulas of a family and those given."""
+    functions: Kernel = {**IEEE, **({} if family in FAMILY_CODES else foreign_formulas(family)), **formulas}
+    for source in sources:
+        if source.__name__ not in functions:
+            functions[source.__name__] = rebind(source, functions)
+    return Interpreted(functions)
+
+
+class Interpreted(dict[str, Callable[..., Any]]):
+    """Interpreted functions by name, those that Python asks for, and as parts of each other all of them."""
+
+    def __init__(self, parts: Kernel) -> None:
+        super().__init__()
+        self.parts = parts
+
+    def __missing__(self, name: str) -> Any:
+        part = self.parts[name]
+
+        def call(*arguments: Any) -> Any:
+            with np.errstate(all="ignore"):  # numpy would warn of what compiled code does without a word
+                found = part(*arguments)
+            return tuple(map(as_python, found)) if type(found) is tuple else as_python(found)
+
+        self[name] = call
+        return call
+
+
+def as_python(value: Any) -> Any:
+    """A number as compiled code returns it; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def foreign_formulas(family: type[Family]) -> Kernel:
+    """What stands in `divergences` for the shipped families, of a user's own."""
 
     def mixture_divergence(
         code: int, x: float, other: float, share: float, other_share: float, rest: float, other_rest: float
     ) -> float:
-        return float(family.mixture_divergence(x, other, share, other_share, rest, other_rest))
+        return np.float64(family.mixture_divergence(x, other, share, other_share, rest, other_rest))
 
     def variance(code: int, mean: float) -> float:
-        return float(family.unit_variance(mean))
+        return np.float64(family.unit_variance(mean))
 
-    functions: Kernel = {"mixture_divergence": mixture_divergence, "variance": variance}
-    for source in KERNEL:
-        if source.__name__ not in functions:
-            functions[source.__name__] = rebind(source, functions)
-    return functions
+    return {"mixture_divergence": mixture_divergence, "variance": variance}
+
+
+def ieee(function: Callable[[float], float], at_zero: float) -> Callable[[float], float]:
+    """A function of the mathematical library that returns what compiled code does where Python raises an error."""
+
+    def evaluate(x: float) -> float:
+        try:
+            return np.float64(function(x))
+        except OverflowError:
+            return np.float64(inf)
+        except ValueError:
+            return np.float64(at_zero if x == 0.0 else nan)
+
+    return evaluate
+
+
+#: What interpreted code calls in place of Python's own. They are the same functions of the C library, whose last bits
+#: numpy's have not, but return numpy's numbers, so that a division by zero further on is infinite as in compiled code.
+IEEE: Kernel = {
+    "log": ieee(log, -inf),
+    "exp": ieee(exp, nan),
+    "sqrt": ieee(sqrt, nan),
+    "log1p": ieee(lambda x: log1p(x) if x != -1.0 else -inf, nan),
+    "float": np.float64,
+}
 
 
 def rebind(source: Callable[..., Any], functions: Kernel) -> FunctionType:

@@ -1,4 +1,4 @@
-"""Scalar divergences of the shipped families, in the subset of Python that numba compiles.
+"""The term of a pair, and the divergences of the shipped families, in the subset of Python that numba compiles.
 
 The formulas and the bounds of their errors are those of `caet_opt.bandits.families`; tests compare the two.
 """
@@ -6,6 +6,36 @@ The formulas and the bounds of their errors are those of `caet_opt.bandits.famil
 from caet_opt.bandits.families.scalar import kl_div
 
 GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, GEOMETRIC = range(5)
+
+
+def pair_shares(wa: float, wb: float, free_a: bool, free_b: bool) -> tuple[float, float]:
+    """Shares u_a and u_b of two means in the point between them, ``m = u_a x + u_b y``: by effort over dispersion.
+
+    A free arm can be pulled without end, so m is its mean. The smaller share is a quotient and the larger one its
+    complement, so that both belong to one point: `caet_opt.solving.native.bounds` counts on that.
+    """
+    if free_a:
+        return 1.0, 0.0
+    if free_b:
+        return 0.0, 1.0
+    small = min(wa, wb) / (wa + wb)
+    if wa < wb:
+        return small, 1.0 - small
+    return 1.0 - small, small
+
+
+def pair_term(
+    family: int, wa: float, wb: float, x: float, y: float, rest_x: float, rest_y: float, free_a: bool, free_b: bool
+) -> tuple[float, float, float, float, float]:
+    """``f = w_a d(x, m) + w_b d(y, m)`` of a pair, d(x, m) and d(y, m), which are its rates, and the shares of m.
+
+    The means are x + rest_x and y + rest_y, efforts are over dispersion. At the mean of a free arm m its own
+    divergence is zero, so that ``f = w_a d(x, y)`` where the other one is free. Of two free arms there is no term.
+    """
+    ua, ub = pair_shares(wa, wb, free_a, free_b)
+    da = mixture_divergence(family, x, y, ua, ub, rest_x, rest_y)
+    db = mixture_divergence(family, y, x, ub, ua, rest_y, rest_x)
+    return wa * da + wb * db, da, db, ua, ub
 
 
 def mixture_divergence(

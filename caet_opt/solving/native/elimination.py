@@ -29,6 +29,13 @@ def lay_out(pattern: Pattern) -> tuple[Layout, Plan] | None:
     return layout, cached_program("native", Shape(family, len(found.labels), found.edges, anchored), build_plan)
 
 
+def nothing_to_lay_out(pairs: Integers) -> tuple[Layout, Plan]:
+    """The layout of pairs whose arms are all free, or of which that is not known: no arm, no edge."""
+    nobody = integers([])
+    layout = Layout(nobody, columns([], 2), nobody, columns([], 3), pairs)
+    return layout, plan_elimination(2, ((0, 1),))
+
+
 def pack_shape(layout: Layout, plan: Plan) -> Integers:
     """Layout and plan as one vector: where each array starts and the last one ends, the two numbers, the arrays."""
     numbers = [plan.peeled, plan.parts]

@@ -7,7 +7,7 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.solving.native.bounds import certify_pairs, means_differ
-from caet_opt.solving.native.divergences import mixture_divergence, variance
+from caet_opt.solving.native.divergences import pair_term, variance
 from caet_opt.solving.native.interior import minimise
 from caet_opt.solving.native.records import COST, MEAN, RATE, REST, Data, ModelNumbers, Plan, Work, make_work
 
@@ -178,9 +178,9 @@ def fill(data: Data, given: ModelNumbers, layout: Layout, nearest: Integers) -> 
         arms[RATE, a] = 0.0
     for k in range(layout.anchors.shape[1]):
         a, free = layout.anchors[0, k], layout.anchors[1, k]
-        rate = mixture_divergence(
-            data.family, arms[MEAN, a], given.means[free], 0.0, 1.0, arms[REST, a], given.rests[free]
-        )
+        rate = pair_term(
+            data.family, 1.0, 0.0, arms[MEAN, a], given.means[free], arms[REST, a], given.rests[free], False, True
+        )[1]
         if rate < inf and (arms[RATE, a] == 0.0 or rate < arms[RATE, a]):
             arms[RATE, a] = rate
             nearest[a] = layout.anchors[2, k]

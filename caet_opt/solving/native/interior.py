@@ -388,7 +388,8 @@ def predict(data: Data, plan: Plan, work: Work) -> None:
     for r in range(rows.shape[1]):
         if rows[LEVEL, r] < inf:
             k = plan.part[r]
-            centring = (parts[AHEAD, k] / parts[PRODUCT, k]) ** 3
+            left = parts[AHEAD, k] / parts[PRODUCT, k]
+            centring = left * left * left  # the power of Python rounds otherwise than that of numba
             rows[AIM, r] = centring * parts[PRODUCT, k] / parts[COUNT, k] - rows[DS, r] * rows[DZ, r]
 
 

@@ -8,7 +8,7 @@ and its Hessian is ``-h_e (1, -1)(1, -1)'``.
 
 from math import exp, inf, isfinite, log
 
-from caet_opt.solving.native.divergences import mixture_divergence, variance
+from caet_opt.solving.native.divergences import pair_term, variance
 
 # fmt: off
 # isort: off
@@ -37,21 +37,16 @@ def evaluate(data: Data, work: Work) -> bool:
             rows[INVERSE, edges + a] = exp(-rows[LEVEL, edges + a])
     for e in range(edges):
         a, b = data.ends[0, e], data.ends[1, e]
-        total = arms[EFFORT, a] + arms[EFFORT, b]
-        ua, ub = arms[EFFORT, a] / total, arms[EFFORT, b] / total
+        wa, wb = arms[EFFORT, a], arms[EFFORT, b]
         mean_a, mean_b, rest_a, rest_b = given[MEAN, a], given[MEAN, b], given[REST, a], given[REST, b]
-        gap = (mean_b - mean_a) + (rest_b - rest_a)
-        m = ua * mean_a + ub * mean_b
-        ia = arms[EFFORT, a] * mixture_divergence(data.family, mean_a, mean_b, ua, ub, rest_a, rest_b)
-        ib = arms[EFFORT, b] * mixture_divergence(data.family, mean_b, mean_a, ub, ua, rest_b, rest_a)
-        f = ia + ib
+        f, da, db, ua, ub = pair_term(data.family, wa, wb, mean_a, mean_b, rest_a, rest_b, False, False)
         if not (f > 0.0 and isfinite(f)):
             return False
         rows[LEVEL, e], rows[INVERSE, e] = log(f), 1.0 / f
-        rows[SHARE, e] = ia / f
-        rows[OTHER, e] = ib / f
-        middle = gap * ua * ub
-        bent = middle * middle * total / (variance(data.family, m) * f) - rows[SHARE, e] * rows[OTHER, e]
+        rows[SHARE, e], rows[OTHER, e] = wa * da / f, wb * db / f
+        middle = ((mean_b - mean_a) + (rest_b - rest_a)) * ua * ub
+        m = ua * mean_a + ub * mean_b
+        bent = middle * middle * (wa + wb) / (variance(data.family, m) * f) - rows[SHARE, e] * rows[OTHER, e]
         rows[CURVE, e] = max(bent, 0.0)
     return True
 

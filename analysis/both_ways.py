@@ -1,13 +1,17 @@
-"""The compiled loop against the reference loop: python analysis/two_loops.py [--runs N] [--policy P] [--discrete]
+"""Interpreted runs against compiled ones: python analysis/both_ways.py [--runs N] [--policy P] [--discrete]
 
-Short random runs over policies, families, tasks, sources of costs, tracking rules, thresholds and deltas, each by both
-loops. Whole states are compared, bit for bit: counts, sums, what the policy remembers and the cost. Prints every run
-that differs, which is status 1.
+Short random runs over policies, families, tasks, batches, exact and lazy targets, sources of costs, tracking rules,
+thresholds and deltas, in stretches, each once by compiled code and once without any. All that is seen at the end is
+compared, bit for bit: sums, what the policy remembers, pairs, evidence, the target and how long it is kept; and where a
+solve failed, in which round and why. Prints every run that differs, which is status 1.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from instances import FAMILIES, TASKS, ordinary_instance
@@ -15,21 +19,33 @@ from instances import FAMILIES, TASKS, ordinary_instance
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import TASKS as KINDS
 from caet_opt.bandits.tasks import Task
+from caet_opt.errors import SolverError
+from caet_opt.exploring import compiling
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import THRESHOLDS
-from caet_opt.simulating.loops import run_compiled, run_reference
+from caet_opt.exploring.tally import Seen
+from caet_opt.exploring.tracking_rounds import Pursuit
+from caet_opt.simulating import loops
+from caet_opt.simulating.loops import compile_run, run, run_in_batches
 from caet_opt.simulating.streams import BLOCK, ArmStreams
 from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.native import compiled as native
 
 #: Families whose empirical means tie, so that answers change often and arms tie in their lag.
 DISCRETE = ("bernoulli", "poisson", "geometric")
 
-#: Fields of a state, in the order in which a difference is told.
-FIELDS = ("round", "counts", "reward_sums", "reward_rests", "cost_sums", "total_cost", "memory")
+
+class End(NamedTuple):
+    """How a run ended: its state, whether it stopped, what a failed solve said, and each array of the last view."""
+
+    state: State
+    stopped: bool
+    failure: str
+    arrays: dict[str, bytes]
 
 
 class Case(NamedTuple):
@@ -85,7 +101,7 @@ def draw_case(number: int, discrete: bool = False, policy: str = "caet") -> Case
             cost_distribution=pick("constant", "exponential", "uniform") if source == "observed" else "constant",
             zero_cost_share=float(pick(0.3, 0.9)),
             solve=pick("exact", "lazy", "lazy:0.05"),
-            batch=1 if issubclass(POLICIES[policy], IndexPolicy) else pick_batch(pick("1", "1", "7", "growing")),
+            batch=pick_batch(pick("1", "1", "7", "growing")),
         ),
         int(pick(BLOCK, 8)),
         tuple(rng.integers(1, 100, 2).tolist()),
@@ -97,31 +113,68 @@ def pick_batch(word: str) -> float | str:
     return word if word == "growing" else float(word)
 
 
-def follow(case: Case, compiled: bool) -> tuple[State, bool]:
-    """The state at the end of a run, and whether it stopped."""
+@contextmanager
+def without_compiled() -> Iterator[None]:
+    """As in a process that has no compiled code, and compiles none, not even for a run that asks for it."""
+    with (
+        patch.object(compiling, "_loaded", {}),
+        patch.object(native, "_compiled", None),
+        native.without_compiling(),
+        patch.object(loops, "compile_rounds"),
+    ):
+        yield
+        assert not compiling._loaded
+
+
+def follow(case: Case, compiled: bool) -> End:
+    """A run by compiled code, or without any."""
+    return go_through(case, itertools.repeat(compiled))
+
+
+def start(case: Case) -> tuple[Explorer, ArmStreams]:
+    """The explorer of a run before its first round, and its outcomes."""
     model, given = case.model, case.parameters
     costs = model.costs if given.cost_source == "known" else None
     truth = characteristic_time(model, case.task) if POLICIES[given.policy].needs_truth else None
     explorer = Explorer(case.task, model.family, len(model.means), given, costs, seed=case.number, truth=truth)
-    streams = ArmStreams(model, np.random.SeedSequence(case.number), given.cost_distribution, case.block)
-    loop, stopped = run_compiled if compiled else run_reference, False
-    for rounds in case.stretches:
-        stopped = loop(explorer, streams, rounds)
-    return explorer.state, stopped
+    return explorer, ArmStreams(model, np.random.SeedSequence(case.number), given.cost_distribution, case.block)
+
+
+def go_through(case: Case, ways: Iterable[bool]) -> End:
+    """The stretches of a run one after the other, each compiled or not, and how they end."""
+    explorer, streams = start(case)
+    in_batches = isinstance(explorer.policy, IndexPolicy) and case.parameters.batch_rule != (1.0, 0.0)
+    stopped, failure = False, ""
+    compile_run(explorer)
+    try:
+        for rounds, compiled in zip(case.stretches, ways, strict=False):
+            with nullcontext() if compiled else without_compiled():
+                stopped = (run_in_batches if in_batches else run)(explorer, streams, rounds)
+    except SolverError as error:
+        failure = str(error)
+    return End(explorer.state, stopped, failure, arrays_of(explorer.view))
+
+
+def arrays_of(view: Seen) -> dict[str, bytes]:
+    """What is seen, without the space that a solver works in."""
+    found = {name: getattr(view, name) for name in ("arms", "clock", "pairs", "evidence")}
+    if isinstance(view, Pursuit):
+        found |= view.aim._asdict()
+    return {name: array.tobytes() for name, array in found.items()}
 
 
 def difference(case: Case) -> str | None:
-    """What differs first between the two loops; None when nothing does."""
-    (one, one_stopped), (two, two_stopped) = follow(case, compiled=True), follow(case, compiled=False)
-    for name in FIELDS:
-        found, expected = getattr(one, name), getattr(two, name)
-        if found != expected:
+    """What differs first between the two ways; None when nothing does."""
+    one, two = follow(case, compiled=True), follow(case, compiled=False)
+    for name, found, expected in zip(End._fields, one, two, strict=True):
+        if found != expected and name != "arrays":
             return f"{name} {found!r}, not {expected!r}"
-    return None if one_stopped == two_stopped else f"stopped {one_stopped}, not {two_stopped}"
+    unlike = [name for name, array in one.arrays.items() if array != two.arrays[name]]
+    return f"the bits of {', '.join(unlike)}" if unlike else None
 
 
 def differences(numbers: range, discrete: bool = False, policies: Sequence[str] = ("caet",)) -> Iterator[str]:
-    """The runs of these numbers, of each policy in turn, in which the loops differ, with what differs."""
+    """The runs of these numbers, of each policy in turn, that end otherwise, with what differs."""
     for number in numbers:
         case = draw_case(number, discrete, policies[number % len(policies)])
         found = difference(case)
@@ -131,7 +184,7 @@ def differences(numbers: range, discrete: bool = False, policies: Sequence[str] 
 
 def main() -> int:
     """Compare, print what differs."""
-    parser = argparse.ArgumentParser(description="The compiled loop against the reference loop.")
+    parser = argparse.ArgumentParser(description="Interpreted runs against compiled ones.")
     parser.add_argument("--runs", type=int, default=10_000, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first run (0)")
     parser.add_argument("--policy", choices=POLICIES, help="of all runs (all in turn)")

@@ -1,0 +1,97 @@
+"""`rounds.play` of each policy, compiled on first use and kept on disk."""
+
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from caet_opt.bandits.families import martingales
+from caet_opt.bandits.tasks import pairs as task_pairs
+from caet_opt.errors import InputError
+from caet_opt.exploring import bounds, draws, index_rounds, kept_targets, rounds, tally, tracking_rounds
+from caet_opt.exploring.stopping import e_values, kernels
+from caet_opt.exploring.tally import NO_STREAMS, Seen
+from caet_opt.solving.native.compiled import (
+    KERNEL,
+    Compiled,
+    Sources,
+    announce_compiling,
+    compile_functions,
+    compiled_kernel,
+    list_functions,
+)
+
+if TYPE_CHECKING:
+    from caet_opt.exploring.policies.base import Policy
+
+#: What every policy can call, callees first.
+SHARED = list_functions(
+    *(kernels, martingales, e_values, tally, bounds, task_pairs, draws, kept_targets, tracking_rounds, index_rounds)
+)
+
+#: Functions that meet no NaN, so that LLVM may find a maximum by vector instructions.
+FINITE = frozenset({tracking_rounds.add_target.__name__})
+
+#: What is inlined into `play`: a call hands over every array of a view, which costs more than most of these do.
+INLINED = frozenset({"choose", "learn", "ended", "refresh", "respond"}) | {
+    function.__name__
+    for function in (
+        *(tally.absorb, tally.update_costs, tally.pair_evidence, tally.weight_of, tally.evidence_between),
+        *(tally.weigh_pairs, tally.total_count, tally.short_pair, tally.is_settled, bounds.reaches, bounds.clears),
+        *(index_rounds.refresh_pairs, index_rounds.free_turn, index_rounds.weakest_pair, index_rounds.has_costly),
+        *(index_rounds.share_of_first, task_pairs.pairs_hold),
+        *(tracking_rounds.follow, tracking_rounds.has_settled, tracking_rounds.pursue, tracking_rounds.decide),
+        *(tracking_rounds.solve_here, tracking_rounds.adopt, tracking_rounds.can_start_here),
+    )
+}
+
+#: Where the classes are that policies derive from, whose functions call what is listed above.
+ABSTRACT = {f"caet_opt.exploring.policies.{name}" for name in ("base", "index", "tracking")}
+
+#: The loops that this process has.
+_loaded: dict[type["Policy"], Any] = {}
+
+
+def list_play(policy: type["Policy"]) -> Sources:
+    """All that `rounds.play` of a policy calls, callees first, and it itself."""
+    return (*KERNEL, *SHARED, *own_functions(policy), rounds.first_unseen, rounds.play)
+
+
+def own_functions(policy: type["Policy"]) -> Sources:
+    """The functions of a policy, after those of the modules that they are from, callees first."""
+    own = tuple(getattr(policy, name) for name in policy.own)
+    modules = dict.fromkeys(function.__module__ for function in own if function.__module__ not in ABSTRACT)
+    helpers = list_functions(*(sys.modules[module] for module in modules))
+    for taken in {helper.__name__ for helper in helpers} & {function.__name__ for function in (*KERNEL, *SHARED)}:
+        raise InputError(
+            f"policy {policy.name!r}: its file has a function {taken!r}, as what policies share has; name it otherwise"
+        )
+    return (*helpers, *own)
+
+
+def loaded_play(policy: type["Policy"], is_shipped: bool) -> Any:
+    """The compiled loop of a policy if this process has it, and it knows the family and the threshold; else None."""
+    found = _loaded.get(policy) if is_shipped else None
+    return found if found is not None and found.signatures else None
+
+
+def compiled_play(policy: type["Policy"]) -> Any:
+    """`rounds.play` with the functions of a policy, compiled when it is first called and kept on disk."""
+    if policy not in _loaded:
+        own: Sources = (*own_functions(policy), rounds.first_unseen, rounds.play)
+        _loaded[policy] = compile_functions(own, compiled_shared(), INLINED)["play"]
+    return _loaded[policy]
+
+
+@cache
+def compiled_shared() -> Compiled:
+    """What every policy can call, compiled when it is first called."""
+    return compile_functions(SHARED, compiled_kernel(), INLINED, FINITE)
+
+
+def compile_rounds(policy: "Policy", view: Seen) -> None:
+    """Have the rounds of a policy compiled, where compiled code knows its family and its threshold; it is said."""
+    if policy.setup.is_shipped:
+        function = compiled_play(type(policy))
+        if not function.signatures:
+            with announce_compiling("the simulation"):
+                function(view, NO_STREAMS, 0, False)
