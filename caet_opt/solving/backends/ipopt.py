@@ -6,9 +6,10 @@ AMPL library, neither of which pip installs.
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from ctypes import CDLL
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -127,10 +128,15 @@ def ipopt_problem_class() -> type[Any]:
 
 
 class WatchedProgram:
-    """A program whose first exception is kept: cyipopt drops those of the Hessian, and Ipopt goes on without it."""
+    """A program whose first exception is kept, and which then returns no numbers, until Ipopt ends.
 
-    def __init__(self, program: Any) -> None:
-        self._program = program
+    An exception must not cross Ipopt: cyipopt drops those of the Hessian, and those of the Jacobian leave it with
+    memory that nobody has written, which now and then is a segmentation fault. It is raised once Ipopt has ended.
+    ``sizes`` says how many numbers a function has.
+    """
+
+    def __init__(self, program: Any, sizes: Mapping[str, int]) -> None:
+        self._program, self._sizes = program, sizes
         self.failure: BaseException | None = None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -141,18 +147,26 @@ class WatchedProgram:
                 return function(*arguments)
             except BaseException as failure:
                 self.failure = self.failure or failure
-                raise
+                if name not in self._sizes:
+                    raise
+                return np.full(self._sizes[name], nan) if name != "objective" else nan
 
         return call
 
     def intermediate(self, *progress: Any) -> bool:
         """Called by Ipopt after each iteration; False ends it."""
-        return self.failure is None and bool(self._program.intermediate(*progress))
+        try:
+            return self.failure is None and bool(self._program.intermediate(*progress))
+        except BaseException as failure:  # noqa: BLE001  # raised once Ipopt has ended
+            self.failure = failure
+            return False
 
 
 def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, start: Point | None) -> Answer:
     """Solve a program in scaled variables ``(x, t)`` whose last constraint is ``shares . x = 1``."""
-    size, terms, watched = problem.shape.arms + 1, len(problem.pairs), WatchedProgram(program)
+    size, terms = problem.shape.arms + 1, len(problem.pairs)
+    derivatives = {name: len(getattr(program, f"{name}structure")()[0]) for name in ("jacobian", "hessian")}
+    watched = WatchedProgram(program, {"objective": 1, "gradient": size, "constraints": terms + 1, **derivatives})
     least, most = np.append(np.zeros(terms), 1.0), np.append(np.full(terms, 1e20), 1.0)
     solver = ipopt_problem_class()(
         n=size, m=terms + 1, problem_obj=watched, lb=np.zeros(size), ub=np.full(size, 1e20), cl=least, cu=most
