@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from ctypes import CDLL
-from math import nan
 from typing import Any
 
 import numpy as np
@@ -128,10 +127,11 @@ def ipopt_problem_class() -> type[Any]:
 
 
 class WatchedProgram:
-    """A program whose first exception is kept, and which then returns no numbers, until Ipopt ends.
+    """A program whose first exception is kept, and which from then on returns zeros, until Ipopt ends.
 
     An exception must not cross Ipopt: cyipopt drops those of the Hessian, and those of the Jacobian leave it with
-    memory that nobody has written, which now and then is a segmentation fault. It is raised once Ipopt has ended.
+    memory that nobody has written, which now and then is a segmentation fault, as what is not a number is. It is raised
+    once Ipopt has ended.
     ``sizes`` says how many numbers a function has.
     """
 
@@ -149,7 +149,7 @@ class WatchedProgram:
                 self.failure = self.failure or failure
                 if name not in self._sizes:
                     raise
-                return np.full(self._sizes[name], nan) if name != "objective" else nan
+                return np.zeros(self._sizes[name]) if name != "objective" else 0.0
 
         return call
 
