@@ -123,9 +123,9 @@ def kernel_for(family: type[Family], edges: int, problems: int = 1) -> Kernel:
 
     Which of the two it is shows in the time alone: they end in the same bits.
     """
-    if is_worth_compiling(family, edges, problems):
-        return compiled_kernel()
-    return present_kernel(family)
+    if _compiled is not None and family in FAMILY_CODES:
+        return _compiled
+    return compiled_kernel() if is_worth_compiling(family, edges, problems) else interpreted_kernel(family)
 
 
 def is_worth_compiling(family: type[Family], edges: int, problems: int = 1) -> bool:
