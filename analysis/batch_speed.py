@@ -25,17 +25,19 @@ from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.common.numbers import table
+from caet_opt.kernels.compile import compile_functions
+from caet_opt.kernels.family_codes import model_numbers
+from caet_opt.kernels.instance import IRREGULAR, Layout, make_workspace, solve_in_workspace
+from caet_opt.kernels.native import compiled_kernel
+from caet_opt.kernels.records import ModelNumbers, Plan
 from caet_opt.presenting.curves import make_grid, parse_sweep, trace_curve
 from caet_opt.presenting.tables.api import column_names, make_request, sources
 from caet_opt.presenting.tables.rows import compute
 from caet_opt.solving.backends.native import TARGET
 from caet_opt.solving.batch import characteristic_times
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.native.compiled import compile_functions, compiled_kernel, model_numbers
-from caet_opt.solving.native.elimination import lay_out
-from caet_opt.solving.native.instance import IRREGULAR, Layout, make_workspace, solve_in_workspace
-from caet_opt.solving.native.records import ModelNumbers, Plan
-from caet_opt.solving.numbers import table
+from caet_opt.solving.layout import lay_out
 
 TOLERANCE = 1e-9
 CALLERS = ["", "whole", "its solves", "by one call", "whole would be faster by"]

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from caet_opt.solving.numbers import duration, table
+from caet_opt.common.numbers import duration, table
 
 FAMILIES, TASKS, SIZES = ("gaussian", "bernoulli"), ("ranking", "best-arm", "top-arms"), (3, 10, 50, 200, 1000)
 

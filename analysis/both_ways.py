@@ -27,13 +27,13 @@ from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import THRESHOLDS
-from caet_opt.exploring.tally import Seen
-from caet_opt.exploring.tracking_rounds import Pursuit
+from caet_opt.kernels import native
+from caet_opt.kernels.aiming import Pursuit
+from caet_opt.kernels.ledger import Seen
 from caet_opt.simulating import loops
 from caet_opt.simulating.loops import compile_run, run, run_in_batches
 from caet_opt.simulating.streams import BLOCK, ArmStreams
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.native import compiled as native
 
 #: Families whose empirical means tie, so that answers change often and arms tie in their lag.
 DISCRETE = ("bernoulli", "poisson", "geometric")

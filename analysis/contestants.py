@@ -13,11 +13,13 @@ import numpy as np
 
 from caet_opt import BanditModel, Profile, SolverError, Task, characteristic_time, parse_family, parse_task
 from caet_opt.bandits.families.numerics import Array
+from caet_opt.kernels.compile import Kernel
+from caet_opt.kernels.elimination_order import integers, plan_elimination
+from caet_opt.kernels.family_codes import FAMILY_CODES
+from caet_opt.kernels.interior import CERTIFIED
+from caet_opt.kernels.native import compiled_kernel
+from caet_opt.kernels.records import Data, Plan, Work, make_work
 from caet_opt.solving.backends import BACKENDS, Point
-from caet_opt.solving.native.compiled import FAMILY_CODES, Kernel, compiled_kernel
-from caet_opt.solving.native.elimination import integers, plan_elimination
-from caet_opt.solving.native.interior import CERTIFIED
-from caet_opt.solving.native.records import Data, Plan, Work, make_work
 from caet_opt.solving.problem import Problem, pose
 
 #: Relative size (standard deviation) of the change after which a warm start is tried.

@@ -22,16 +22,16 @@ from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import BestArm, Custom, Task, parse_task
+from caet_opt.common.numbers import table, write_interval
 from caet_opt.errors import SolverError
 from caet_opt.exploring.compiling import compiled_shared
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS
-from caet_opt.exploring.tally import ARM_ROWS, COUNT, MEAN, REWARD, View, is_settled, weigh_pairs
+from caet_opt.kernels.compile import compile_functions
+from caet_opt.kernels.ledger import ARM_ROWS, COUNT, MEAN, REWARD, View, is_settled, weigh_pairs
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import SIGNIFICANCE, error_interval, summarise, tail_probability
-from caet_opt.solving.native.compiled import compile_functions
-from caet_opt.solving.numbers import table, write_interval
 
 DELTA = 0.1
 

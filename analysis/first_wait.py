@@ -13,14 +13,14 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from caet_opt.solving.numbers import table
+from caet_opt.common.numbers import table
 
 #: What a fresh process does after it has noted the time.
 IMPORT = "import caet_opt"
 NUMBA = "import numba"
 SOLVE = """
 from caet_opt import BanditModel, characteristic_time
-from caet_opt.solving.native.compiled import compiled_kernel
+from caet_opt.kernels.native import compiled_kernel
 compiled_kernel()
 assert characteristic_time(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm").gap < 1e-9
 """

@@ -9,9 +9,9 @@ from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Custom, Task, parse_task
+from caet_opt.kernels.compile import Kernel
+from caet_opt.kernels.instance import IRREGULAR
 from caet_opt.solving.backends.native import pack_pattern, target_of
-from caet_opt.solving.native.compiled import Kernel
-from caet_opt.solving.native.instance import IRREGULAR
 
 FAMILIES = ("gaussian", "gaussian:per-arm", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
 TASKS = ("best-arm", "ranking", "top-arms", "groups", "control", "comparisons", "custom")

@@ -21,12 +21,12 @@ from threshold_study import from_catalogue, pose
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.modelfile import ModelFile
+from caet_opt.common.numbers import table
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.settings import Parameters
 from caet_opt.simulating.mean_intervals import CONFIDENCE, FEWEST, mean_at_least, mean_band
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.runs import Experiment, run_many
-from caet_opt.solving.numbers import table
 
 #: Runs of a sample, and the least share of samples in which what is printed has to hold.
 SIZES, LEAST = (5, 10, 30, 100), 0.95

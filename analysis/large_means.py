@@ -2,7 +2,7 @@
 
 Two Gaussian arms of variance 1 whose means are 10^6 / 3 to 10^14 / 3 and differ by little, costs 1 and 5, a look at
 every round, up to a million rounds: how many runs stopped, and how many of all were wrong, beside delta. A row says so
-where such means are refused: rounding hides their difference (`caet_opt.exploring.stopping.e_values.told_apart`).
+where such means are refused: rounding hides their difference (`caet_opt.kernels.e_values.told_apart`).
 """
 
 import argparse
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from caet_opt import BanditModel, InputError, simulate
-from caet_opt.solving.numbers import table
+from caet_opt.common.numbers import table
 
 DELTA = 0.01
 

@@ -15,10 +15,10 @@ from functools import partial
 import numpy as np
 
 from caet_opt.bandits.families import parse_family
+from caet_opt.common.numbers import table
 from caet_opt.exploring.explorer import Explorer
-from caet_opt.exploring.live.intervals import Intervals
+from caet_opt.live.intervals import Intervals
 from caet_opt.simulating.pool import cores
-from caet_opt.solving.numbers import table
 
 #: Families with the means of three arms.
 MODELS: dict[str, tuple[float, ...]] = {

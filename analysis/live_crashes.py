@@ -19,8 +19,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from caet_opt.exploring.live.experiment import LiveExperiment
-from caet_opt.solving.numbers import table
+from caet_opt.common.numbers import table
+from caet_opt.live.experiment import LiveExperiment
 
 WORKERS, KILLS = 3, 100
 
@@ -48,7 +48,7 @@ def torture(folder: Path, kills: int, policy: str, seed: int) -> dict[str, int]:
     asked = {"arms": 3, "costs": [1, 2, 3], "log_inv_delta": 1e6, "policy": policy}
     LiveExperiment.start(file, "best-arm", "bernoulli", **asked).close()  # type: ignore[arg-type]
     context = get_context("forkserver")
-    context.set_forkserver_preload(["caet_opt.exploring.live.experiment"])
+    context.set_forkserver_preload(["caet_opt.live.experiment"])
 
     def launch(number: int) -> BaseProcess:
         process = context.Process(target=work, args=(file, str(folder / f"log-{number}"), number), daemon=True)

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from caet_opt.common.numbers import table
 from caet_opt.exploring.explorer import Explorer
-from caet_opt.exploring.live.replay import has_ended, take_in
 from caet_opt.exploring.policies import POLICIES
+from caet_opt.live.replay import has_ended, take_in
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.summary import SIGNIFICANCE, tail_probability
-from caet_opt.solving.numbers import table
 
 
 class Case(NamedTuple):

@@ -15,9 +15,9 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from caet_opt.common.numbers import table
 from caet_opt.errors import CaetError
-from caet_opt.exploring.live.experiment import LiveExperiment
-from caet_opt.solving.numbers import table
+from caet_opt.live.experiment import LiveExperiment
 
 WORKERS, SECONDS = 10, 60.0
 
@@ -65,7 +65,7 @@ def share_out(folder: Path, workers: int, until: Until, policy: str = "top-two")
     asked = {"arms": 2, "costs": [1, 2], "log_inv_delta": 1e6, "policy": policy}
     LiveExperiment.start(file, "best-arm", "bernoulli", **asked).close()  # type: ignore[arg-type]
     context = get_context("forkserver")
-    context.set_forkserver_preload(["caet_opt.exploring.live.experiment"])
+    context.set_forkserver_preload(["caet_opt.live.experiment"])
     queue, start = context.Queue(), context.Barrier(workers)
     processes = [context.Process(target=work, args=(file, until, start, queue)) for _ in range(workers)]
     for process in processes:

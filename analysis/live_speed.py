@@ -18,9 +18,9 @@ from time import perf_counter, process_time
 
 from both_ways import without_compiled
 
-from caet_opt.exploring.live.experiment import LiveExperiment
+from caet_opt.common.numbers import table
+from caet_opt.live.experiment import LiveExperiment
 from caet_opt.simulating.runs import compile_loop
-from caet_opt.solving.numbers import table
 
 PULLS, BATCH, TIMED, LIMIT = 100_000, 1000, 60, 3.0
 

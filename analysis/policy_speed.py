@@ -13,13 +13,13 @@ import numpy as np
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import BestArm
+from caet_opt.common.numbers import table
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.settings import Parameters
 from caet_opt.simulating.loops import compile_run, run
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.numbers import table
 
 #: log(1/delta) is so many times what the rounds can reach at T*, so that no run stops.
 MARGIN = 4.0

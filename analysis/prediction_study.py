@@ -21,12 +21,12 @@ from math import ceil, floor
 from threshold_study import from_catalogue, pose
 
 from caet_opt.bandits.modelfile import ModelFile
+from caet_opt.common.numbers import table
 from caet_opt.exploring.prediction import MEASURED, rule_of, say_measured
 from caet_opt.exploring.settings import Parameters
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import Summary, summarise
-from caet_opt.solving.numbers import table
 
 DELTAS = (0.05, 0.01)
 

@@ -16,11 +16,11 @@ from instances import FAMILIES, TASKS, ordinary_instance
 
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel
+from caet_opt.kernels.native import compiled_kernel
 from caet_opt.proving.certificates import certificate
 from caet_opt.proving.check import Rejected, check
 from caet_opt.proving.prove import proven_time
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.native.compiled import compiled_kernel
 
 
 class Outcome(NamedTuple):

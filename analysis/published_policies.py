@@ -16,11 +16,11 @@ from caet_opt.bandits.families import Bernoulli, Gaussian
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import BestArm
+from caet_opt.common.numbers import table, write_interval
 from caet_opt.simulating.comparison import compare_policies
 from caet_opt.simulating.summary import Summary, simulate
 from caet_opt.solving.certificate import pair_terms
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.numbers import table, write_interval
 
 #: The instances, and the mean draws that were published for the first.
 DRAWS = BanditModel(Bernoulli(), [0.5, 0.45, 0.43, 0.4], [1.0] * 4)

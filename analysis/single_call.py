@@ -17,11 +17,12 @@ import numpy as np
 
 from caet_opt import BanditModel, characteristic_time
 from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.common.numbers import table
+from caet_opt.kernels.compile import compile_functions
+from caet_opt.kernels.instance import solve_instance
+from caet_opt.kernels.native import compiled_kernel
 from caet_opt.solving.backends.native import TARGET, pack_pattern, solve_pairs
 from caet_opt.solving.characteristic import find
-from caet_opt.solving.native.compiled import compile_functions, compiled_kernel
-from caet_opt.solving.native.instance import solve_instance
-from caet_opt.solving.numbers import table
 from caet_opt.solving.problem import Question, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import cached_program

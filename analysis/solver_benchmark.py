@@ -45,9 +45,9 @@ from contestants import CONTESTANTS, TIME_LIMIT, Entry, Instance, make_instance,
 from single_call import lines
 
 from caet_opt import CaetError, certify, characteristic_time
+from caet_opt.common.numbers import duration, relative_deviation
 from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.solving.backends.base import point_in_model
-from caet_opt.solving.numbers import duration, relative_deviation
 from caet_opt.solving.problem import Question
 
 #: SLSQP factorises a dense matrix in every iteration; CVXPY's DPP makes a table of pairs by pairs; Ipopt went

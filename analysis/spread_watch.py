@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from caet_opt.bandits.families import Family, Gaussian, Poisson
 from caet_opt.bandits.families.numerics import Array
+from caet_opt.common.numbers import table
 from caet_opt.exploring.explorer import Explorer
-from caet_opt.exploring.live import watch
-from caet_opt.exploring.live.replay import choose_arms, has_ended, may_declare, take_in
+from caet_opt.kernels.native import without_compiling
+from caet_opt.live import watch
+from caet_opt.live.replay import choose_arms, has_ended, may_declare, take_in
 from caet_opt.simulating.summary import SIGNIFICANCE, tail_probability
-from caet_opt.solving.native.compiled import without_compiling
-from caet_opt.solving.numbers import table
 
 RUNS, DELTA = 10_000, 0.05
 

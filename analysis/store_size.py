@@ -16,13 +16,13 @@ from time import perf_counter
 
 import numpy as np
 
+from caet_opt.common.numbers import table
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.studies.blocks import Block, missing_blocks
 from caet_opt.simulating.studies.cells import Cell, make_cells
 from caet_opt.simulating.studies.store import Store
 from caet_opt.simulating.studies.study import BLOCKS, LARGEST_BLOCK, Study, read_study
 from caet_opt.simulating.studies.sweep import expected_rounds
-from caet_opt.solving.numbers import table
 
 STUDY = Path(__file__).parent / "studies" / "paper.toml"
 

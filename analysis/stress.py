@@ -22,10 +22,10 @@ import numpy as np
 from instances import adversarial_instance, bits_of, hostile_instance
 
 from caet_opt.errors import SolverError, TieError
+from caet_opt.kernels.native import compiled_kernel, interpreted_kernel
 from caet_opt.proving.prove import proven_time
 from caet_opt.solving.certificate import certify
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.native.compiled import compiled_kernel, interpreted_kernel
 from caet_opt.solving.result import CharacteristicTime
 
 TOLERANCE = 1e-9

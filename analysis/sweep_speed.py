@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from caet_opt.cli import main as command
-from caet_opt.solving.numbers import table
+from caet_opt.common.numbers import table
 
 MODEL = Path(__file__).parent.parent / "models" / "paper-instance-1.toml"
 LEVEL, THRESHOLD = 20, "deviational"

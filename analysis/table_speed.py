@@ -17,9 +17,9 @@ import numpy as np
 from instances import FAMILIES, TASKS, ordinary_instance
 
 from caet_opt.bandits.modelfile import ModelFile, write_model
+from caet_opt.common.numbers import table
 from caet_opt.presenting.tables.api import column_names, make_request, sources
 from caet_opt.presenting.tables.rows import compute
-from caet_opt.solving.numbers import table
 
 #: Entries of a row that are a time.
 TIMED = ("seconds",)

@@ -14,10 +14,10 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import read_model
+from caet_opt.common.numbers import table, write_interval
+from caet_opt.common.workers import cores
 from caet_opt.simulating.mean_intervals import mean_band
 from caet_opt.simulating.summary import Summary, simulate
-from caet_opt.solving.numbers import table, write_interval
-from caet_opt.solving.workers import cores
 
 #: Models of which lazy targets are tried, the first three of which batches are tried, too.
 MODELS = (

@@ -19,10 +19,10 @@ from unittest.mock import patch
 
 from caet_opt import BanditModel, Ranking
 from caet_opt.bandits.modelfile import read_model
+from caet_opt.common.numbers import table
 from caet_opt.exploring.compiling import compiled_play
 from caet_opt.exploring.settings import Parameters
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many, run_number
-from caet_opt.solving.numbers import table
 
 WORKERS, SEED = 2, 1
 HEADERS = ["", "runs", "rounds each", "one worker, s", "processes, s", "threads, s"]

@@ -24,12 +24,12 @@ from threshold_study import MODELS, models_with_free_arm, models_without_free_ar
 
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.modelfile import ModelFile, read_model
+from caet_opt.common.numbers import round_down, round_up, table
 from caet_opt.exploring.settings import Parameters
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels, save, spread
 from caet_opt.presenting.figures.style import LEVEL, draw_mean, require_matplotlib, styled, write_decades
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import Summary, summarise
-from caet_opt.solving.numbers import round_down, round_up, table
 
 DELTAS = (0.2, 0.05, 0.01, 1e-4)
 

@@ -23,11 +23,11 @@ from typing import Any
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
 from caet_opt.bandits.tasks import parse_task
+from caet_opt.common.numbers import table
 from caet_opt.exploring.settings import LEAST_SHARE, Parameters
 from caet_opt.exploring.stopping.e_process import DEFAULT_RHO
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import summarise
-from caet_opt.solving.numbers import table
 
 #: The catalogue of models.
 MODELS = Path(__file__).parent.parent / "models"

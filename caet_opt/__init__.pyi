@@ -31,9 +31,6 @@ from .errors import SolverError as SolverError
 from .errors import TieError as TieError
 from .exploring.explorer import Caet as Caet
 from .exploring.explorer import Explorer as Explorer
-from .exploring.live.experiment import LiveExperiment as LiveExperiment
-from .exploring.live.experiment import Pull as Pull
-from .exploring.live.folder import list_experiments as list_experiments
 from .exploring.policies import POLICIES as POLICIES
 from .exploring.policies import Policy as Policy
 from .exploring.policies import list_policies as list_policies
@@ -48,9 +45,12 @@ from .exploring.state import State as State
 from .exploring.stopping import THRESHOLDS as THRESHOLDS
 from .exploring.stopping import Threshold as Threshold
 from .exploring.stopping import make_threshold as make_threshold
-from .exploring.tally import Conditions as Conditions
-from .exploring.tally import Seen as Seen
-from .exploring.tally import View as View
+from .kernels.ledger import Conditions as Conditions
+from .kernels.ledger import Seen as Seen
+from .kernels.ledger import View as View
+from .live.experiment import LiveExperiment as LiveExperiment
+from .live.experiment import Pull as Pull
+from .live.folder import list_experiments as list_experiments
 from .presenting.curves import Curve as Curve
 from .presenting.curves import CurvePoint as CurvePoint
 from .presenting.curves import Sweep as Sweep

@@ -5,9 +5,9 @@ import signal
 import pytest
 from hypothesis import settings
 
+from caet_opt.kernels import native
 from caet_opt.simulating.runs import compile_loop
 from caet_opt.solving.backends import BACKENDS
-from caet_opt.solving.native import compiled as native
 
 settings.register_profile("caet-opt", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("caet-opt")

@@ -12,7 +12,7 @@ from pathlib import Path
 from caet_opt import Caet, Custom, LiveExperiment, load_results, run_study
 from caet_opt.cli import main
 from caet_opt.exploring.policies import POLICIES
-from caet_opt.solving.native.compiled import compiled_kernel
+from caet_opt.kernels.native import compiled_kernel
 from caet_opt.solving.profiles import Profile
 
 #: Rewards that are none of chance, so that a later version finds the same: by family, a function of arm and pull.

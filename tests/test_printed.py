@@ -18,10 +18,7 @@ from hypothesis import strategies as st
 import caet_opt
 from caet_opt import LiveExperiment
 from caet_opt.cli import main
-from caet_opt.exploring.settings import Parameters
-from caet_opt.exploring.stopping.base import say_delta
-from caet_opt.presenting.report.experiment import experiment_page
-from caet_opt.solving.numbers import (
+from caet_opt.common.numbers import (
     DOUBLE_DIGITS,
     digits_beside,
     recover_delta,
@@ -32,6 +29,9 @@ from caet_opt.solving.numbers import (
     typed_delta,
     write_interval,
 )
+from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.stopping.base import say_delta
+from caet_opt.presenting.report.experiment import experiment_page
 
 LIBRARY = Path(caet_opt.__file__).parent
 

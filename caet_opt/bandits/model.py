@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from caet_opt.bandits.exact import Number, exact
 from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.families.numerics import Array
+from caet_opt.common.exact import Number, exact
 from caet_opt.errors import InputError
 
 #: The cost rule of regret minimisation: each arm costs its distance to the best mean.

@@ -9,12 +9,12 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from caet_opt.bandits.exact import Number, decimal_text, exact, read_toml_number
 from caet_opt.bandits.families import parse_family
-from caet_opt.bandits.files import read_toml, write_whole
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.shipped import find_shipped, shipped_names
 from caet_opt.bandits.tasks import Custom, Pair, Task, parse_task
+from caet_opt.common.exact import Number, decimal_text, exact, read_toml_number
+from caet_opt.common.files import read_toml, write_whole
+from caet_opt.common.shipped import find_shipped, shipped_names
 from caet_opt.errors import InputError, unknown_name
 
 #: Required keys, each with what one would write.

@@ -16,8 +16,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
 
-from caet_opt.bandits.files import escape_controls, noting_inputs
 from caet_opt.cli.arguments import INTERRUPTED
+from caet_opt.common.files import escape_controls, noting_inputs
 from caet_opt.errors import CaetError, InputError, SolverError, unknown_name
 from caet_opt.version import __version__
 

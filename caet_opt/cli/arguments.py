@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from caet_opt.bandits.exact import brief, read_double
+from caet_opt.common.exact import brief, read_double
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import Setting
 from caet_opt.simulating.pool import check_workers

@@ -3,13 +3,13 @@
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 
-from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.modelfile import ModelFile, model_paths, read_model
 from caet_opt.cli.arguments import count
 from caet_opt.cli.output import csv_text, output_file, show
+from caet_opt.common.files import shortest_names
+from caet_opt.common.numbers import table
 from caet_opt.presenting.progress import Bar
 from caet_opt.solving.compare import REPEAT, Comparison, measure, name_solvers, prepare
-from caet_opt.solving.numbers import table
 from caet_opt.solving.profiles import Profile
 
 DESCRIPTION = """\

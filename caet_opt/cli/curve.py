@@ -13,6 +13,7 @@ from caet_opt.cli.arguments import count, number
 from caet_opt.cli.drawing import add_width
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, make_folder, output_file, say
+from caet_opt.common.numbers import digits_rooted, format_certified, pair_names, proportion, table
 from caet_opt.errors import InputError, SolverError
 from caet_opt.presenting.curves import Curve, CurvePoint, largest_deviation, trace_curve
 from caet_opt.presenting.figures.curve import curve_figure
@@ -20,7 +21,6 @@ from caet_opt.presenting.figures.sheet import SUFFIXES, save
 from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.presenting.progress import Bar
 from caet_opt.solving.backends import DEFAULT_SOLVER
-from caet_opt.solving.numbers import digits_rooted, format_certified, pair_names, proportion, table
 
 DESCRIPTION = """\
 Solve a path of models in which one mean or one cost runs over a range, and draw T*,

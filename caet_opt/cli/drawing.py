@@ -2,7 +2,7 @@
 
 import argparse
 
-from caet_opt.bandits.exact import brief
+from caet_opt.common.exact import brief
 from caet_opt.presenting.figures.style import WIDTHS
 
 

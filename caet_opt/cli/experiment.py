@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from caet_opt.bandits.exact import read_whole
 from caet_opt.cli.arguments import add_confidence, add_setting, count, number, plain_text, read_confidence, seed
 from caet_opt.cli.models import GRAMMAR, read_list, read_names
 from caet_opt.cli.outcomes import read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
+from caet_opt.common.exact import read_whole
+from caet_opt.common.numbers import table
 from caet_opt.errors import InputError
-from caet_opt.exploring.live.experiment import COLUMNS, LiveExperiment, Pull
-from caet_opt.exploring.live.folder import list_experiments
-from caet_opt.exploring.live.status import LEVEL
-from caet_opt.exploring.live.store import WAIT, is_filled
-from caet_opt.exploring.live.words import say_guarantee, to_words, write
 from caet_opt.exploring.settings import SETTINGS
-from caet_opt.solving.numbers import table
+from caet_opt.live.experiment import COLUMNS, LiveExperiment, Pull
+from caet_opt.live.folder import list_experiments
+from caet_opt.live.status import LEVEL
+from caet_opt.live.store import WAIT, is_filled
+from caet_opt.live.words import say_guarantee, to_words, write
 
 DESCRIPTION = """\
 An experiment in a file, for pulls that cost something: start it, ask which arm is next,

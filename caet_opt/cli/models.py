@@ -7,17 +7,17 @@ from decimal import Decimal
 from textwrap import fill
 from typing import Any
 
-from caet_opt.bandits.exact import brief, read_decimal
 from caet_opt.bandits.families import FAMILIES, parse_family
-from caet_opt.bandits.files import escape_controls
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
-from caet_opt.bandits.shipped import shipped_folder, shipped_names
 from caet_opt.bandits.tasks import TASKS, Custom, parse_task
 from caet_opt.cli.arguments import plain_text
 from caet_opt.cli.output import show
+from caet_opt.common.exact import brief, read_decimal
+from caet_opt.common.files import escape_controls
+from caet_opt.common.numbers import table
+from caet_opt.common.shipped import shipped_folder, shipped_names
 from caet_opt.errors import InputError
-from caet_opt.solving.numbers import table
 from caet_opt.solving.result import headline
 
 DESCRIPTION = """\

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
-from caet_opt.bandits.exact import brief, read_double, read_whole
-from caet_opt.bandits.files import MOST_TEXT
 from caet_opt.cli.arguments import unshield
+from caet_opt.common.exact import brief, read_double, read_whole
+from caet_opt.common.files import MOST_TEXT
 from caet_opt.errors import InputError
-from caet_opt.exploring.live.experiment import COLUMNS
+from caet_opt.live.experiment import COLUMNS
 from caet_opt.presenting.tables.formats import plain_text
 
 #: What a spreadsheet may put before the first cell: the mark of UTF-8.

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from caet_opt.bandits.files import check_replaceable, escape_controls, write_whole
+from caet_opt.common.files import check_replaceable, escape_controls, write_whole
 from caet_opt.errors import InputError
 from caet_opt.presenting.tables.formats import csv_text as csv_text
 from caet_opt.simulating.studies.places import check_no_result

@@ -7,11 +7,12 @@ from math import log
 from sys import maxsize
 from typing import Any, get_args
 
-from caet_opt.bandits.exact import decimal_text
 from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.cli.arguments import add_confidence, count, number, read_confidence
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import output_file, show
+from caet_opt.common.exact import decimal_text
+from caet_opt.common.numbers import duration, proportion, relative_deviation, round_down, table, to_digits
 from caet_opt.errors import InputError
 from caet_opt.exploring.prediction import Prediction, predict, say_measured
 from caet_opt.exploring.settings import Parameters
@@ -21,7 +22,6 @@ from caet_opt.proving.result import ProvenTime
 from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.compare import Measurement, compare_solvers
-from caet_opt.solving.numbers import duration, proportion, relative_deviation, round_down, table, to_digits
 from caet_opt.solving.profiles import DEFAULT_TOLERANCE
 from caet_opt.solving.programs.text import show_program
 from caet_opt.solving.result import (

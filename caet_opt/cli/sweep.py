@@ -11,6 +11,7 @@ from typing import Any
 from caet_opt.cli.arguments import INTERRUPTED, explain, worker_count
 from caet_opt.cli.drawing import add_width
 from caet_opt.cli.output import list_entries, make_folder, say, show
+from caet_opt.common.numbers import are_typed, duration, table, write_level
 from caet_opt.errors import InputError
 from caet_opt.exploring.prediction import rule_of, say_measured
 from caet_opt.exploring.settings import RUNS, SEED
@@ -25,7 +26,6 @@ from caet_opt.simulating.studies.cluster import ClusterError, connect, run_on_cl
 from caet_opt.simulating.studies.store import Store, StoreError, require_pyarrow
 from caet_opt.simulating.studies.study import FIXED, GRID, Study, read_study
 from caet_opt.simulating.studies.sweep import Engine, Progress, expected_rounds, plan, seconds_per_run, sweep
-from caet_opt.solving.numbers import are_typed, duration, table, write_level
 
 DESCRIPTION = """\
 Run a study: every model at every delta with every choice of parameters, in blocks of

@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from caet_opt.bandits.files import note_input
 from caet_opt.cli.arguments import INTERRUPTED, check_delta, count, plain_text, worker_count
 from caet_opt.cli.models import read_list
 from caet_opt.cli.output import list_entries, output_file
+from caet_opt.common.files import note_input
+from caet_opt.common.numbers import MOST_DIGITS
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.presenting.progress import Bar
 from caet_opt.presenting.tables import results
@@ -23,7 +24,6 @@ from caet_opt.presenting.tables.rows import BAD_INPUT, KIND, SOLVER_FAILED, Inte
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.studies.results import summarise_results
 from caet_opt.solving.backends import DEFAULT_SOLVER
-from caet_opt.solving.numbers import MOST_DIGITS
 
 DESCRIPTION = """\
 Solve every model and print one table: a row per model and, where asked for, per solver

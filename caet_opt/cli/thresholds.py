@@ -8,11 +8,11 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.cli.arguments import add_confidence, read_confidence
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import show
+from caet_opt.common.numbers import round_down, table, to_digits
 from caet_opt.exploring.prediction import compare_thresholds, say_measured
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping.base import say_worth
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.numbers import round_down, table, to_digits
 
 DESCRIPTION = """\
 Compare the stopping thresholds on a model at one delta: whether each is proven to keep

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.arguments import INTERRUPTED, seed, whole, worker_count
 from caet_opt.cli.output import show
+from caet_opt.common.numbers import table
 from caet_opt.errors import InputError
 from caet_opt.presenting.progress import Bar
 from caet_opt.proving import has_flint, missing_flint
 from caet_opt.simulating.pool import cores, run_jobs
-from caet_opt.solving.numbers import table
 
 if TYPE_CHECKING:
     from caet_opt.bandits.model import BanditModel
@@ -182,9 +182,9 @@ def describe_trouble(verification: "Verification") -> str:
 
 def write_command(model: "BanditModel", task: "Task") -> str:
     """The command line that solves an instance, or the text of its model file where the task needs one."""
-    from caet_opt.bandits.exact import decimal_text
     from caet_opt.bandits.modelfile import ModelFile, to_table
     from caet_opt.bandits.tasks import Custom
+    from caet_opt.common.exact import decimal_text
 
     if isinstance(task, Custom):
         import tomli_w

@@ -7,40 +7,39 @@ from typing import TYPE_CHECKING, Any
 from caet_opt.bandits.families import martingales
 from caet_opt.bandits.tasks import pairs as task_pairs
 from caet_opt.errors import InputError
-from caet_opt.exploring import bounds, draws, index_rounds, kept_targets, rounds, tally, tracking_rounds
-from caet_opt.exploring.stopping import e_values, kernels
-from caet_opt.exploring.tally import NO_STREAMS, Seen
-from caet_opt.solving.native.compiled import (
-    KERNEL,
-    Compiled,
-    Sources,
-    announce_compiling,
-    compile_functions,
-    compiled_kernel,
-    list_functions,
-)
+from caet_opt.kernels import aiming, boxes, choosing, confidence, draws, e_values, ledger, rounds, thresholds
+from caet_opt.kernels.compile import Compiled, Sources, announce_compiling, compile_functions, list_functions
+from caet_opt.kernels.ledger import NO_STREAMS, Seen
+from caet_opt.kernels.native import KERNEL, compiled_kernel
 
 if TYPE_CHECKING:
     from caet_opt.exploring.policies.base import Policy
 
 #: What every policy can call, callees first.
 SHARED = list_functions(
-    *(kernels, martingales, e_values, tally, bounds, task_pairs, draws, kept_targets, tracking_rounds, index_rounds)
+    *(thresholds, martingales, e_values, ledger, confidence, task_pairs, draws, boxes, aiming, choosing)
 )
 
 #: Functions that meet no NaN, so that LLVM may find a maximum by vector instructions.
-FINITE = frozenset({tracking_rounds.add_target.__name__})
+FINITE = frozenset({aiming.add_target.__name__})
 
 #: What is inlined into `play`: a call hands over every array of a view, which costs more than most of these do.
 INLINED = frozenset({"choose", "learn", "ended", "refresh", "respond"}) | {
     function.__name__
     for function in (
-        *(tally.absorb, tally.update_costs, tally.pair_evidence, tally.weight_of, tally.evidence_between),
-        *(tally.weigh_pairs, tally.total_count, tally.short_pair, tally.is_settled, bounds.reaches, bounds.clears),
-        *(index_rounds.refresh_pairs, index_rounds.free_turn, index_rounds.weakest_pair, index_rounds.has_costly),
-        *(index_rounds.share_of_first, task_pairs.pairs_hold),
-        *(tracking_rounds.follow, tracking_rounds.has_settled, tracking_rounds.pursue, tracking_rounds.decide),
-        *(tracking_rounds.solve_here, tracking_rounds.adopt, tracking_rounds.can_start_here),
+        *(ledger.absorb, ledger.update_costs, ledger.pair_evidence, ledger.weight_of, ledger.evidence_between),
+        *(
+            ledger.weigh_pairs,
+            ledger.total_count,
+            ledger.short_pair,
+            ledger.is_settled,
+            confidence.reaches,
+            confidence.clears,
+        ),
+        *(choosing.refresh_pairs, choosing.free_turn, choosing.weakest_pair, choosing.has_costly),
+        *(choosing.share_of_first, task_pairs.pairs_hold),
+        *(aiming.follow, aiming.has_settled, aiming.pursue, aiming.decide),
+        *(aiming.solve_here, aiming.adopt, aiming.can_start_here),
     )
 }
 

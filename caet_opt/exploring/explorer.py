@@ -4,27 +4,28 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from math import isfinite, nan, ulp
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from caet_opt.bandits.families import Family, parse_family
-from caet_opt.bandits.files import write_whole
 from caet_opt.bandits.model import check_costs, check_unmasked, read_only
 from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.common.checks import check_whole, is_whole, show_value
+from caet_opt.common.files import write_whole
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.exploring.kept_targets import SOLVES, WIDEST
 from caet_opt.exploring.policies import make_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Setup, state_of
 from caet_opt.exploring.saving import OWN, Saved, Target, read_saved, to_text
-from caet_opt.exploring.settings import ABSENT, LARGEST_BATCH, CostSource, Parameters, brief
+from caet_opt.exploring.settings import ABSENT, LARGEST_BATCH, LARGEST_SEED, CostSource, Parameters
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.exploring.stopping import threshold_of
-from caet_opt.exploring.stopping.e_values import BLUR
-from caet_opt.exploring.tally import COUNT, MEAN, SPENT, Seen, absorb
-from caet_opt.exploring.tracking_rounds import Pursuit
+from caet_opt.kernels.aiming import Pursuit
+from caet_opt.kernels.boxes import SOLVES, WIDEST
+from caet_opt.kernels.e_values import BLUR
+from caet_opt.kernels.ledger import COUNT, MEAN, SPENT, Seen, absorb
 from caet_opt.solving.profiles import find_profile
 from caet_opt.solving.result import CharacteristicTime
 
@@ -78,7 +79,8 @@ class Explorer:
         profile = replace(find_profile(parameters.solver), tolerance=TARGET_TOLERANCE)
         self.task, self.family, self.arms, self.parameters = task, family, arms, parameters
         self.threshold, self.known_costs, self.profile = threshold, known, profile
-        self.setup = Setup(task, family, arms, parameters, threshold, known, profile, read_seed(seed), truth)
+        seed = check_whole(seed, "seed", 0, LARGEST_SEED)
+        self.setup = Setup(task, family, arms, parameters, threshold, known, profile, seed, truth)
         self.policy = make_policy(parameters.policy, self.setup)
         self._view = self.policy.begin()
 
@@ -267,7 +269,7 @@ class Explorer:
         >>> caet.next_arms(5), caet.next_arms(2, pending=[0])
         ([0, 1, 2, 0, 1], [1, 2])
         """
-        pulls = self.batch_left if pulls is None else read_pulls(pulls)
+        pulls = self.batch_left if pulls is None else check_whole(pulls, "pulls", 1, LARGEST_BATCH)
         pending = [] if pending is None else [read_arm(arm, self.arms) for arm in pending]
         if self.explored:
             return self.policy.next_arms(self._view, pulls, pending)
@@ -395,17 +397,9 @@ def source_of_costs(source: CostSource | None, costs: Sequence[float] | None) ->
 
 def read_arm(arm: Any, arms: int) -> int:
     """The number of an arm, or `InputError`."""
-    number = int(arm) if isinstance(arm, Integral) and not isinstance(arm, bool) else -1
-    if not 0 <= number < arms:
-        raise InputError(f"arm {brief(arm)} does not exist; arms are 0 to {arms - 1}")
-    return number
-
-
-def read_pulls(pulls: Any) -> int:
-    """A number of pulls, or `InputError`."""
-    if isinstance(pulls, bool) or not isinstance(pulls, Integral) or not 1 <= int(pulls) <= LARGEST_BATCH:
-        raise InputError(f"pulls must be a whole number, 1 or more, got {brief(pulls)}")
-    return int(pulls)
+    if not is_whole(arm, 0, arms - 1):
+        raise InputError(f"arm {show_value(arm)} does not exist; arms are 0 to {arms - 1}")
+    return int(arm)
 
 
 def read_finite(value: Any, what: str) -> float:
@@ -415,15 +409,8 @@ def read_finite(value: Any, what: str) -> float:
     except OverflowError:
         number = nan
     if not isfinite(number):
-        raise InputError(f"{what} must be a finite number, got {brief(value)}")
+        raise InputError(f"{what} must be a finite number, got {show_value(value)}")
     return number
-
-
-def read_seed(seed: Any) -> int:
-    """A seed of the policy's own draws, or `InputError`."""
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= int(seed) < 2**63:
-        raise InputError(f"seed must be a whole number from 0 to 2^63 - 1, got {brief(seed)}")
-    return int(seed)
 
 
 #: The paper's name for it, since its policy is the default.

@@ -16,7 +16,7 @@ from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS, Threshold, threshold_of
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import prior_scales
-from caet_opt.exploring.tracking_rounds import project_into, share_out
+from caet_opt.kernels.aiming import project_into, share_out
 from caet_opt.solving.certificate import pair_terms
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.result import CharacteristicTime
@@ -154,7 +154,7 @@ def mean_exploration_floor(arms: int, rounds: float) -> float:
 
 
 def project(target: Array, floor: float) -> Array:
-    """L-infinity projection on ``{u : u_a >= floor, sum u = 1}``: `caet_opt.exploring.tracking_rounds.project_into`."""
+    """L-infinity projection on ``{u : u_a >= floor, sum u = 1}``: `caet_opt.kernels.aiming.project_into`."""
     projected = np.empty_like(target)
     project_into(target, floor, projected)
     return projected

@@ -11,14 +11,15 @@ import numpy as np
 
 from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.bandits.files import parse_json, read_text
 from caet_opt.bandits.tasks import Custom, Pair, Task, parse_task
+from caet_opt.common.checks import check_whole, is_number, is_whole
+from caet_opt.common.files import parse_json, read_text
 from caet_opt.errors import CaetError, InputError
 from caet_opt.exploring.earlier import complete_settings, say_unknown
-from caet_opt.exploring.kept_targets import INTERVALS
 from caet_opt.exploring.settings import SETTINGS, Parameters
-from caet_opt.exploring.state import State, is_count, is_finite
+from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping.base import PROBES
+from caet_opt.kernels.boxes import INTERVALS
 from caet_opt.solving.profiles import Profile
 from caet_opt.version import __version__
 
@@ -163,9 +164,8 @@ def read_saved(path: str | Path) -> Saved:
 def from_text(text: str) -> Saved:
     """The experiment that a text holds, or `InputError`."""
     record = read_record(text)
-    family, parameters, arms = parse_family(record["family"]), read_parameters(record), record["arms"]
-    if isinstance(arms, bool) or not isinstance(arms, int) or arms < 2:
-        raise InputError(f"arms must be a whole number, 2 or more, got {arms!r}")
+    family, parameters = parse_family(record["family"]), read_parameters(record)
+    arms = check_whole(record["arms"], "arms", 2)
     task = read_task(record)
     task.check(arms)
     target, solution, costs, values = (record[key] for key in ("target", "solution", "costs", "threshold_values"))
@@ -262,7 +262,7 @@ def read_parameters(record: Mapping[str, Any]) -> Parameters:
 
 def read_numbers(values: Any, what: str, length: int, least: float = 0.0) -> Array:
     """A list of so many finite numbers, zero or more unless told otherwise."""
-    if not isinstance(values, list) or len(values) != length or not all(map(is_finite, values)) or min(values) < least:
+    if not isinstance(values, list) or len(values) != length or not all(map(is_number, values)) or min(values) < least:
         more = ", zero or more" if least == 0 else ""
         raise InputError(f"{what} must be a list of {length} numbers{more}, got {values!r}")
     return np.array(values, dtype=float)
@@ -291,7 +291,7 @@ def read_solution(record: Any, arms: int) -> Solution:
     pairs, value = record["pairs"], record["value"]
     if not isinstance(pairs, list) or not pairs or not all(is_pair(pair, arms) for pair in pairs):
         raise InputError(f"'pairs' of a solution must be a list of pairs of the {arms} arms, got {pairs!r}")
-    if not is_finite(value):
+    if not is_number(value):
         raise InputError(f"'value' of a solution must be a number, got {value!r}")
     return Solution(
         float(value),
@@ -307,5 +307,5 @@ def is_pair(pair: Any, arms: int) -> bool:
         isinstance(pair, list)
         and len(pair) == 2
         and len({*map(str, pair)}) == 2
-        and all(is_count(arm) and arm < arms for arm in pair)
+        and all(is_whole(arm, 0, arms - 1) for arm in pair)
     )

@@ -8,14 +8,14 @@ page are all made from `SETTINGS`, the list of these fields: a new setting is on
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from math import exp, inf, isclose, isfinite, log, nan
-from numbers import Real
 from sys import float_info
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin
 
-from caet_opt.bandits.exact import read_double
+from caet_opt.common.checks import is_number, is_whole, show_value
+from caet_opt.common.exact import read_double
+from caet_opt.common.numbers import recover_delta
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.solving.numbers import recover_delta
 from caet_opt.solving.profiles import Profile
 
 #: Where the costs that enter the target come from.
@@ -40,6 +40,9 @@ LARGEST_GAP = 10.0
 
 #: The largest batch, which counts exactly as a double.
 LARGEST_BATCH = 10**12
+
+#: The largest seed of a policy's own draws.
+LARGEST_SEED = 2**63 - 1
 
 #: Runs of a simulation, and their seed, unless others are asked for.
 RUNS, SEED = 100, 0
@@ -104,7 +107,7 @@ class Setting:
     def check(self, value: Any) -> None:
         """Raise `InputError` unless a value is of the kind, and one of the choices if there are any."""
         if not is_of_kind(self.kind, value):
-            raise InputError(f"{self.name} must be {WORDS[self.kind]}, got {brief(value)}")
+            raise InputError(f"{self.name} must be {WORDS[self.kind]}, got {show_value(value)}")
         if self.choices and isinstance(value, str) and value not in self.choices:
             raise InputError(unknown_name(self.label, value, self.choices))
 
@@ -114,22 +117,13 @@ def is_of_kind(kind: Kind, value: Any) -> bool:
     if kind == "flag":
         return isinstance(value, bool)
     if kind == "count":
-        return isinstance(value, int) and not isinstance(value, bool) and value > 0
-    return ("word" in kind and isinstance(value, str)) or ("number" in kind and is_number_above(-inf, value))
-
-
-def brief(value: Any) -> str:
-    """A value as an error shows it."""
-    return "a number beyond 10^30" if isinstance(value, int) and abs(value) > 10**30 else repr(value)
+        return is_whole(value, 1)
+    return ("word" in kind and isinstance(value, str)) or ("number" in kind and is_number(value))
 
 
 def is_number_above(bound: float, value: Any) -> bool:
     """Whether the value is a finite real number above the bound, and not a truth value."""
-    try:
-        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
-    except OverflowError:  # a whole number of more digits than a double holds
-        return False
-    return isfinite(number) and number > bound
+    return is_number(value) and value > bound
 
 
 def declare(
@@ -332,7 +326,7 @@ def read_level(delta: Any, log_inv_delta: Any) -> float:
 
 def is_delta_of(delta: Any, log_inv_delta: float) -> bool:
     """Whether one is the logarithm of the other's inverse, whichever of the two was given first."""
-    if not (is_number_above(-inf, delta) and 0.0 <= delta < 1.0):
+    if not (is_number(delta) and 0.0 <= delta < 1.0):
         return False
     return delta == exp(-log_inv_delta) or (delta > 0 and isclose(-log(delta), log_inv_delta, rel_tol=1e-15))
 

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, fields, replace
 from math import fsum, inf, isclose
-from sys import float_info
 from typing import Any, TypeVar
 
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
+from caet_opt.common.checks import is_number, is_whole
 from caet_opt.errors import InputError
-from caet_opt.exploring.tally import add
+from caet_opt.kernels.ledger import add
 
 #: Parts that have an entry for every arm.
 VECTORS = ("counts", "reward_sums", "cost_sums", "memory", "reward_rests")
@@ -40,7 +40,7 @@ class State:
     reward_sums, cost_sums : of each arm
     memory : what the policy keeps of each arm; one that tracks, the sum of the projected targets of rounds 0 to `round`
     total_cost : everything paid, the sum of cost_sums
-    reward_rests : what rounding took from the sums of rewards, see `caet_opt.exploring.tally.add`
+    reward_rests : what rounding took from the sums of rewards, see `caet_opt.kernels.ledger.add`
 
     Examples
     --------
@@ -109,12 +109,12 @@ class State:
         lengths = {len(getattr(self, name)) for name in VECTORS}
         if len(lengths) != 1 or lengths == {0}:
             raise InputError("a saved state needs one count, reward sum, cost sum and memory for every arm")
-        if not all(map(is_count, (self.round, *self.counts))):
+        if not all(is_whole(count, 0, LARGEST_COUNT) for count in (self.round, *self.counts)):
             raise InputError("round and counts of a saved state must be whole numbers, zero or more")
         if sum(self.counts) != self.round:
             raise InputError(f"a saved state at round {self.round} needs counts that sum to it, got {self.counts}")
         sums = (*self.reward_sums, *self.reward_rests, *self.cost_sums)
-        if not all(map(is_finite, (*sums, *self.memory, self.total_cost))):
+        if not all(map(is_number, (*sums, *self.memory, self.total_cost))):
             raise InputError("a saved state holds finite numbers only")
         for total, rest in zip(self.reward_sums, self.reward_rests, strict=True):
             if abs(rest) > LARGEST_REST * abs(total):
@@ -139,16 +139,6 @@ def add_up(sums: tuple[float, ...]) -> float:
 def put(values: tuple[Number, ...], arm: int, value: Number) -> tuple[Number, ...]:
     """The values with another one for an arm."""
     return (*values[:arm], value, *values[arm + 1 :])
-
-
-def is_count(value: Any) -> bool:
-    """Whether a value is a whole number, zero or more, that a double holds."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT
-
-
-def is_finite(value: Any) -> bool:
-    """Whether a value is a number that a double holds."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max
 
 
 def averages(sums: tuple[float, ...], counts: tuple[int, ...]) -> Array:

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from caet_opt.bandits.exact import brief, exact, read_whole
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
+from caet_opt.common.checks import check_whole
+from caet_opt.common.exact import brief, exact, read_whole
+from caet_opt.common.numbers import pair_names
 from caet_opt.errors import CaetError, InputError, TieError, unknown_name
 from caet_opt.proving.closed_forms import applicable
-from caet_opt.simulating.pool import check_count
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER
 from caet_opt.solving.certificate import pair_terms
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.numbers import pair_names
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.result import CharacteristicTime
 
@@ -241,7 +241,7 @@ def parse_sweep(text: str, model: BanditModel) -> Sweep:
 def make_grid(start: float, stop: float, points: int, logarithmic: bool) -> list[float]:
     """Values from start to stop, both included; even ones are the doubles nearest to the decimals that they are, so
     that a sweep over 0.8 meets a mean of 0.8."""
-    check_count(points, "points")
+    check_whole(points, "points", 1)
     if points < 2:
         raise InputError("a sweep needs at least 2 points, got 1")
     if not (isfinite(start) and isfinite(stop) and start < stop):

@@ -3,10 +3,10 @@
 from fractions import Fraction
 from typing import NamedTuple
 
-from caet_opt.bandits.exact import decimal_text
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.common.exact import decimal_text
 from caet_opt.errors import TieError
 from caet_opt.solving.problem import describe
 

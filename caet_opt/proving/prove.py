@@ -6,6 +6,8 @@ from time import perf_counter
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
+from caet_opt.common.checks import check_whole
+from caet_opt.common.numbers import write_gap
 from caet_opt.errors import InputError, SolverError
 from caet_opt.proving import require_flint
 from caet_opt.proving.balls import Ball, ball, divergence, midpoint_fraction, working_precision
@@ -13,7 +15,6 @@ from caet_opt.proving.problem import ExactProblem, pose_exactly
 from caet_opt.proving.refine import Refinement, refine
 from caet_opt.proving.result import ProvenTime
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.numbers import write_gap
 from caet_opt.solving.problem import read_task
 from caet_opt.solving.result import CharacteristicTime
 
@@ -38,7 +39,7 @@ def proven_time(
     """T* of the numbers that the model was given, proven to a relative ``10^-digits``.
 
     The double's answer is refined in high precision and rounded to rational points, from which both bounds follow by
-    ball arithmetic. Numbers mean what `caet_opt.bandits.exact.exact` says: decimals, fractions and whole numbers
+    ball arithmetic. Numbers mean what `caet_opt.common.exact.exact` says: decimals, fractions and whole numbers
     themselves, floats their shortest decimal.
 
     Parameters
@@ -80,8 +81,7 @@ def proven_time(
 def check_digits(digits: int) -> None:
     """Raise `InputError` for a number of digits that is not offered, `MissingExtraError` without ball arithmetic."""
     require_flint()
-    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MOST_DIGITS:
-        raise InputError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {digits!r}")
+    check_whole(digits, "digits", 1, MOST_DIGITS)
 
 
 Proof = tuple[Fraction, Fraction, tuple[Fraction, ...], tuple[Fraction, ...]]

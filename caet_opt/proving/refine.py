@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from caet_opt.common.numbers import write_gap
 from caet_opt.errors import SolverError
 from caet_opt.proving.balls import Ball, arb, arb_mat, ball, divergence, midpoint_fraction, variance
 from caet_opt.proving.problem import ExactProblem
-from caet_opt.solving.numbers import write_gap
 
 #: Iterations that the method may take, and how many more for each digit: it halves the digits to go unless a
 #: binding pair has multiplier zero, where it gains about half a digit per iteration.

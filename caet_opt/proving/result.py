@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
-from caet_opt.solving.numbers import round_down, round_up
+from caet_opt.common.numbers import round_down, round_up
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,11 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
+from caet_opt.common.numbers import digits_beside, round_down, table, to_digits, write_interval
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies import POLICIES, list_policies
 from caet_opt.exploring.settings import RUNS, SEED, Parameters
+from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.simulating.mean_intervals import mean_interval
 from caet_opt.simulating.runs import Experiment, Interrupted, RunRecord, prepare, run_many, start_explorer
 from caet_opt.simulating.summary import (
@@ -25,8 +27,6 @@ from caet_opt.simulating.summary import (
     summarise,
     threshold_lines,
 )
-from caet_opt.solving.native.compiled import FAMILY_CODES
-from caet_opt.solving.numbers import digits_beside, round_down, table, to_digits, write_interval
 
 if TYPE_CHECKING:
     import pandas as pd

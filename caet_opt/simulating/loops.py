@@ -1,9 +1,9 @@
 """A run: rounds of a policy over streams of outcomes."""
 
 from caet_opt.errors import SolverError
-from caet_opt.exploring import tally
 from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
+from caet_opt.kernels import ledger
 from caet_opt.simulating.streams import ArmStreams
 
 
@@ -19,20 +19,20 @@ def run(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
     while True:
         reason, done = play(view, streams.buffers, left, again)
         left, again = left - done, False
-        if reason in (tally.STOPPED, tally.LIMIT):
+        if reason in (ledger.STOPPED, ledger.LIMIT):
             explorer.go_on(view)
-            return bool(reason == tally.STOPPED)
-        if reason == tally.REFILL:
+            return bool(reason == ledger.STOPPED)
+        if reason == ledger.REFILL:
             streams.refill_used()
-        elif reason == tally.NEED_CHOICE:
+        elif reason == ledger.NEED_CHOICE:
             arm = policy.choose_here(view)
-            tally.absorb(view.arms, view.clock, arm, *streams.draw(arm))
+            ledger.absorb(view.arms, view.clock, arm, *streams.draw(arm))
             left, again = left - 1, True
         else:
             try:
                 view, again = policy.supply(view, reason), True
             except SolverError as error:
-                raise SolverError(f"round {int(view.clock[tally.ROUND])}: {error}", error.gap) from error
+                raise SolverError(f"round {int(view.clock[ledger.ROUND])}: {error}", error.gap) from error
 
 
 def run_in_batches(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:

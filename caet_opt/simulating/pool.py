@@ -16,10 +16,9 @@ from multiprocessing.connection import Connection, wait
 from threading import current_thread, main_thread
 from typing import Any, TypeVar
 
-from caet_opt.errors import InputError, SolverError
-from caet_opt.solving.workers import check_count as check_count
-from caet_opt.solving.workers import check_workers as check_workers
-from caet_opt.solving.workers import cores as cores
+from caet_opt.common.workers import check_workers as check_workers
+from caet_opt.common.workers import cores as cores
+from caet_opt.errors import SolverError
 
 S = TypeVar("S")
 J = TypeVar("J")
@@ -30,12 +29,6 @@ START = "fork" if sys.platform == "linux" else "spawn"
 
 #: The option of Linux that has a process killed when its parent ends.
 SET_PARENT_DEATH_SIGNAL = 1
-
-
-def check_seed(seed: int) -> None:
-    """Raise `InputError` unless the seed is a whole number, zero or more."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed must be a whole number, zero or more, got {seed!r}")
 
 
 class WorkerDiedError(SolverError):

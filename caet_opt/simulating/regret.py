@@ -11,13 +11,14 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel, gaps
 from caet_opt.bandits.tasks import BestArm
+from caet_opt.common.checks import check_whole
 from caet_opt.errors import InputError
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.simulating.loops import compile_run, run
 from caet_opt.simulating.mean_intervals import mean_band
-from caet_opt.simulating.pool import check_count, check_workers, run_jobs
+from caet_opt.simulating.pool import check_workers, run_jobs
 from caet_opt.simulating.runs import compile_loop
 from caet_opt.simulating.streams import ArmStreams
 
@@ -141,8 +142,8 @@ def check_request(model: BanditModel, horizon: float, runs: int, checkpoints: in
     arms = len(model.means)
     if not (isfinite(horizon) and horizon > arms):
         raise InputError(f"the horizon must be a finite number of rounds above the number of arms, got {horizon!r}")
-    check_count(runs, "runs")
-    check_count(checkpoints, "checkpoints")
+    check_whole(runs, "runs", 1)
+    check_whole(checkpoints, "checkpoints", 1)
     if gaps(model.means).count(0.0) > 1:
         raise InputError("explore then commit needs a single best arm; the largest means are equal")
 

@@ -12,6 +12,7 @@ import numpy as np
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel, gaps
 from caet_opt.bandits.tasks import BestArm, Task, parse_task
+from caet_opt.common.checks import check_whole
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies import Policy, find_policy
@@ -19,9 +20,9 @@ from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.prediction import Prediction, predict
 from caet_opt.exploring.settings import CostSource, Parameters
 from caet_opt.exploring.stopping import Deviational, Threshold, threshold_of
-from caet_opt.exploring.stopping.e_values import BLUR
+from caet_opt.kernels.e_values import BLUR
 from caet_opt.simulating.loops import compile_run, run, run_in_batches
-from caet_opt.simulating.pool import check_count, check_seed, check_workers, run_jobs
+from caet_opt.simulating.pool import check_workers, run_jobs
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
 from caet_opt.solving.backends import BACKENDS
 from caet_opt.solving.characteristic import characteristic_time
@@ -67,7 +68,7 @@ class Experiment:
         self.task.check(len(self.model.means))
         self.policy.check(self.task)
         object.__setattr__(self, "parameters", replace(self.parameters, threshold=self.rule.name))
-        check_count(self.parameters.max_rounds, "max_rounds", MOST_ROUNDS)
+        check_whole(self.parameters.max_rounds, "max_rounds", 1, MOST_ROUNDS)
         self._check_theta(self.rule)
         self._check_costs()
         self.model.family.check_drawing(self.model.means)
@@ -270,9 +271,9 @@ def run_many(
     >>> [record.rounds for record in run_many(experiment, runs=3, seed=1)]
     [8, 16, 16]
     """
-    check_count(runs, "runs", MOST_RUNS)
+    check_whole(runs, "runs", 1, MOST_RUNS)
     check_workers(workers)
-    check_seed(seed)
+    check_whole(seed, "seed")
     records: list[RunRecord] = []
     try:
         prepare(experiment)

@@ -10,7 +10,7 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
-from caet_opt.exploring.tally import Streams
+from caet_opt.kernels.ledger import Streams
 
 #: Draws per arm and block.
 BLOCK = 4096

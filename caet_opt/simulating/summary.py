@@ -13,14 +13,7 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
-from caet_opt.errors import InputError
-from caet_opt.exploring.policies import Policy
-from caet_opt.exploring.prediction import rule_of, say_measured
-from caet_opt.exploring.settings import RUNS, SEED, Parameters
-from caet_opt.exploring.stopping.base import say_worth
-from caet_opt.simulating.mean_intervals import CONFIDENCE, FEWEST, mean_at_least, mean_interval
-from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many
-from caet_opt.solving.numbers import (
+from caet_opt.common.numbers import (
     digits_beside,
     round_down,
     round_up,
@@ -29,6 +22,13 @@ from caet_opt.solving.numbers import (
     write_interval,
     write_level,
 )
+from caet_opt.errors import InputError
+from caet_opt.exploring.policies import Policy
+from caet_opt.exploring.prediction import rule_of, say_measured
+from caet_opt.exploring.settings import RUNS, SEED, Parameters
+from caet_opt.exploring.stopping.base import say_worth
+from caet_opt.simulating.mean_intervals import CONFIDENCE, FEWEST, mean_at_least, mean_interval
+from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,33 +14,21 @@ from caet_opt.bandits.families.numerics import Array, Integers, Mask
 from caet_opt.bandits.model import GAPS, Arrays, BanditModel, check_unmasked, read_family
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.bandits.tasks.pairs import LISTED, STARS
+from caet_opt.common.workers import check_workers
 from caet_opt.errors import CaetError, InputError
+from caet_opt.kernels.compile import announce_compiling
+from caet_opt.kernels.family_codes import family_numbers
+from caet_opt.kernels.instance import Rows
+from caet_opt.kernels.native import kernel_for, loaded_kernel
 from caet_opt.solving.backends.native import target_of
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.native import rows as row_functions
-from caet_opt.solving.native.compiled import (
-    KERNEL,
-    announce_compiling,
-    compile_functions,
-    compiled_kernel,
-    family_numbers,
-    interpret,
-    kernel_for,
-    list_functions,
-    loaded_kernel,
-)
-from caet_opt.solving.native.elimination import lay_out
-from caet_opt.solving.native.rows import Rows
+from caet_opt.solving.layout import lay_out
 from caet_opt.solving.problem import read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import cached_program
-from caet_opt.solving.workers import check_workers
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: The functions of the loop over rows.
-LOOP = list_functions(row_functions)
 
 #: Rows of one compiled call: a millisecond or more, so that threads end together and Ctrl-C is heard.
 BLOCK = 256
@@ -242,20 +229,13 @@ def solve_together(family: Family, task: Task, rows: Rows, profile: Profile, wor
 
 def find_loop(family: type[Family], pairs: int, jobs: Sequence[tuple[Any, ...]]) -> Any:
     """The loop over rows, compiled where that is at hand or worth the wait for so many of them, else interpreted."""
-    if kernel_for(family, pairs, sum(len(job[2]) for job in jobs)) is not loaded_kernel():
-        return interpret((*KERNEL, *LOOP), family)["solve_rows"]
-    found = compiled_rows()
-    if not found.signatures:
+    kernel = kernel_for(family, pairs, sum(len(job[2]) for job in jobs))
+    loop: Any = kernel["solve_rows"]
+    if kernel is loaded_kernel() and not loop.signatures:
         kind, rows, chosen, *rest = jobs[0]
         with announce_compiling("the loop over many problems"):
-            found(kind, rows, chosen[:0], *rest)
-    return found
-
-
-@cache
-def compiled_rows() -> Any:
-    """The loop over rows, compiled on first use and kept on disk."""
-    return compile_functions(LOOP, compiled_kernel())["solve_rows"]
+            loop(kind, rows, chosen[:0], *rest)
+    return loop
 
 
 def is_admissible(family: Family, rows: Rows) -> Mask:

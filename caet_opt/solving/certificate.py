@@ -1,7 +1,7 @@
 """Bounds on T* that hold for any effort and any pair weights, whoever computed them.
 
 This module sees the model, the pairs, a point and weights. It knows neither the solver nor the reduced problem; the
-arithmetic and its proof are in `caet_opt.solving.native.bounds`.
+arithmetic and its proof are in `caet_opt.kernels.certify`.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,9 @@ import numpy as np
 from caet_opt.bandits.families.numerics import UNIT, Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
-from caet_opt.solving.native.compiled import interpreted_kernel, model_numbers, present_kernel
-from caet_opt.solving.native.elimination import columns
+from caet_opt.kernels.elimination_order import columns
+from caet_opt.kernels.family_codes import model_numbers
+from caet_opt.kernels.native import interpreted_kernel, present_kernel
 
 
 class Certificate(NamedTuple):
@@ -54,7 +55,7 @@ def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: A
 
         sum(q) / max_a [ sum_{e at a} q_e d(mu_a, m_e) / c_a ]  <=  T*  <=  c . w / min_e f_e(w),
 
-    widened by what rounding can change; see `caet_opt.solving.native.bounds.certify_pairs` for the proof. The interval
+    widened by what rounding can change; see `caet_opt.kernels.certify.certify_pairs` for the proof. The interval
     is for the numbers that the model was given: decimals and fractions as they are, floats as the doubles that they
     are.
 

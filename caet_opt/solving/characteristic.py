@@ -9,12 +9,12 @@ import numpy as np
 
 from caet_opt.bandits.model import Arrays, BanditModel
 from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.common.numbers import write_gap
 from caet_opt.errors import SolverError
+from caet_opt.kernels.native import present_kernel
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Point
 from caet_opt.solving.backends.base import point_in_model, point_in_problem
 from caet_opt.solving.certificate import Certificate, certify, narrowest_gap
-from caet_opt.solving.native.compiled import present_kernel
-from caet_opt.solving.numbers import write_gap
 from caet_opt.solving.polish import polish
 from caet_opt.solving.problem import Question, read_task
 from caet_opt.solving.profiles import Profile, find_profile

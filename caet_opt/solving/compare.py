@@ -8,14 +8,15 @@ from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
+from caet_opt.common.checks import check_whole
+from caet_opt.common.files import shortest_names
+from caet_opt.common.numbers import certified_parts, duration, format_ratio, html_table, table, write_gap
 from caet_opt.errors import CaetError, InputError
+from caet_opt.kernels.native import compiled_kernel
 from caet_opt.solving.backends import BACKENDS, installed_backends
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.native.compiled import compiled_kernel
-from caet_opt.solving.numbers import certified_parts, duration, format_ratio, html_table, table, write_gap
 from caet_opt.solving.problem import pose, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.result import CharacteristicTime
@@ -203,8 +204,7 @@ def compare_solvers(
     >>> comparison.agree, comparison.to_frame()["characteristic_time"].round(6).tolist()
     (True, [11.656854, 11.656854])
     """
-    if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 0:
-        raise InputError(f"repeat must be a whole number, zero or more, got {repeat!r}")
+    check_whole(repeat, "repeat")
     task = read_task(task, model.arms)
     profiles = name_solvers(solvers)
     if tolerance is not None:

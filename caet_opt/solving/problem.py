@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from caet_opt.bandits.exact import decimal_text
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
+from caet_opt.common.exact import decimal_text
 from caet_opt.errors import InputError, TieError
-from caet_opt.solving.native.bounds import means_differ
+from caet_opt.kernels.certify import means_differ
 
 Indices = NDArray[np.intp]
 

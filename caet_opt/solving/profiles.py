@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from sys import float_info
 from typing import Any
 
-from caet_opt.bandits.files import read_toml
-from caet_opt.bandits.shipped import find_shipped
+from caet_opt.common.checks import check_whole, is_number
+from caet_opt.common.files import read_toml
+from caet_opt.common.shipped import find_shipped
 from caet_opt.errors import InputError, unknown_name
 
 #: Certified relative gap that every answer meets unless another tolerance is asked for.
@@ -55,7 +55,7 @@ class Profile:
         check_positive(self.tolerance, "tolerance")
         if self.tolerance >= 1:
             raise InputError(f"tolerance is a relative gap below 1, got {self.tolerance:g}")
-        check_iterations(self.max_iterations)
+        check_whole(self.max_iterations, "max_iterations", 1, MOST_ITERATIONS)
         if self.time_limit is not None:
             check_positive(self.time_limit, "time_limit")
         if not isinstance(self.options, dict):
@@ -66,16 +66,8 @@ class Profile:
 
 def check_positive(value: Any, what: str) -> None:
     """Raise `InputError` unless the value is a positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= float_info.max:
+    if not is_number(value) or value <= 0:
         raise InputError(f"{what} must be a positive number, got {value!r}")
-
-
-def check_iterations(value: Any) -> None:
-    """Raise `InputError` unless the value is a positive whole number that every solver can count to."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"max_iterations must be a positive whole number, got {value!r}")
-    if value > MOST_ITERATIONS:
-        raise InputError(f"max_iterations must be at most {MOST_ITERATIONS}, got {value}")
 
 
 def read_profile(path: str | Path) -> Profile:

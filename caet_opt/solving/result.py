@@ -11,9 +11,9 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array, Mask
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.common.numbers import format_certified, html_table, pair_names, proportion, table, write_gap
 from caet_opt.errors import InputError
 from caet_opt.solving.certificate import pair_terms
-from caet_opt.solving.numbers import format_certified, html_table, pair_names, proportion, table, write_gap
 from caet_opt.solving.sensitivity import cost_sensitivities, total_mean_sensitivities
 
 #: A pair is binding when its term exceeds the smallest one by no more than this, relatively.

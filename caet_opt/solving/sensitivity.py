@@ -8,7 +8,8 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks import Pair
-from caet_opt.solving.native.compiled import FAMILY_CODES, interpreted_kernel
+from caet_opt.kernels.family_codes import FAMILY_CODES
+from caet_opt.kernels.native import interpreted_kernel
 
 
 def cost_sensitivities(model: BanditModel, pairs: Sequence[Pair], effort: Array, binding: set[Pair]) -> Array:

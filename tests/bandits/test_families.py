@@ -21,8 +21,8 @@ from caet_opt import (
     parse_family,
 )
 from caet_opt.bandits.families.numerics import EVEN, ODD, UNIT, horner, kl_div, slope
-from caet_opt.solving.native.compiled import FAMILY_CODES
-from caet_opt.solving.native.divergences import mixture_divergence
+from caet_opt.kernels.family_codes import FAMILY_CODES
+from caet_opt.kernels.term import mixture_divergence
 
 mpmath.mp.dps = 60
 

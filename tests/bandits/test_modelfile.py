@@ -16,7 +16,7 @@ from caet_opt import (
     read_model,
     write_model,
 )
-from caet_opt.bandits.files import shortest_names
+from caet_opt.common.files import shortest_names
 
 TEXT = """
 title = "a trial"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from caet_opt import BestArm, Custom, Ranking, parse_task
 from caet_opt.bandits.tasks import Comparisons, Control, Groups, TopArms, pairs
-from caet_opt.solving.native.compiled import compile_functions, list_functions
+from caet_opt.kernels.compile import compile_functions, list_functions
 
 #: Few values, so that many means are equal; minus zero equals zero.
 VALUES = (-1.0, -0.0, 0.0, 0.25, 1.0)

@@ -34,13 +34,13 @@ from caet_opt import (
 from caet_opt.bandits.tasks import parse_task
 from caet_opt.cli import COMMANDS, check_nothing_left, main, solve
 from caet_opt.cli.experiment import VERBS
+from caet_opt.common.numbers import digits_supported, format_certified, relative_deviation, round_outward, table
 from caet_opt.exploring.prediction import MEASURED
 from caet_opt.presenting.figures import FIGURES
 from caet_opt.presenting.tables.formats import FORMATS
 from caet_opt.simulating.studies.study import KEYS as KEYS_OF_STUDIES
 from caet_opt.solving import compare
 from caet_opt.solving.backends.clarabel import Clarabel
-from caet_opt.solving.numbers import digits_supported, format_certified, relative_deviation, round_outward, table
 from caet_opt.solving.programs.text import show_program
 
 ROOT = Path(__file__).resolve().parents[2]

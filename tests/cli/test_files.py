@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from caet_opt.bandits import files
-from caet_opt.bandits.files import write_whole
 from caet_opt.cli import main
+from caet_opt.common import files
+from caet_opt.common.files import write_whole
 
 MODEL = 'family = "gaussian"\nmeans = [2, 0]\ncosts = [1, 1]\ntask = "best-arm"\n'
 HEAD = "index,stopped,correct,answer,rounds,cost,solves,widest_gap,count_0,count_1\n"

@@ -8,8 +8,8 @@ from commands import run_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caet_opt.bandits.files import escape_controls
 from caet_opt.cli import main
+from caet_opt.common.files import escape_controls
 from caet_opt.presenting.tables.formats import csv_cell, csv_lines, plain_text
 
 #: A model whose title and arms would clear a terminal, begin lines of their own, and turn text round.

@@ -11,12 +11,15 @@ from inverse_gaussian import InverseGaussian
 from caet_opt.bandits.families import Bernoulli, Exponential, Gaussian, Geometric, Poisson, martingales
 from caet_opt.errors import InputError
 from caet_opt.exploring.explorer import Caet
-from caet_opt.exploring.stopping import EProcess, e_values, make_threshold
+from caet_opt.exploring.stopping import EProcess, make_threshold
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import prior_scales, rule_of
-from caet_opt.exploring.stopping.e_values import Side, is_covered, log_martingale, needed_evidence
-from caet_opt.solving.native.compiled import FAMILY_CODES, compile_functions, compiled_kernel, list_functions
-from caet_opt.solving.native.divergences import mixture_divergence
+from caet_opt.kernels import e_values
+from caet_opt.kernels.compile import compile_functions, list_functions
+from caet_opt.kernels.e_values import Side, is_covered, log_martingale, needed_evidence
+from caet_opt.kernels.family_codes import FAMILY_CODES
+from caet_opt.kernels.native import compiled_kernel
+from caet_opt.kernels.term import mixture_divergence
 
 FAMILIES = [Gaussian(), Bernoulli(), Poisson(), Exponential(), Geometric()]
 

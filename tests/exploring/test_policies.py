@@ -22,8 +22,8 @@ from caet_opt import (
     list_policies,
     parse_task,
 )
-from caet_opt.exploring import tally
 from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.kernels import ledger
 from caet_opt.simulating.runs import compile_loop
 from caet_opt.simulating.streams import ArmStreams
 
@@ -612,7 +612,7 @@ def test_a_users_family_is_played_by_its_own_formulas():
     at(explorer, counts, means).observe(0, 1.0)
     view = explorer.view
     for p, (a, b) in enumerate(view.pairs.T):
-        n, m = view.arms[tally.COUNT], view.arms[tally.MEAN]
+        n, m = view.arms[ledger.COUNT], view.arms[ledger.MEAN]
         centre = (n[a] * m[a] + n[b] * m[b]) / (n[a] + n[b])
         assert isclose(
             view.evidence[p], n[a] * divergence(m[a], centre) + n[b] * divergence(m[b], centre), rel_tol=1e-12

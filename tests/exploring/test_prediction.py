@@ -11,7 +11,7 @@ from caet_opt import BanditModel, Parameters, characteristic_time, make_threshol
 from caet_opt.exploring import prediction
 from caet_opt.exploring.prediction import ACCURACY, compare_thresholds, mean_exploration_floor, predict, project
 from caet_opt.exploring.stopping import THRESHOLDS, threshold_of
-from caet_opt.exploring.tracking_rounds import exploration_floor
+from caet_opt.kernels.aiming import exploration_floor
 
 #: Models without a free arm, of every kind of graph.
 COSTLY = [

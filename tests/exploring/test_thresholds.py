@@ -17,8 +17,8 @@ from caet_opt.bandits.families import Bernoulli, Exponential, Gamma, Gaussian, G
 from caet_opt.errors import InputError
 from caet_opt.exploring.stopping import THRESHOLDS, Mixture, make_threshold
 from caet_opt.exploring.stopping.deviational import certified_log_constant, log_integral, log_term, peak
-from caet_opt.exploring.stopping.kernels import threshold_value
 from caet_opt.exploring.stopping.mixture import gaussian_deviation, general_deviation, h_inverse, h_tilde
+from caet_opt.kernels.thresholds import threshold_value
 
 FAMILIES = [Gaussian(), Gaussian([1.0, 4.0, 2.0]), Bernoulli(), Poisson(), Exponential(), Gamma(2.5), Geometric()]
 FAMILIES.append(InverseGaussian())

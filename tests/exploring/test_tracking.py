@@ -24,12 +24,12 @@ from caet_opt import (
     SolverError,
     parse_family,
 )
-from caet_opt.exploring import tally
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.prediction import project
 from caet_opt.exploring.settings import LEAST_SHARE, Parameters
 from caet_opt.exploring.state import State
-from caet_opt.exploring.tracking_rounds import share_out
+from caet_opt.kernels import ledger
+from caet_opt.kernels.aiming import share_out
 from caet_opt.simulating.streams import ArmStreams
 
 
@@ -140,7 +140,7 @@ def test_two_free_arms_share_the_rounds():
 
 
 class TestRules:
-    """What the paper leaves out; numbers as in `caet_opt.exploring.tracking_rounds`."""
+    """What the paper leaves out; numbers as in `caet_opt.kernels.aiming`."""
 
     def test_1_every_arm_is_pulled_once_in_order(self):
         model = BanditModel(Gaussian(), [1.0, 2.0, 3.0], [1, 1, 1])
@@ -203,7 +203,7 @@ class TestRules:
         for arm, reward in enumerate((0.0, -0.06, -0.07)):
             algorithm.observe(arm, reward)
         assert algorithm.diagnostics.costs.tolist() == [0.0, 0.0, 0.07]
-        assert algorithm.view.arms[tally.COST].tolist() == [0.0, 0.0, 0.07]
+        assert algorithm.view.arms[ledger.COST].tolist() == [0.0, 0.0, 0.07]
 
     def test_5_the_answer_may_change(self):
         model = BanditModel(Gaussian(), [0.1, 0.0], [1, 1])

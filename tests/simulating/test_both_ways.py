@@ -8,10 +8,11 @@ from both_ways import Case, arrays_of, covered_tasks, difference, differences, d
 from instances import FAMILIES, hostile_instance, ordinary_instance
 
 from caet_opt import POLICIES, BanditModel, Parameters
-from caet_opt.exploring import compiling, tally, tracking_rounds
+from caet_opt.exploring import compiling
 from caet_opt.exploring.policies import base
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.stopping import THRESHOLDS
+from caet_opt.kernels import aiming, ledger
 from caet_opt.simulating.loops import run, run_in_batches
 from caet_opt.simulating.streams import BLOCK
 from caet_opt.solving.profiles import Profile
@@ -163,29 +164,29 @@ def test_the_runs_meet_every_way_out_of_compiled_code(monkeypatch, policy):
     for number in range(50):
         follow(draw_case(number, policy=policy), compiled=True)
         follow(covering_case(policy, number, batch=1), compiled=True)
-    expected = {tally.STOPPED, tally.REFILL, tally.LIMIT}
+    expected = {ledger.STOPPED, ledger.REFILL, ledger.LIMIT}
     if "custom" in covered_tasks(policy):
-        expected |= {tally.NEED_ANSWER}
+        expected |= {ledger.NEED_ANSWER}
     if policy in SOLVING and not kind.needs_truth:
-        expected |= {tally.NEED_LAYOUT}
+        expected |= {ledger.NEED_LAYOUT}
         if not kind.blind:  # which knows no free arms, and so none at the boundary
-            expected |= {tally.NEED_SOLUTION}
+            expected |= {ledger.NEED_SOLUTION}
     if policy == "thompson-top-two":
-        expected |= {tally.NEED_CHOICE}
+        expected |= {ledger.NEED_CHOICE}
     assert met == expected
     assert len(real.signatures) == 1  # whatever is played: nobody waits for a compiler a second time
 
 
 def share_out(pairs, costs, effort, alpha, target):
     """The rule with an ulp more for the first arm."""
-    tracking_rounds.share_out(pairs, costs, effort, alpha, target)
+    aiming.share_out(pairs, costs, effort, alpha, target)
     target[0] *= 1.0 + 2.0**-52
 
 
 @pytest.fixture
 def other_rule(monkeypatch):
     """Interpreted code has a rule of its own."""
-    shared = tuple(share_out if rule is tracking_rounds.share_out else rule for rule in compiling.SHARED)
+    shared = tuple(share_out if rule is aiming.share_out else rule for rule in compiling.SHARED)
     monkeypatch.setattr(compiling, "SHARED", shared)
     base.interpret_with.cache_clear()
     yield

@@ -23,11 +23,11 @@ from caet_opt import (
     parse_family,
     proven_time,
 )
+from caet_opt.kernels.native import compiled_kernel
 from caet_opt.solving.backends import Answer, Point
 from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.backends.native import solve_pairs
 from caet_opt.solving.certificate import pair_terms
-from caet_opt.solving.native.compiled import compiled_kernel
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(REFERENCES), st.floats(-12, 12))

@@ -6,7 +6,7 @@ from caet_opt.bandits.families.gamma import Exponential, Gamma
 from caet_opt.bandits.families.gaussian import Gaussian
 from caet_opt.bandits.families.geometric import Geometric
 from caet_opt.bandits.families.poisson import Poisson
-from caet_opt.bandits.registry import Registry
+from caet_opt.common.registry import Registry
 
 FAMILIES: Registry[type[Family]] = Registry(
     """Families by their name in the grammar. A user's own family joins with ``FAMILIES[Mine.name] = Mine``.

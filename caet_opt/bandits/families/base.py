@@ -10,9 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from caet_opt.bandits.exact import brief, exact, read_decimal
 from caet_opt.bandits.families.martingales import FAR
 from caet_opt.bandits.families.numerics import Array
+from caet_opt.common.exact import brief, exact, read_decimal
 from caet_opt.errors import InputError
 
 #: Families whose name is a person's.
@@ -50,7 +50,7 @@ class Family(ABC):
 
     A subclass states five formulas of the family with unit dispersion, each of them elementwise, and how to draw
     from it. Compiled code has the divergences of the shipped families once more, one number at a time
-    (`caet_opt.solving.native.divergences`), and tests hold the two against each other. Dispersion (a Gaussian's
+    (`caet_opt.kernels.term`), and tests hold the two against each other. Dispersion (a Gaussian's
     variance, the inverse of a gamma's shape) divides the divergence: an arm of dispersion phi is an arm of unit
     dispersion whose effort counts 1/phi, which is how every solver here sees it.
 

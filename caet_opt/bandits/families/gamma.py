@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from caet_opt.bandits.exact import Number, decimal_text, exact
 from caet_opt.bandits.families.base import Family, MeanSpace, positive_numbers, read_decimals
 from caet_opt.bandits.families.martingales import exponential_log_martingale, exponential_log_martingale_floor
 from caet_opt.bandits.families.numerics import Array, kl_div, slope
+from caet_opt.common.exact import Number, decimal_text, exact
 from caet_opt.errors import InputError
 
 

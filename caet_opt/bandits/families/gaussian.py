@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from caet_opt.bandits.exact import Number, decimal_text, exact
 from caet_opt.bandits.families.base import Family, MeanSpace, positive_numbers, read_decimals
 from caet_opt.bandits.families.martingales import gaussian_log_martingale, gaussian_log_martingale_floor
 from caet_opt.bandits.families.numerics import Array
+from caet_opt.common.exact import Number, decimal_text, exact
 from caet_opt.errors import InputError
 
 #: More variances than these are not written one by one in a sentence.

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from caet_opt.bandits.registry import Registry
 from caet_opt.bandits.tasks.base import Pair, Task
 from caet_opt.bandits.tasks.best_arm import BestArm, TopArms
 from caet_opt.bandits.tasks.comparisons import Comparisons, Control
@@ -10,6 +9,7 @@ from caet_opt.bandits.tasks.custom import Custom
 from caet_opt.bandits.tasks.groups import Groups
 from caet_opt.bandits.tasks.names import number_arms
 from caet_opt.bandits.tasks.ranking import Ranking
+from caet_opt.common.registry import Registry
 
 TASKS: Registry[type[Task]] = Registry(
     """Tasks by their name in the grammar.

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
-from caet_opt.bandits.exact import brief, read_whole
 from caet_opt.bandits.families.numerics import Integers
+from caet_opt.common.exact import brief, read_whole
 from caet_opt.errors import InputError
 
 Pair = tuple[int, int]

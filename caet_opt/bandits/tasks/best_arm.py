@@ -5,10 +5,10 @@ from typing import cast
 
 import numpy as np
 
-from caet_opt.bandits.exact import brief, read_whole
 from caet_opt.bandits.families.numerics import Integers
 from caet_opt.bandits.tasks.base import Pair, PlainTask, Task, sort_arms
 from caet_opt.bandits.tasks.pairs import BIPARTITE, STARS
+from caet_opt.common.exact import brief, read_whole
 from caet_opt.errors import InputError
 
 

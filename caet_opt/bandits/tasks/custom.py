@@ -11,6 +11,7 @@ from typing import NoReturn, cast
 import numpy as np
 
 from caet_opt.bandits.tasks.base import MOST_PAIRS, Pair, Task, check_arms_exist, sort_arms
+from caet_opt.common.checks import is_whole
 from caet_opt.errors import InputError
 
 #: Largest number of compared arms for which every order is enumerated (8! = 40320 orders).
@@ -179,12 +180,7 @@ def check_listed(pairs: int) -> None:
 
 def read_pair(pair: object) -> Pair:
     """Check that a pair is two different arm numbers."""
-    if (
-        not isinstance(pair, list | tuple)
-        or len(pair) != 2
-        or not all(isinstance(arm, int) and not isinstance(arm, bool) and arm >= 0 for arm in pair)
-        or pair[0] == pair[1]
-    ):
+    if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(map(is_whole, pair)) or pair[0] == pair[1]:
         raise InputError(f"a pair is two different arms counted from 0, for example [0, 1]; got {pair!r}")
     return pair[0], pair[1]
 

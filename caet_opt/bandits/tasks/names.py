@@ -8,7 +8,7 @@ names may stand in quotes.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from caet_opt.bandits.exact import brief, read_whole
+from caet_opt.common.exact import brief, read_whole
 from caet_opt.errors import InputError, unknown_name
 
 QUOTES = "\"'"

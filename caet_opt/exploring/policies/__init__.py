@@ -1,7 +1,7 @@
 """Sampling rules, each a class in a file of its own."""
 
-from caet_opt.bandits.registry import Registry
 from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.common.registry import Registry
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.policies.base import Policy, Setup
 from caet_opt.exploring.policies.best_challenger import BestChallenger

@@ -12,25 +12,22 @@ from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.errors import InputError
-from caet_opt.exploring import compiling, tally
+from caet_opt.exploring import compiling
 from caet_opt.exploring.saving import Target
 from caet_opt.exploring.settings import COST_SOURCES, Parameters
 from caet_opt.exploring.state import State, add_up
 from caet_opt.exploring.stopping import EProcess, Threshold
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import foreign_martingales, prior_scales
-from caet_opt.exploring.stopping.e_values import told_apart
-from caet_opt.exploring.stopping.kernels import E_PROCESS
-from caet_opt.exploring.tally import NO_STREAMS, Seen, View
+from caet_opt.kernels import ledger
+from caet_opt.kernels.compile import Kernel, rebind
+from caet_opt.kernels.e_values import told_apart
+from caet_opt.kernels.family_codes import FAMILY_CODES
+from caet_opt.kernels.interpret import Interpreted, interpret
+from caet_opt.kernels.ledger import NO_STREAMS, Seen, View
+from caet_opt.kernels.native import interpreted_kernel
+from caet_opt.kernels.thresholds import E_PROCESS
 from caet_opt.solving.backends.native import target_of
-from caet_opt.solving.native.compiled import (
-    FAMILY_CODES,
-    Interpreted,
-    Kernel,
-    interpret,
-    interpreted_kernel,
-    rebind,
-)
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.result import CharacteristicTime
 
@@ -123,7 +120,7 @@ class Setup:
         return np.where(estimate > self.parameters.negligible_cost, estimate, 0.0)
 
     def evidence(self, state: State, pairs: tuple[Pair, ...], means: Array) -> Array:
-        """Z_ab of each pair, by `tally.pair_evidence`, as in a round."""
+        """Z_ab of each pair, by `ledger.pair_evidence`, as in a round."""
         code, evidence = evidence_of(type(self.family))
         with np.errstate(over="ignore"):  # as in compiled code: evidence that is not a number stops no run
             weight = (np.array(state.counts) / self.dispersions).tolist()
@@ -147,20 +144,20 @@ class Setup:
         found = weigh(code, winner.pulls / winner.dispersion, loser.pulls / loser.dispersion, *apart)
         return needed if found > needed else evidence
 
-    def setting(self, *, tracking: int, blind: bool = False, given: Array | None = None) -> tally.Conditions:
+    def setting(self, *, tracking: int, blind: bool = False, given: Array | None = None) -> ledger.Conditions:
         """What compiled code needs to know: how targets are tracked, whether every cost counts as one, and a target."""
         threshold, parameters, space = self.threshold, self.parameters, self.family.mean_space
         numbers = np.zeros((4, self.arms))
-        numbers[tally.DISPERSION] = self.dispersions
-        numbers[tally.PRIOR] = threshold.slope * self.prior_scales / self.dispersions
-        numbers[tally.GIVEN] = 0.0 if given is None else given
-        return tally.Conditions(
+        numbers[ledger.DISPERSION] = self.dispersions
+        numbers[ledger.PRIOR] = threshold.slope * self.prior_scales / self.dispersions
+        numbers[ledger.GIVEN] = 0.0 if given is None else given
+        return ledger.Conditions(
             family=FAMILY_CODES.get(type(self.family), -1),
             error=float(self.family.divergence_error),
             low=float(space.low),
             high=float(space.high),
             numbers=numbers,
-            cost_source=tally.UNIT if blind else COST_SOURCES.index(parameters.cost_source),
+            cost_source=ledger.UNIT if blind else COST_SOURCES.index(parameters.cost_source),
             zero_cost_share=parameters.free_share,
             negligible_cost=parameters.negligible_cost,
             tracking=tracking,
@@ -216,7 +213,7 @@ class Policy(ABC):
     own: ClassVar[tuple[str, ...]] = ("choose", "respond", "ended")
 
     #: How targets are tracked, and whether every cost counts as one, in what compiled code is told.
-    tracking: int = tally.CUMULATED
+    tracking: int = ledger.CUMULATED
     blind: ClassVar[bool] = False
 
     @staticmethod
@@ -227,7 +224,7 @@ class Policy(ABC):
     @staticmethod
     @abstractmethod
     def respond(view: Seen, arm: int, waiting: bool) -> int:
-        """Take note of an outcome of an arm, ``waiting`` while some arm has none; what is needed, or `tally.DONE`."""
+        """Take note of an outcome of an arm, ``waiting`` while some arm has none; what is needed, or `ledger.DONE`."""
 
     @staticmethod
     @abstractmethod
@@ -242,7 +239,7 @@ class Policy(ABC):
         self.setting = self.make_setting()
         self.functions = interpreted(type(self), setup)
 
-    def make_setting(self) -> tally.Conditions:
+    def make_setting(self) -> ledger.Conditions:
         """What stays the same in a run."""
         return self.setup.setting(tracking=self.tracking, blind=self.blind)
 
@@ -261,9 +258,9 @@ class Policy(ABC):
     def begin(self) -> Seen:
         """Before the first round, with nothing to remember."""
         setup = self.setup
-        arms, pairs = np.zeros((tally.ARM_ROWS, setup.arms)), setup.task.pairs([0.0] * setup.arms)
+        arms, pairs = np.zeros((ledger.ARM_ROWS, setup.arms)), setup.task.pairs([0.0] * setup.arms)
         if self.blind or setup.known_costs is not None:
-            arms[tally.COST] = 1.0 if self.blind else setup.known_costs
+            arms[ledger.COST] = 1.0 if self.blind else setup.known_costs
         return self.make_view(arms, np.zeros(3), as_columns(pairs))
 
     def make_view(self, arms: Array, clock: Array, pairs: Integers) -> Seen:
@@ -279,11 +276,11 @@ class Policy(ABC):
         """The view of a state, from its sums and from what was saved of its target."""
         view = self.begin()
         arms = view.arms
-        arms[tally.COUNT], arms[tally.REWARD], arms[tally.SPENT] = state.counts, state.reward_sums, state.cost_sums
-        arms[tally.REST_OF_REWARD], arms[tally.MEMORY] = state.reward_rests, state.memory
-        seen = arms[tally.COUNT] > 0
-        arms[tally.MEAN, seen] = state.means()[seen]
-        view.clock[tally.ROUND] = state.round
+        arms[ledger.COUNT], arms[ledger.REWARD], arms[ledger.SPENT] = state.counts, state.reward_sums, state.cost_sums
+        arms[ledger.REST_OF_REWARD], arms[ledger.MEMORY] = state.reward_rests, state.memory
+        seen = arms[ledger.COUNT] > 0
+        arms[ledger.MEAN, seen] = state.means()[seen]
+        view.clock[ledger.ROUND] = state.round
         return self.prepare(self.ask(view), saved) if np.all(seen) else view
 
     def prepare(self, view: Seen, saved: Target) -> Seen:
@@ -306,7 +303,7 @@ class Policy(ABC):
         run = self.find_play()
         while True:
             reason, _ = run(view, NO_STREAMS, 0, True)
-            if reason in (tally.LIMIT, tally.STOPPED):
+            if reason in (ledger.LIMIT, ledger.STOPPED):
                 return view
             view = self.supply(view, reason)
 
@@ -316,13 +313,13 @@ class Policy(ABC):
 
     def supply(self, view: Seen, need: int) -> Seen:
         """What a response needs of Python: here the answer of a task that compiled code does not know."""
-        assert need == tally.NEED_ANSWER
+        assert need == ledger.NEED_ANSWER
         return self.ask(view)
 
     def ask(self, view: Seen, means: Array | None = None) -> Seen:
         """The view with the pairs of the answer for its means, or for others, as the task says it."""
-        pairs = as_columns(self.setup.task.pairs((view.arms[tally.MEAN] if means is None else means).tolist()))
-        view.clock[tally.ANSWERED] = view.clock[tally.ROUND]
+        pairs = as_columns(self.setup.task.pairs((view.arms[ledger.MEAN] if means is None else means).tolist()))
+        view.clock[ledger.ANSWERED] = view.clock[ledger.ROUND]
         return change(view, pairs=pairs, evidence=np.zeros(pairs.shape[1]))
 
     def next_arm(self, view: Seen) -> int:
@@ -375,15 +372,15 @@ def change(view: Any, **parts: Any) -> Seen:
 def state_of(view: Seen) -> State:
     """What was observed, and what the policy remembers."""
     arms = view.arms
-    costs = tuple(arms[tally.SPENT].tolist())
+    costs = tuple(arms[ledger.SPENT].tolist())
     return State(
-        int(view.clock[tally.ROUND]),
-        tuple(int(count) for count in arms[tally.COUNT]),
-        tuple(arms[tally.REWARD].tolist()),
+        int(view.clock[ledger.ROUND]),
+        tuple(int(count) for count in arms[ledger.COUNT]),
+        tuple(arms[ledger.REWARD].tolist()),
         costs,
-        tuple(arms[tally.MEMORY].tolist()),
+        tuple(arms[ledger.MEMORY].tolist()),
         add_up(costs),
-        tuple(arms[tally.REST_OF_REWARD].tolist()),
+        tuple(arms[ledger.REST_OF_REWARD].tolist()),
     )
 
 
@@ -396,8 +393,8 @@ def as_columns(pairs: Sequence[Pair]) -> Integers:
 def evidence_of(family: type[Family]) -> tuple[int, Callable[..., float]]:
     """The family's code, and `pair_evidence` with its divergence."""
     if family in FAMILY_CODES:
-        return FAMILY_CODES[family], tally.pair_evidence
-    return -1, rebind(tally.pair_evidence, interpreted_kernel(family).parts)
+        return FAMILY_CODES[family], ledger.pair_evidence
+    return -1, rebind(ledger.pair_evidence, interpreted_kernel(family).parts)
 
 
 def is_compiled(threshold: type[Threshold]) -> bool:
@@ -420,23 +417,23 @@ def interpret_with(policy: type[Policy], family: type[Family]) -> Interpreted:
 
 
 def foreign_threshold(setup: Setup) -> Kernel:
-    """What stands in `tally` and `bounds` for the shipped thresholds, of a user's own."""
+    """What stands in `ledger` and `confidence` for the shipped thresholds, of a user's own."""
     dispersions, scales = setup.dispersions.tolist(), setup.prior_scales.tolist()
 
     def exceeds(
-        setting: tally.Conditions, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool
+        setting: ledger.Conditions, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool
     ) -> bool:
         winner, loser = (
-            PairState(float(arms[tally.COUNT, arm]), float(arms[tally.MEAN, arm]), dispersions[arm], scales[arm])
+            PairState(float(arms[ledger.COUNT, arm]), float(arms[ledger.MEAN, arm]), dispersions[arm], scales[arm])
             for arm in (a, b)
         )
         return bool(evidence > setup.needed_of(float(evidence), float(now), winner, loser))
 
-    def bound_level(setting: tally.Conditions, arms: Array, now: float, arm: int) -> float:
-        pulls = float(arms[tally.COUNT, arm])
+    def bound_level(setting: ledger.Conditions, arms: Array, now: float, arm: int) -> float:
+        pulls = float(arms[ledger.COUNT, arm])
         return np.float64(setup.threshold.value(float(now), pulls, pulls))
 
-    def levels_are_equal(setting: tally.Conditions) -> bool:
+    def levels_are_equal(setting: ledger.Conditions) -> bool:
         return False
 
     return {"exceeds": exceeds, "bound_level": bound_level, "levels_are_equal": levels_are_equal}

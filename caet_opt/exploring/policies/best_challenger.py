@@ -1,8 +1,8 @@
 """The best challenger."""
 
-from caet_opt.exploring.index_rounds import free_turn, share_of_first, weakest_pair
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import COST, COUNT, Seen
+from caet_opt.kernels.choosing import free_turn, share_of_first, weakest_pair
+from caet_opt.kernels.ledger import COST, COUNT, Seen
 
 
 class BestChallenger(IndexPolicy):

@@ -7,7 +7,7 @@ class CostAware(TrackingPolicy):
     """CAET: C- or D-tracking of u_alpha of the empirical model, solved exactly in every round.
 
     ``u_alpha`` gives the free arms alpha of the pulls and the costly ones ``(1 - alpha) u*``, with u* the sampling
-    proportions that reach T* (`caet_opt.exploring.tracking_rounds`). Its cost over log(1/delta) tends to T* as delta
+    proportions that reach T* (`caet_opt.kernels.aiming`). Its cost over log(1/delta) tends to T* as delta
     tends to 0.
     Source: the paper.
     """

@@ -2,9 +2,9 @@
 
 from math import inf, sqrt
 
-from caet_opt.exploring.index_rounds import best_survivor, free_turn, is_beaten
 from caet_opt.exploring.policies.elimination import Elimination
-from caet_opt.exploring.tally import COST, COUNT, MEMORY, Seen, total_count
+from caet_opt.kernels.choosing import best_survivor, free_turn, is_beaten
+from caet_opt.kernels.ledger import COST, COUNT, MEMORY, Seen, total_count
 
 
 class ChernoffOverlap(Elimination):

@@ -1,8 +1,8 @@
 """Racing with the evidence of pairs."""
 
-from caet_opt.exploring.index_rounds import best_survivor, is_beaten, lap_is_over, next_survivor, worst_survivor
 from caet_opt.exploring.policies.elimination import Elimination
-from caet_opt.exploring.tally import MEMORY, Seen, total_count
+from caet_opt.kernels.choosing import best_survivor, is_beaten, lap_is_over, next_survivor, worst_survivor
+from caet_opt.kernels.ledger import MEMORY, Seen, total_count
 
 
 class ChernoffRacing(Elimination):

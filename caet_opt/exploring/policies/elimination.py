@@ -6,10 +6,10 @@ import numpy as np
 
 from caet_opt.bandits.tasks import BestArm
 from caet_opt.errors import InputError
-from caet_opt.exploring.index_rounds import count_survivors
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.state import State
-from caet_opt.exploring.tally import Seen, update_costs
+from caet_opt.kernels.choosing import count_survivors
+from caet_opt.kernels.ledger import Seen, update_costs
 
 
 class Elimination(IndexPolicy):

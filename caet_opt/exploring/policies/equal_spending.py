@@ -2,9 +2,9 @@
 
 from math import inf
 
-from caet_opt.exploring.index_rounds import free_turn
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import COST, COUNT, Seen
+from caet_opt.kernels.choosing import free_turn
+from caet_opt.kernels.ledger import COST, COUNT, Seen
 
 
 class EqualSpending(IndexPolicy):

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from caet_opt.exploring import tally
-from caet_opt.exploring.index_rounds import refresh_pairs, survey
 from caet_opt.exploring.policies.base import Policy
 from caet_opt.exploring.saving import Target
-from caet_opt.exploring.tally import ANSWERED, DONE, NEED_ANSWER, ROUND, Seen, is_settled
+from caet_opt.kernels import ledger
+from caet_opt.kernels.choosing import refresh_pairs, survey
+from caet_opt.kernels.ledger import ANSWERED, DONE, NEED_ANSWER, ROUND, Seen, is_settled
 
 if TYPE_CHECKING:  # what `respond` is compiled with, for each policy its own
 
@@ -62,7 +62,7 @@ class IndexPolicy(Policy):
 
     def pretend(self, view: Seen, arm: int) -> Seen:
         """The pull counts as if it had brought what its arm has brought on average."""
-        count = view.arms[tally.COUNT, arm]
-        brought, cost = view.arms[tally.REWARD, arm] / count, view.arms[tally.SPENT, arm] / count
-        tally.absorb(view.arms, view.clock, arm, brought, cost)
+        count = view.arms[ledger.COUNT, arm]
+        brought, cost = view.arms[ledger.REWARD, arm] / count, view.arms[ledger.SPENT, arm] / count
+        ledger.absorb(view.arms, view.clock, arm, brought, cost)
         return self.take_note(view)

@@ -2,10 +2,10 @@
 
 from math import inf
 
-from caet_opt.exploring.bounds import bound_level, confidence_bound, levels_are_equal, reaches
-from caet_opt.exploring.index_rounds import clear_mark, mark_leaders
 from caet_opt.exploring.policies.marking import Marking
-from caet_opt.exploring.tally import MEMORY, PROJECTED, Seen, short_pair, total_count
+from caet_opt.kernels.choosing import clear_mark, mark_leaders
+from caet_opt.kernels.confidence import bound_level, confidence_bound, levels_are_equal, reaches
+from caet_opt.kernels.ledger import MEMORY, PROJECTED, Seen, short_pair, total_count
 
 
 class KlLucb(Marking):

@@ -1,9 +1,9 @@
 """Racing with confidence bounds."""
 
-from caet_opt.exploring.bounds import bound_level, confidence_bound
-from caet_opt.exploring.index_rounds import best_survivor, is_beaten, lap_is_over, next_survivor, worst_survivor
 from caet_opt.exploring.policies.elimination import Elimination
-from caet_opt.exploring.tally import MEMORY, Seen, total_count
+from caet_opt.kernels.choosing import best_survivor, is_beaten, lap_is_over, next_survivor, worst_survivor
+from caet_opt.kernels.confidence import bound_level, confidence_bound
+from caet_opt.kernels.ledger import MEMORY, Seen, total_count
 
 
 class KlRacing(Elimination):
@@ -11,9 +11,9 @@ class KlRacing(Elimination):
 
         LCB_a, UCB_a : the least and the largest q with  N_a d(mu_a, q) <= beta_a
 
-    with beta_a the threshold of two arms with N_a pulls each (`caet_opt.exploring.bounds.bound_level`). Where bounds at
-    the same beta do not overlap, Z exceeds beta: one of the two terms of Z does, whichever side of a bound m is on. For
-    thresholds that depend on the pair Z has to exceed its threshold as well, so that what is proven of it holds here.
+    with beta_a the threshold of two arms with N_a pulls each (`caet_opt.kernels.confidence.bound_level`). Where bounds
+    at the same beta do not overlap, Z exceeds beta: one of the two terms of Z does, whichever side of a bound m is on.
+    For thresholds that depend on the pair Z has to exceed its threshold as well, so that what is proven of it holds.
     Source: Kaufmann and Kalyanakrishnan, COLT 2013.
     """
 

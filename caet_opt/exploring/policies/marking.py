@@ -1,9 +1,9 @@
 """Policies that decide on one arm or two at a time, and remember which."""
 
 from caet_opt.bandits.tasks import BestArm, TopArms
-from caet_opt.exploring.index_rounds import least_pulled, next_marked
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import Seen
+from caet_opt.kernels.choosing import least_pulled, next_marked
+from caet_opt.kernels.ledger import Seen
 
 
 class Marking(IndexPolicy):

@@ -3,12 +3,12 @@
 from math import sqrt
 
 from caet_opt.errors import InputError
-from caet_opt.exploring import tally
 from caet_opt.exploring.policies.base import Setup
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.prediction import find_target
-from caet_opt.exploring.tally import GIVEN, MEMORY, PROJECTED, TARGET, Seen, total_count
-from caet_opt.exploring.tracking_rounds import next_arm, project_into
+from caet_opt.kernels import ledger
+from caet_opt.kernels.aiming import next_arm, project_into
+from caet_opt.kernels.ledger import GIVEN, MEMORY, PROJECTED, TARGET, Seen, total_count
 
 
 class Oracle(IndexPolicy):
@@ -32,10 +32,10 @@ class Oracle(IndexPolicy):
             raise InputError("policy 'oracle' knows the true model, so it is for simulations only; use 'caet'")
         super().__init__(setup)
 
-    def make_setting(self) -> tally.Conditions:
+    def make_setting(self) -> ledger.Conditions:
         setup = self.setup
         assert setup.truth is not None
-        tracking = tally.CUMULATED if setup.parameters.tracking == "c" else tally.PRESENT
+        tracking = ledger.CUMULATED if setup.parameters.tracking == "c" else ledger.PRESENT
         return setup.setting(tracking=tracking, given=find_target(setup.truth, setup.parameters))
 
     @staticmethod

@@ -6,10 +6,10 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import write_pairs
-from caet_opt.exploring.draws import posterior_mean, uniform
 from caet_opt.exploring.policies.base import as_columns
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import MEAN, PROJECTED, Seen, evidence_between, total_count, weight_of
+from caet_opt.kernels.draws import posterior_mean, uniform
+from caet_opt.kernels.ledger import MEAN, PROJECTED, Seen, evidence_between, total_count, weight_of
 
 #: Draws of posterior means begin here, in steps of 64 indices; those before are for the coin and for ties.
 TIES = 16
@@ -19,7 +19,7 @@ class ThompsonTopTwo(IndexPolicy):
     """The answer of one draw from the posterior, its pair with the least Z, and one of the two arms by a fair coin.
 
     Z of a pair that the empirical means contradict is zero, and among several such pairs each is as likely. The priors
-    are in `caet_opt.exploring.draws.posterior_mean`. For best arm half of the pulls go to the best arm, and the pulls
+    are in `caet_opt.kernels.draws.posterior_mean`. For best arm half of the pulls go to the best arm, and the pulls
     tend to the best proportions of which that is true. Costs play no part.
     Source: Shang, de Heide, Kaufmann, Menard and Valko 2020 (T3C), for best arm; here for the pairs of any task.
     """

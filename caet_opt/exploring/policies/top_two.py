@@ -1,9 +1,9 @@
 """The top-two rule with a fair coin."""
 
-from caet_opt.exploring.draws import uniform
-from caet_opt.exploring.index_rounds import weakest_pair
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import Seen, total_count
+from caet_opt.kernels.choosing import weakest_pair
+from caet_opt.kernels.draws import uniform
+from caet_opt.kernels.ledger import Seen, total_count
 
 
 class TopTwo(IndexPolicy):

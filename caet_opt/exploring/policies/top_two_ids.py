@@ -1,9 +1,9 @@
 """The top-two rule that splits the cost of a pair as the optimum does."""
 
-from caet_opt.exploring.draws import uniform
-from caet_opt.exploring.index_rounds import free_turn, share_of_first, weakest_pair
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import COST, Seen, total_count
+from caet_opt.kernels.choosing import free_turn, share_of_first, weakest_pair
+from caet_opt.kernels.draws import uniform
+from caet_opt.kernels.ledger import COST, Seen, total_count
 
 
 class TopTwoIds(IndexPolicy):

@@ -8,15 +8,16 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.errors import InputError, SolverError
-from caet_opt.exploring import kept_targets, tally, tracking_rounds
 from caet_opt.exploring.policies.base import Diagnostics, Policy, Setup, change, state_of
 from caet_opt.exploring.saving import Kept, Solution, Target
 from caet_opt.exploring.state import ROUNDING, State
-from caet_opt.exploring.tally import Seen
-from caet_opt.exploring.tracking_rounds import Pursuit, Space, follow, has_settled, pursue
+from caet_opt.kernels import aiming, boxes, ledger
+from caet_opt.kernels.aiming import Pursuit, Space, follow, has_settled, pursue
+from caet_opt.kernels.elimination_order import nothing_to_lay_out
+from caet_opt.kernels.instance import Layout, make_workspace
+from caet_opt.kernels.ledger import Seen
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.native.elimination import lay_out, nothing_to_lay_out
-from caet_opt.solving.native.instance import Layout, make_workspace
+from caet_opt.solving.layout import lay_out
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.result import CharacteristicTime
 
@@ -25,7 +26,7 @@ class TrackingPolicy(Policy):
     """Solves for u_alpha of the empirical model, and pulls the arm that lags most behind it.
 
     In every round, or with ``solve = "lazy"`` where the last solution is no longer certified to be near the best:
-    `caet_opt.exploring.tracking_rounds`.
+    `caet_opt.kernels.aiming`.
 
     Attributes
     ----------
@@ -53,27 +54,27 @@ class TrackingPolicy(Policy):
 
     def __init__(self, setup: Setup) -> None:
         cumulate = setup.parameters.tracking == "c"
-        self.tracking = tally.MONEY if self.by_money else tally.CUMULATED if cumulate else tally.PRESENT
+        self.tracking = ledger.MONEY if self.by_money else ledger.CUMULATED if cumulate else ledger.PRESENT
         super().__init__(setup)
 
     def begin(self) -> Seen:
         """Before the first round, in which the target is uniform."""
         view = super().begin()
-        view.arms[tally.MEMORY] = 1.0 / self.setup.arms
+        view.arms[ledger.MEMORY] = 1.0 / self.setup.arms
         return view
 
     def make_view(self, arms: Array, clock: Array, pairs: Integers) -> Seen:
         view: Any = super().make_view(arms, clock, pairs)
-        aim = kept_targets.Aim(
+        aim = boxes.Aim(
             effort=np.zeros(self.setup.arms),
             weights=np.zeros(pairs.shape[1]),
             solved=np.full(pairs.shape, -1),
-            box=np.zeros((kept_targets.BOX_ROWS, self.setup.arms)),
-            numbers=np.zeros(kept_targets.AIM_NUMBERS),
+            box=np.zeros((boxes.BOX_ROWS, self.setup.arms)),
+            numbers=np.zeros(boxes.AIM_NUMBERS),
         )
-        aim.numbers[kept_targets.TIED] = 1.0
-        kept_targets.clear_box(aim)
-        tracking_rounds.look_anew(aim)
+        aim.numbers[boxes.TIED] = 1.0
+        boxes.clear_box(aim)
+        aiming.look_anew(aim)
         parts: Any = (*view, aim, self.make_space(pairs, None))
         return Pursuit(*parts)
 
@@ -83,7 +84,7 @@ class TrackingPolicy(Policy):
         own: Any = (part.copy() for part in aim)
         effort, weights = space.effort.copy(), space.weights.copy()
         space = space._replace(layout=layout, effort=effort, weights=weights)
-        return change(copy, aim=kept_targets.Aim(*own), space=space)
+        return change(copy, aim=boxes.Aim(*own), space=space)
 
     def check_state(self, state: State) -> None:
         super().check_state(state)
@@ -96,11 +97,11 @@ class TrackingPolicy(Policy):
 
     def supply(self, view: Seen, need: int) -> Seen:
         """The answer, the layout of its problem, or its solution by whichever solver was asked for."""
-        if need == tally.NEED_LAYOUT:
-            space = self.make_space(view.pairs, view.arms[tally.COST])
-            tracking_rounds.start_from(space, aim_of(view))
+        if need == ledger.NEED_LAYOUT:
+            space = self.make_space(view.pairs, view.arms[ledger.COST])
+            aiming.start_from(space, aim_of(view))
             return change(view, space=space)
-        return self.solve(view) if need == tally.NEED_SOLUTION else super().supply(view, need)
+        return self.solve(view) if need == ledger.NEED_SOLUTION else super().supply(view, need)
 
     def make_space(self, pairs: Integers, costs: Array | None) -> Space:
         """What a solve for these pairs works in, laid out for these costs; without them there is no layout yet."""
@@ -125,11 +126,11 @@ class TrackingPolicy(Policy):
     def solve(self, view: Seen) -> Seen:
         """The view aimed at the solution for its means and costs; `SolverError` or `InputError` where there is none."""
         setup, space = self.setup, pursuit_of(view).space
-        model = BanditModel(setup.family, view.arms[tally.MEAN].tolist(), view.arms[tally.COST].tolist())
+        model = BanditModel(setup.family, view.arms[ledger.MEAN].tolist(), view.arms[ledger.COST].tolist())
         found = characteristic_time(model, setup.task, solver=setup.profile, warm_start=self.last_solution(view))
         space.effort[:], space.weights[:] = found.effort, found.multipliers
         self.functions["adopt"](view)
-        if not isclose(np.sum(view.arms[tally.TARGET]), 1.0, rel_tol=1e-9):
+        if not isclose(np.sum(view.arms[ledger.TARGET]), 1.0, rel_tol=1e-9):
             raise SolverError("the effort of a round is outside double precision; rescale the means or the variances")
         return view
 
@@ -139,7 +140,7 @@ class TrackingPolicy(Policy):
         if not np.all(aim.solved >= 0):
             return None
         box, value = aim.box, float(np.sum(aim.weights))
-        model = BanditModel(self.setup.family, box[kept_targets.CENTRE].tolist(), box[kept_targets.PAID].tolist())
+        model = BanditModel(self.setup.family, box[boxes.CENTRE].tolist(), box[boxes.PAID].tolist())
         return CharacteristicTime(
             model=model,
             task=self.setup.task,
@@ -162,11 +163,11 @@ class TrackingPolicy(Policy):
         view = self.ask(view)
         arms, aim = view.arms, aim_of(view)
         self.functions["look_anew"](aim)
-        arms[tally.TARGET] = 1.0 / self.setup.arms
-        aim.box[kept_targets.CENTRE], aim.box[kept_targets.PAID] = arms[tally.MEAN], arms[tally.COST]
+        arms[ledger.TARGET] = 1.0 / self.setup.arms
+        aim.box[boxes.CENTRE], aim.box[boxes.PAID] = arms[ledger.MEAN], arms[ledger.COST]
         self.functions["settle_for"](view)
-        floor = tracking_rounds.exploration_floor(self.setup.arms, view.clock[tally.ROUND])
-        self.functions["project_into"](arms[tally.TARGET], floor, arms[tally.PROJECTED])
+        floor = aiming.exploration_floor(self.setup.arms, view.clock[ledger.ROUND])
+        self.functions["project_into"](arms[ledger.TARGET], floor, arms[ledger.PROJECTED])
         return self.take_note(view)
 
     def prepare(self, view: Seen, saved: Target) -> Seen:
@@ -174,13 +175,13 @@ class TrackingPolicy(Policy):
         kept = saved.kept
         if kept is not None:
             fill_kept(aim_of(view), kept)
-            if aim_of(view).numbers[kept_targets.DECIDED] != view.clock[tally.ROUND]:  # in the middle of a batch
+            if aim_of(view).numbers[boxes.DECIDED] != view.clock[ledger.ROUND]:  # in the middle of a batch
                 view = self.ask(view, kept.means)
         known = saved.solution is not None and fill_solution(aim_of(view), saved.solution)
         if saved.target is not None and kept is not None and (known or kept.tied):
-            view.arms[tally.TARGET] = saved.target
+            view.arms[ledger.TARGET] = saved.target
             if not self.blind and self.setup.known_costs is None:
-                view.arms[tally.COST] = kept.costs
+                view.arms[ledger.COST] = kept.costs
         else:
             view = self.aim_anew(self.ask(view))
         self.functions["begin_here"](view)
@@ -188,50 +189,48 @@ class TrackingPolicy(Policy):
 
     def aim_anew(self, view: Seen) -> Seen:
         """The view with a target for its means."""
-        while (need := int(self.functions["decide"](view, 0))) != tally.DONE:
+        while (need := int(self.functions["decide"](view, 0))) != ledger.DONE:
             view = self.supply(view, need)
-            if need == tally.NEED_SOLUTION:
+            if need == ledger.NEED_SOLUTION:
                 break
         return view
 
     def _save_target(self, view: Seen) -> Target:
         aim = aim_of(view)
         numbers, box = aim.numbers, aim.box
-        if not numbers[kept_targets.DECIDED] > 0.0:
+        if not numbers[boxes.DECIDED] > 0.0:
             return Target()
         solved = np.all(aim.solved >= 0)
         pairs = tuple((int(a), int(b)) for a, b in aim.solved.T)
         solution = Solution(float(np.sum(aim.weights)), pairs, aim.effort, aim.weights) if solved else None
-        intervals = box[kept_targets.INTERVALS] if np.all(np.isfinite(box[kept_targets.INTERVALS])) else None
+        intervals = box[boxes.INTERVALS] if np.all(np.isfinite(box[boxes.INTERVALS])) else None
         kept = Kept(
-            bool(numbers[kept_targets.TIED] > 0.0),
+            bool(numbers[boxes.TIED] > 0.0),
             tuple(numbers[list(SAVED_NUMBERS)].tolist()),
-            box[kept_targets.CENTRE],
-            box[kept_targets.PAID],
+            box[boxes.CENTRE],
+            box[boxes.PAID],
             intervals,
         )
-        return Target(view.arms[tally.TARGET], kept, solution)
+        return Target(view.arms[ledger.TARGET], kept, solution)
 
     def pretend(self, view: Seen, arm: int) -> Seen:
         """The pull counts as done and adds the target once more."""
-        view.arms[tally.COUNT, arm] += 1.0
-        view.clock[tally.ROUND] += 1.0
-        aim_of(view).numbers[kept_targets.FOLLOWING] = self.functions["add_target"](view.arms)
+        view.arms[ledger.COUNT, arm] += 1.0
+        view.clock[ledger.ROUND] += 1.0
+        aim_of(view).numbers[boxes.FOLLOWING] = self.functions["add_target"](view.arms)
         return view
 
     def diagnose(self, view: Seen) -> Diagnostics:  # type: ignore[override]
-        costs = np.ones(self.setup.arms) if self.blind else self.setup.costs(state_of(view), view.arms[tally.MEAN])
-        target, projected = view.arms[tally.TARGET].copy(), view.arms[tally.PROJECTED].copy()
+        costs = np.ones(self.setup.arms) if self.blind else self.setup.costs(state_of(view), view.arms[ledger.MEAN])
+        target, projected = view.arms[ledger.TARGET].copy(), view.arms[ledger.PROJECTED].copy()
         return super().diagnose(view, costs=costs, target=target, projected=projected)
 
 
 #: Entries of Aim.numbers in the order of `saving.NUMBERS`.
-SAVED_NUMBERS = (
-    *(kept_targets.SOLVES, kept_targets.WIDEST, kept_targets.SOLVED, kept_targets.DECIDED, kept_targets.DUE),
-)
+SAVED_NUMBERS = (*(boxes.SOLVES, boxes.WIDEST, boxes.SOLVED, boxes.DECIDED, boxes.DUE),)
 
 
-def fill_solution(aim: kept_targets.Aim, solution: Solution) -> bool:
+def fill_solution(aim: boxes.Aim, solution: Solution) -> bool:
     """Take over a solution that was saved; False where it is not one of as many pairs as the answer has."""
     pairs = np.array(solution.pairs, dtype=np.int64).T
     if pairs.shape != aim.solved.shape:
@@ -240,13 +239,13 @@ def fill_solution(aim: kept_targets.Aim, solution: Solution) -> bool:
     return True
 
 
-def fill_kept(aim: kept_targets.Aim, kept: Kept) -> None:
+def fill_kept(aim: boxes.Aim, kept: Kept) -> None:
     """Take over how long a target is kept."""
     aim.numbers[list(SAVED_NUMBERS)] = kept.numbers
-    aim.numbers[kept_targets.TIED] = float(kept.tied)
-    aim.box[kept_targets.CENTRE], aim.box[kept_targets.PAID] = kept.means, kept.costs
+    aim.numbers[boxes.TIED] = float(kept.tied)
+    aim.box[boxes.CENTRE], aim.box[boxes.PAID] = kept.means, kept.costs
     if kept.intervals is not None:
-        aim.box[kept_targets.INTERVALS] = kept.intervals
+        aim.box[boxes.INTERVALS] = kept.intervals
 
 
 def pursuit_of(view: Seen) -> Pursuit:
@@ -255,6 +254,6 @@ def pursuit_of(view: Seen) -> Pursuit:
     return view
 
 
-def aim_of(view: Seen) -> kept_targets.Aim:
+def aim_of(view: Seen) -> boxes.Aim:
     """Where it aims."""
     return pursuit_of(view).aim

@@ -5,10 +5,10 @@ from math import inf
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.exploring.bounds import bound_level, clears, confidence_bound, levels_are_equal, reaches
-from caet_opt.exploring.index_rounds import count_leaders
 from caet_opt.exploring.policies.marking import Marking
-from caet_opt.exploring.tally import COUNT, MEMORY, Seen, short_pair, total_count
+from caet_opt.kernels.choosing import count_leaders
+from caet_opt.kernels.confidence import bound_level, clears, confidence_bound, levels_are_equal, reaches
+from caet_opt.kernels.ledger import COUNT, MEMORY, Seen, short_pair, total_count
 
 
 class Ugape(Marking):

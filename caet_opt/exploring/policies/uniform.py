@@ -1,8 +1,8 @@
 """Round robin."""
 
-from caet_opt.exploring.index_rounds import least_pulled
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.exploring.tally import Seen
+from caet_opt.kernels.choosing import least_pulled
+from caet_opt.kernels.ledger import Seen
 
 
 class Uniform(IndexPolicy):

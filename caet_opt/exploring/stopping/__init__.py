@@ -3,11 +3,12 @@
 from typing import Any
 
 from caet_opt.bandits.families import Family, parse_family
-from caet_opt.bandits.registry import Registry
 from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.common.checks import is_whole
+from caet_opt.common.registry import Registry
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.settings import SETTINGS, Parameters, read_level
-from caet_opt.exploring.stopping.base import Threshold, is_count
+from caet_opt.exploring.stopping.base import Threshold
 from caet_opt.exploring.stopping.customary import Customary
 from caet_opt.exploring.stopping.deviational import Deviational
 from caet_opt.exploring.stopping.e_process import EProcess
@@ -63,7 +64,7 @@ def make_threshold(
 
 def count_at_risk(task: Task | None, arms: int) -> int:
     """R of the task, or of any: a truth inverts one direction of each two arms."""
-    if not is_count(arms) or arms < 2:
+    if not is_whole(arms, 2):
         raise InputError(f"a threshold needs the number of arms, 2 or more, got {arms!r}")
     if task is None:
         return arms * (arms - 1) // 2

@@ -4,14 +4,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp
-from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 from caet_opt.bandits.families import Family
+from caet_opt.common.checks import is_whole
+from caet_opt.common.numbers import round_down, round_up, typed_delta
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import is_number_above
-from caet_opt.exploring.stopping.kernels import threshold_value
-from caet_opt.solving.numbers import round_down, round_up, typed_delta
+from caet_opt.kernels.thresholds import threshold_value
 
 #: Rounds and pulls of two arms at which thresholds are compared: few and many, alike and not.
 PROBES = ((4, 2, 2), (1000, 10, 900), (10**7, 5 * 10**6, 10**4))
@@ -57,7 +57,7 @@ class Threshold(ABC):
     log_inv_delta: float
 
     def __post_init__(self) -> None:
-        if not is_count(self.pairs) or self.pairs < 1:
+        if not is_whole(self.pairs, 1):
             raise InputError(f"a threshold needs the number of pairs at risk, one or more, got {self.pairs!r}")
         if not is_number_above(0.0, self.log_inv_delta):
             raise InputError(
@@ -136,8 +136,3 @@ def say_delta(log_inv_delta: float) -> str:
     if log_inv_delta >= 600:
         return f"exp(-{round_down(log_inv_delta, 6)})"
     return typed_delta(log_inv_delta) or round_up(exp(-log_inv_delta), 4)
-
-
-def is_count(value: Any) -> bool:
-    """Whether a value is a whole number and no truth value."""
-    return isinstance(value, Integral) and not isinstance(value, bool)

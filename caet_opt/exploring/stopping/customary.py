@@ -2,7 +2,7 @@
 
 from caet_opt.bandits.families import Family
 from caet_opt.exploring.stopping.base import Threshold
-from caet_opt.exploring.stopping.kernels import CUSTOMARY
+from caet_opt.kernels.thresholds import CUSTOMARY
 
 
 class Customary(Threshold):

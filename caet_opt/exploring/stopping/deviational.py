@@ -11,7 +11,7 @@ from caet_opt.bandits.families import Family
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.stopping.base import Threshold
-from caet_opt.exploring.stopping.kernels import POWER
+from caet_opt.kernels.thresholds import POWER
 
 #: The theta of the paper's experiments.
 DEFAULT_THETA = 1.2

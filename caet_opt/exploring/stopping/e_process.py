@@ -12,11 +12,12 @@ from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import is_number_above
-from caet_opt.exploring.stopping import e_values
 from caet_opt.exploring.stopping.base import PairState, Threshold
-from caet_opt.exploring.stopping.e_values import Side
-from caet_opt.exploring.stopping.kernels import E_PROCESS
-from caet_opt.solving.native.compiled import FAMILY_CODES, Kernel, rebind
+from caet_opt.kernels import e_values
+from caet_opt.kernels.compile import Kernel, rebind
+from caet_opt.kernels.e_values import Side
+from caet_opt.kernels.family_codes import FAMILY_CODES
+from caet_opt.kernels.thresholds import E_PROCESS
 
 #: What the prior of each mean is worth in observations; chosen by ``analysis/threshold_study.py``.
 DEFAULT_RHO = 8.0

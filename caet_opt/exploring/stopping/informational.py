@@ -4,7 +4,7 @@ from math import log
 
 from caet_opt.bandits.families import Bernoulli, Family
 from caet_opt.exploring.stopping.base import Threshold
-from caet_opt.exploring.stopping.kernels import POWER
+from caet_opt.kernels.thresholds import POWER
 
 
 class Informational(Threshold):

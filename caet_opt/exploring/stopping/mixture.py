@@ -9,7 +9,7 @@ from caet_opt.bandits.families import Family, Gaussian
 from caet_opt.bandits.families.scalar import kl_div
 from caet_opt.errors import InputError
 from caet_opt.exploring.stopping.base import Threshold
-from caet_opt.exploring.stopping.kernels import GAUSSIAN_MIXTURE, MIXTURE
+from caet_opt.kernels.thresholds import GAUSSIAN_MIXTURE, MIXTURE
 
 #: The largest ratio between the ends of a slice of pulls; it also makes the 3 in ``3 log(1 + log N)``, twice itself.
 LARGEST_RATIO = 1.5

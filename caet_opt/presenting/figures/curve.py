@@ -5,6 +5,7 @@ from itertools import groupby, pairwise
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
+from caet_opt.common.numbers import pair_names
 from caet_opt.presenting.curves import Curve, CurvePoint
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
 from caet_opt.presenting.figures.style import (
@@ -21,7 +22,6 @@ from caet_opt.presenting.figures.style import (
     styled,
     write_decades,
 )
-from caet_opt.solving.numbers import pair_names
 from caet_opt.solving.result import CharacteristicTime, headline
 
 if TYPE_CHECKING:

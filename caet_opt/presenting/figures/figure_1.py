@@ -13,6 +13,8 @@ from typing import Any
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
+from caet_opt.common.numbers import round_down, round_up, to_digits
+from caet_opt.common.numbers import table as aligned
 from caet_opt.exploring.settings import Parameters
 from caet_opt.presenting.figures.kinds import Effort, Figure, write_ends
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
@@ -31,8 +33,6 @@ from caet_opt.presenting.figures.style import (
 )
 from caet_opt.simulating.runs import Experiment, RunRecord, run_many
 from caet_opt.simulating.summary import summarise
-from caet_opt.solving.numbers import round_down, round_up, to_digits
-from caet_opt.solving.numbers import table as aligned
 from caet_opt.solving.result import bound_per_time
 
 #: The paper's settings.

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from caet_opt.common.numbers import write_interval
 from caet_opt.simulating.studies.study import Study
-from caet_opt.solving.numbers import write_interval
 
 if TYPE_CHECKING:
     import pandas as pd

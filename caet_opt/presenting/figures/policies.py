@@ -8,14 +8,14 @@ from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.bandits.shipped import shipped_folder
+from caet_opt.common.numbers import table as aligned
+from caet_opt.common.numbers import write_level
+from caet_opt.common.shipped import shipped_folder
 from caet_opt.presenting.figures import study
 from caet_opt.presenting.figures.kinds import Effort, StudyFigure, write_ends
 from caet_opt.simulating.mean_intervals import FEWEST
 from caet_opt.simulating.studies.study import ALL, Study, from_table
 from caet_opt.simulating.summary import MAY_STARVE
-from caet_opt.solving.numbers import table as aligned
-from caet_opt.solving.numbers import write_level
 
 if TYPE_CHECKING:
     import pandas as pd

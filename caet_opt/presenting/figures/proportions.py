@@ -14,6 +14,7 @@ from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
+from caet_opt.common.numbers import table as aligned
 from caet_opt.exploring.settings import Parameters
 from caet_opt.presenting.figures.figure_1 import NOTES as SETTING
 from caet_opt.presenting.figures.figure_1 import SETTINGS, run_ranking
@@ -34,7 +35,6 @@ from caet_opt.presenting.figures.style import (
 from caet_opt.simulating.mean_intervals import mean_band
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.numbers import table as aligned
 
 #: Models by name.
 INSTANCES = {

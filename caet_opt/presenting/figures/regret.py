@@ -10,11 +10,11 @@ import numpy as np
 
 from caet_opt.bandits.families import Bernoulli, Gaussian
 from caet_opt.bandits.model import BanditModel
+from caet_opt.common.numbers import table as aligned
 from caet_opt.presenting.figures.kinds import Effort, Figure, write_ends
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
 from caet_opt.presenting.figures.style import Width, draw_mean, find_look, is_narrow, say_scale, styled
 from caet_opt.simulating.regret import explore_then_commit
-from caet_opt.solving.numbers import table as aligned
 
 INSTANCES = {
     "bernoulli (0.5, 0.45, 0.43, 0.4)": BanditModel(Bernoulli(), (0.5, 0.45, 0.43, 0.4), "gaps"),

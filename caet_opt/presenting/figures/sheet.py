@@ -6,7 +6,7 @@ from math import ceil, lcm
 from pathlib import Path
 from typing import Any
 
-from caet_opt.bandits.files import write_whole
+from caet_opt.common.files import write_whole
 from caet_opt.errors import InputError
 from caet_opt.presenting.figures.style import Width, find_width
 

@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from caet_opt.bandits.files import write_whole
-from caet_opt.exploring.live.experiment import LiveExperiment
-from caet_opt.exploring.live.words import (
+from caet_opt.common.files import write_whole
+from caet_opt.common.numbers import pair_names
+from caet_opt.live.experiment import LiveExperiment
+from caet_opt.live.words import (
     ARM_HEADERS,
     arm_texts,
     came_late,
@@ -24,7 +25,6 @@ from caet_opt.exploring.live.words import (
 )
 from caet_opt.presenting.report.render import Table, render_page
 from caet_opt.simulating.studies.places import check_no_result
-from caet_opt.solving.numbers import pair_names
 
 Record = dict[str, Any]
 

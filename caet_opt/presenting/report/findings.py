@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 from caet_opt.bandits.families import describe_assumption
+from caet_opt.common.numbers import digits_beside, to_digits, write_interval
 from caet_opt.presenting.report.results import Results, write_level
 from caet_opt.simulating.comparison import mean_difference, subtract_runs
 from caet_opt.simulating.studies.manifest import Record
-from caet_opt.solving.numbers import digits_beside, to_digits, write_interval
 
 #: What runs cost, by cell and by run.
 Costs = Mapping[str, Mapping[int, float]]

@@ -8,7 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.families import describe_assumption
-from caet_opt.bandits.files import write_whole
+from caet_opt.common.files import write_whole
+from caet_opt.common.numbers import (
+    are_typed,
+    digits_rooted,
+    format_certified,
+    magnitude,
+    proportion,
+    round_down,
+    round_up,
+    typed_delta,
+    write_gap,
+    write_interval,
+)
 from caet_opt.exploring.prediction import say_measured
 from caet_opt.presenting.report.findings import find_findings
 from caet_opt.presenting.report.render import Table, render_page, require_extra
@@ -27,18 +39,6 @@ from caet_opt.simulating.mean_intervals import FEWEST
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.places import check_no_result
 from caet_opt.simulating.studies.results import QUANTILES
-from caet_opt.solving.numbers import (
-    are_typed,
-    digits_rooted,
-    format_certified,
-    magnitude,
-    proportion,
-    round_down,
-    round_up,
-    typed_delta,
-    write_gap,
-    write_interval,
-)
 from caet_opt.version import __version__
 
 #: Decimals of proportions on a card, at most.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from caet_opt.common import numbers
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RECORDED
 from caet_opt.presenting.tables.formats import csv_lines
@@ -18,7 +19,6 @@ from caet_opt.simulating.studies.cells import find_varying
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES, read_costs, summarise_results
 from caet_opt.simulating.studies.store import Store
-from caet_opt.solving import numbers
 
 #: Settings that may differ between the cells of a model besides delta, with the words for them.
 SETTINGS = {setting.name: setting.symbol for setting in RECORDED} | {"seed": "seed"}

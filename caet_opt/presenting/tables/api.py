@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import ModelFile, model_paths
 from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.common.files import shortest_names
 from caet_opt.errors import InputError
 from caet_opt.presenting.tables.columns import BLIND, PROVEN
 from caet_opt.presenting.tables.columns import columns as known_columns

@@ -4,9 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector
-from caet_opt.presenting.words import family_words, task_words
-from caet_opt.solving.numbers import (
+from caet_opt.common.numbers import (
     MOST_DIGITS,
     certified_parts,
     digits_rooted,
@@ -17,6 +15,8 @@ from caet_opt.solving.numbers import (
     to_digits,
     write_gap,
 )
+from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector
+from caet_opt.presenting.words import family_words, task_words
 
 #: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
 DECIMALS, BLIND_DIGITS, RATIO_DIGITS = 4, 6, 5

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
-from caet_opt.bandits.files import escape_controls
+from caet_opt.common.files import escape_controls
+from caet_opt.common.numbers import table as aligned
 from caet_opt.presenting.tables.latex import latex_document, latex_fragment
 from caet_opt.presenting.tables.layout import ERROR, Cell, Row, Table, Vector, error_text, leading_cells
-from caet_opt.solving.numbers import table as aligned
 
 MISSING = "-"
 

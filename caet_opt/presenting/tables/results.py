@@ -6,6 +6,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from caet_opt.common.numbers import are_typed, proportion, round_down, round_up, to_digits, write_interval
 from caet_opt.exploring.prediction import say_measured
 from caet_opt.exploring.settings import RECORDED, Setting
 from caet_opt.presenting.tables.columns import (
@@ -22,7 +23,6 @@ from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, 
 from caet_opt.simulating.mean_intervals import FEWEST
 from caet_opt.simulating.studies.cells import find_varying
 from caet_opt.simulating.studies.results import QUANTILES
-from caet_opt.solving.numbers import are_typed, proportion, round_down, round_up, to_digits, write_interval
 from caet_opt.version import __version__
 
 if TYPE_CHECKING:

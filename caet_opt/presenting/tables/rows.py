@@ -12,13 +12,13 @@ import numpy as np
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
+from caet_opt.common.numbers import relative_deviation
 from caet_opt.errors import CaetError, SolverError
 from caet_opt.presenting.tables.layout import ERROR
 from caet_opt.simulating.pool import check_workers, run_jobs
 from caet_opt.solving.certificate import pair_terms
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.compare import prepare
-from caet_opt.solving.numbers import relative_deviation
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.result import CharacteristicTime
 

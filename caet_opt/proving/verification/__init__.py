@@ -10,7 +10,7 @@ from typing import Any
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
-from caet_opt.errors import InputError
+from caet_opt.common.checks import check_whole
 from caet_opt.proving import has_flint, missing_flint
 from caet_opt.proving.verification.checks import EVERY, PROPORTIONS, CheckedInstance, Plan, Verdict, check
 from caet_opt.proving.verification.formula import Formula, Instance, read_formula, wrap_closed_form, wrap_function
@@ -116,8 +116,7 @@ def make_plan(solvers: Sequence[str] | None, slow: int, digits: int, proven: int
     elif proven and not has_flint():
         raise missing_flint()
     for what, number, least in (("slow", slow, 0), ("digits", digits, 1), ("proven", proven, 0)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            raise InputError(f"{what} must be a whole number, {least} or more, got {number!r}")
+        check_whole(number, what, least)
     names = installed_backends() if solvers is None else tuple(solvers)
     for name in names:
         BACKENDS[find_profile(name).backend].require()

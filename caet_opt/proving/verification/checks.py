@@ -12,11 +12,11 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
+from caet_opt.common.numbers import round_up
 from caet_opt.errors import InputError, SolverError
 from caet_opt.proving.verification.formula import Formula, Value
 from caet_opt.solving.certificate import certify
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.numbers import round_up
 from caet_opt.solving.result import CharacteristicTime
 
 #: Digits at which a formula is compared with certified intervals of double precision.

@@ -9,9 +9,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from caet_opt.bandits.files import shortest_names
 from caet_opt.bandits.modelfile import ModelFile, read_model, to_table
 from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.common.files import shortest_names
+from caet_opt.common.numbers import write_level
 from caet_opt.errors import CaetError, InputError, SolverError
 from caet_opt.exploring.earlier import DROPPED
 from caet_opt.exploring.policies import POLICIES, list_policies
@@ -19,7 +20,6 @@ from caet_opt.exploring.settings import RECORDED, Parameters, Setting
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.simulating.runs import Experiment, prepare
 from caet_opt.simulating.studies.study import ALL, Study
-from caet_opt.solving.numbers import write_level
 
 #: What a manifest says of the certified answer.
 ANSWER = (

@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from caet_opt.bandits.files import parse_json
+from caet_opt.common.checks import is_number, is_whole
+from caet_opt.common.files import parse_json
 from caet_opt.errors import InputError
 from caet_opt.exploring.earlier import defaults_of, say_unknown
 from caet_opt.exploring.settings import RECORDED
-from caet_opt.exploring.state import is_count, is_finite
+from caet_opt.exploring.state import LARGEST_COUNT
 from caet_opt.simulating.studies.cells import identify
 
 #: The formats that are read, of which the last is written.
@@ -43,17 +44,22 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number, zero or more, that a double holds."""
+    return is_whole(value, 0, LARGEST_COUNT)
+
+
 def is_amount(value: Any) -> bool:
     """Whether a value is a finite number, zero or more."""
-    return is_finite(value) and value >= 0
+    return is_number(value) and value >= 0
 
 
 TEXT, TEXTS = Kind("a text", is_text), list_of("a list of texts", is_text)
-NUMBER, NUMBERS = Kind("a finite number", is_finite), list_of("a list of finite numbers", is_finite)
+NUMBER, NUMBERS = Kind("a finite number", is_number), list_of("a list of finite numbers", is_number)
 AMOUNT = Kind("a finite number, zero or more", is_amount)
 AMOUNTS = list_of("a list of finite numbers, zero or more", is_amount)
 COUNT = Kind("a whole number, zero or more", is_count)
-SEED = Kind(COUNT.words, lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0)
+SEED = Kind(COUNT.words, is_whole)
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 TABLE = Kind("a table", lambda value: isinstance(value, dict))
 VERSIONS = Kind("a table of texts", lambda value: isinstance(value, dict) and all(map(is_text, value.values())))

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from caet_opt.common.numbers import recover_delta
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies import POLICIES, Policy
 from caet_opt.exploring.settings import RECORDED
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.store import DamagedError, Store, StoredBlock, require_pyarrow, schema
 from caet_opt.simulating.summary import measure_runs
-from caet_opt.solving.numbers import recover_delta
 from caet_opt.version import has_equal_results, order
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from caet_opt.bandits.files import UNFINISHED, write_whole
+from caet_opt.common.files import UNFINISHED, write_whole
 from caet_opt.errors import CaetError, InputError, missing_extra
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.studies.blocks import Block

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from caet_opt.bandits.files import read_toml
 from caet_opt.bandits.modelfile import model_paths
+from caet_opt.common.checks import check_whole, is_number
+from caet_opt.common.files import read_toml
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.settings import RUNS, SEED, SETTINGS
-from caet_opt.exploring.state import is_finite
-from caet_opt.simulating.pool import check_count, check_seed
 
 #: Settings whose value may be a list; the grid is the product of these, of the models and of the deltas.
 GRID = {setting.name: setting for setting in SETTINGS if setting.grid}
@@ -129,9 +128,9 @@ def read_count(table: Mapping[str, Any], name: str, usual: int | None) -> Any:
     """A whole number, positive unless it is the seed."""
     value = table.get(name, usual)
     if name == "seed":
-        check_seed(value)
+        check_whole(value, "seed")
     elif value is not None:
-        check_count(value, name, MOST[name])
+        check_whole(value, name, 1, MOST[name])
     return value
 
 
@@ -180,7 +179,7 @@ def read_range(table: Mapping[str, Any]) -> list[float]:
     for key in RANGE_KEYS[:3]:
         if key not in table:
             raise InputError(f"log_inv_deltas needs {key!r}: write {{from = 2, to = 50, points = 5}}")
-    check_count(table["points"], "points of log_inv_deltas", MOST_CELLS)
+    check_whole(table["points"], "points of log_inv_deltas", 1, MOST_CELLS)
     low, high = (read_level("log_inv_deltas", table[key]) for key in ("from", "to"))
     if low > high or (low == high) != (table["points"] == 1):
         raise InputError(f"log_inv_deltas cannot go from {low:g} to {high:g} in {table['points']} points")
@@ -210,7 +209,7 @@ def read_values(key: str, value: Any) -> tuple[Any, ...]:
 
 def read_level(key: str, value: Any) -> float:
     """log(1/delta) from a value of the key deltas or log_inv_deltas."""
-    if not is_finite(value):
+    if not is_number(value):
         raise InputError(f"{key} must be numbers, got {value!r}")
     if key == "deltas":
         if not 0 < value < 1:

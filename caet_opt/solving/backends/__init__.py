@@ -1,6 +1,6 @@
 """Solver backends, in the order of preference; a solver's package is imported only when it is used."""
 
-from caet_opt.bandits.registry import Registry
+from caet_opt.common.registry import Registry
 from caet_opt.solving.backends.base import Answer, Backend, Point
 from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.backends.ipopt import Ipopt, Pyomo

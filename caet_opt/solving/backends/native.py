@@ -6,12 +6,14 @@ from caet_opt.bandits.families.numerics import Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
 from caet_opt.errors import SolverError
+from caet_opt.kernels.elimination_order import pack_shape
+from caet_opt.kernels.family_codes import family_facts
+from caet_opt.kernels.instance import IRREGULAR
+from caet_opt.kernels.interior import CERTIFIED, LIMIT, STALLED
+from caet_opt.kernels.native import kernel_for
 from caet_opt.solving.backends.base import Answer, Backend, Point
 from caet_opt.solving.certificate import Certificate
-from caet_opt.solving.native.compiled import family_facts, kernel_for
-from caet_opt.solving.native.elimination import Pattern, lay_out, pack_shape
-from caet_opt.solving.native.instance import IRREGULAR
-from caet_opt.solving.native.interior import CERTIFIED, LIMIT, STALLED
+from caet_opt.solving.layout import Pattern, lay_out
 from caet_opt.solving.problem import Question, constrains
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from caet_opt.bandits.families import Family
-from caet_opt.bandits.files import escape_controls
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
-from caet_opt.solving.numbers import pair_names
+from caet_opt.common.files import escape_controls
+from caet_opt.common.numbers import pair_names
 from caet_opt.solving.problem import pose
 
 

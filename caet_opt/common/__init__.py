@@ -1,0 +1,1 @@
+"""What every room uses: files, exact decimals, numbers as text, names, checks of input."""

@@ -1,0 +1,38 @@
+"""What a value given by a user must be: one line says what is wrong and what would be right."""
+
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any
+
+from caet_opt.errors import InputError
+
+
+def is_whole(value: Any, least: int = 0, most: int | None = None) -> bool:
+    """Whether a value is a whole number, no truth value, from ``least`` on and up to ``most``."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    return whole and least <= int(value) and (most is None or int(value) <= most)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number that a double holds, and no truth value."""
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:  # a whole number of more digits than a double holds
+        return False
+
+
+def check_whole(value: Any, what: str, least: int = 0, most: int | None = None) -> int:
+    """The value as a whole number from ``least`` on and up to ``most``, or `InputError`."""
+    if not is_whole(value, least):
+        words = {0: "whole number, zero or more", 1: "positive whole number"}
+        raise InputError(
+            f"{what} must be a {words.get(least, f'whole number, {least} or more')}, got {show_value(value)}"
+        )
+    if most is not None and int(value) > most:
+        raise InputError(f"{what} must be at most {most}, got {show_value(value)}")
+    return int(value)
+
+
+def show_value(value: Any) -> str:
+    """A value as an error shows it."""
+    return "a number beyond 10^30" if isinstance(value, int) and abs(value) > 10**30 else repr(value)

@@ -1,0 +1,1 @@
+"""All that is compiled, and runs interpreted with the same bits: the term, the solver, a round, stopping."""

@@ -1,0 +1,523 @@
+"""How a policy that solves responds to an outcome, in the subset of Python that numba compiles.
+
+In every round, or with ``solve = "lazy"`` where the last solution is no longer certified to be near the best
+(`caet_opt.kernels.boxes`), the target is decided on: u_alpha of the empirical model. These are the rules,
+those of the paper and those for what it leaves out.
+
+1. First rounds: while some arm has no outcome the target is uniform, so every arm is pulled once, in order.
+2. Ties: when the empirical means of a needed pair are equal, T* is infinite and only such pairs matter. The target
+   is uniform on their costly arms, or on all their arms when none of them costs anything.
+3. Boundary: a costly arm whose needed pairs all have infinite divergence (a free Bernoulli arm at an empirical mean
+   of 0, say) needs no effort; it has u* = 0 and is pulled by forced exploration only.
+4. Free arms: they share ``alpha``, and the costly arms ``1 - alpha``. With no free arm in the support the target is
+   u*; with no effort to spend on costly arms it is uniform on the free arms of the support.
+5. A changed answer changes the pairs and with them the target, from that round on; the cumulated target stays.
+"""
+
+from math import inf, sqrt
+from typing import NamedTuple
+
+from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.bandits.tasks.pairs import pairs_hold, write_pairs
+from caet_opt.kernels.boxes import (
+    CENTRE,
+    DECIDED,
+    DUE,
+    ENDED,
+    FOLLOWING,
+    GROWTH,
+    HIGH,
+    LOW,
+    PAID,
+    PATIENCE,
+    SHORT,
+    SOLVED,
+    TIED,
+    Aim,
+    batch_end,
+    clear_box,
+    is_inside,
+    is_single,
+    renew,
+)
+from caet_opt.kernels.instance import Layout, Workspace, solve_in_workspace
+from caet_opt.kernels.interior import CERTIFIED
+from caet_opt.kernels.ledger import (
+    ANSWERED,
+    COST,
+    COUNT,
+    CUMULATED,
+    DISPERSION,
+    DONE,
+    GAPS,
+    MEAN,
+    MEMORY,
+    MONEY,
+    NEED_ANSWER,
+    NEED_LAYOUT,
+    NEED_SOLUTION,
+    OBSERVED,
+    PROJECTED,
+    REST,
+    ROUND,
+    TARGET,
+    Conditions,
+    evidence_between,
+    exceeds,
+    pair_evidence,
+    short_pair,
+    update_costs,
+    weigh_pairs,
+    weight_of,
+)
+from caet_opt.kernels.records import ModelNumbers, Plan
+
+#: Arms among which the one that lags most is looked for at once.
+BLOCK = 64
+
+#: Leaves more room than rounding takes in evidence that grows with the counts.
+MARGIN = 1.0 - 1e-9
+
+
+class Space(NamedTuple):
+    """What a solve works in: how the pairs sit in the problem, the solver's arrays, effort and weights before they are
+    certified, and, between solves, those of the last solution; and which side of each pair the layout takes for costly
+    (one, zero, or -1 where there is no layout)."""
+
+    layout: Layout
+    plan: Plan
+    workspace: Workspace
+    effort: Array
+    weights: Array
+    costly: Array
+
+
+class Pursuit(NamedTuple):
+    """What a policy that solves sees: a `View` with where it aims, and the space that its solver works in."""
+
+    setting: Conditions
+    arms: Array
+    clock: Array
+    pairs: Integers
+    evidence: Array
+    shape: int
+    members: Integers
+    aim: Aim
+    space: Space
+
+
+def follow(view: Pursuit) -> int:
+    """The arm that lags most behind the target."""
+    if view.setting.tracking == CUMULATED:
+        return int(view.aim.numbers[FOLLOWING])
+    return next_arm(view.setting, view.arms, view.clock[ROUND])
+
+
+def has_settled(view: Pursuit) -> bool:
+    """Whether every pair was found settled in this round; it is looked at where a batch ends."""
+    return bool(view.aim.numbers[ENDED] == view.clock[ROUND])
+
+
+def pursue(view: Pursuit, arm: int, waiting: bool) -> int:
+    """Respond to an outcome: decide on the target where that is due, add it to the cumulated one, look at the pairs.
+
+    A pair that was short of its threshold stays so until one of its arms is pulled, as thresholds do not fall with the
+    rounds: while there is such a pair, no other is looked at, and that one only once its counts have outgrown what the
+    box allows (`watch`).
+    """
+    setting, arms, aim, now = view.setting, view.arms, view.aim, view.clock[ROUND]
+    if waiting:
+        add_uniform(arms)
+        return DONE
+    numbers, single = aim.numbers, is_single(setting)
+    if now >= numbers[DUE]:
+        recent = setting.gap > 0.0 and now < GROWTH * numbers[SOLVED]
+        if recent and is_inside(setting, arms, aim, arm if single else -1):
+            numbers[DECIDED], numbers[DUE] = now, batch_end(setting, now)
+        else:
+            need = decide(view, arm)
+            if need != DONE:
+                return need
+    numbers[FOLLOWING] = add_target(arms)
+    if numbers[DECIDED] == now and (arms[COUNT, arm] > aim.box[PATIENCE, arm] or not single):
+        look(view)
+    return DONE
+
+
+def decide(view: Pursuit, arm: int) -> int:
+    """A new target for the present means, or what is needed for it."""
+    setting, arms, pairs, aim = view.setting, view.arms, view.pairs, view.aim
+    asked = view.clock[ANSWERED] == view.clock[ROUND]
+    tied = aim.numbers[TIED] > 0.0
+    everywhere = asked or tied or not is_single(setting)
+    held = pairs_hold(arms[MEAN], pairs, -1 if everywhere else arm)
+    if not held and not asked:
+        if view.shape < 0:
+            return NEED_ANSWER
+        write_pairs(view.shape, view.members, arms[MEAN], pairs)
+    if not held or asked:
+        look_anew(aim)
+    refresh_costs(setting, arms)
+    if not held and not pairs_hold(arms[MEAN], pairs, -1):
+        aim_at_ties(view)
+        return DONE
+    if not setting.native:
+        return NEED_SOLUTION
+    same = held and not (asked or tied) and setting.cost_source != OBSERVED and setting.cost_source != GAPS
+    if not (same and view.space.costly[0, 0] >= 0.0) and not fit_layout(view):
+        return NEED_LAYOUT
+    return solve_here(view)
+
+
+def solve_here(view: Pursuit) -> int:
+    """Solve for the present means in the layout at hand, and aim at the solution."""
+    setting, arms, space = view.setting, view.arms, view.space
+    if space.layout.labels.size == 0:
+        for a in range(space.effort.size):
+            space.effort[a] = 0.0
+        for p in range(space.weights.size):
+            space.weights[p] = 0.0
+        adopt(view)
+        return DONE
+    given = ModelNumbers(
+        setting.family,
+        setting.error,
+        setting.low,
+        setting.high,
+        arms[MEAN],
+        setting.numbers[REST],
+        arms[COST],
+        setting.numbers[DISPERSION],
+    )
+    status, _, lower, upper = solve_in_workspace(
+        given,
+        space.layout,
+        space.plan,
+        space.effort,
+        space.weights,
+        can_start_here(view),
+        setting.tolerance,
+        setting.target,
+        setting.limit,
+        space.workspace,
+    )
+    if status != CERTIFIED or upper - lower > setting.tolerance * upper or not 0.0 < total_effort(space.effort) < inf:
+        start_from(space, view.aim)
+        return NEED_SOLUTION
+    adopt(view)
+    return DONE
+
+
+def start_from(space: Space, aim: Aim) -> None:
+    """Have the next solve start from the last solution, as it does after one that has succeeded."""
+    for a in range(aim.effort.size):
+        space.effort[a] = aim.effort[a]
+    for p in range(aim.weights.size):
+        space.weights[p] = aim.weights[p]
+
+
+def can_start_here(view: Pursuit) -> bool:
+    """Whether a solve can start from the last solution: one of the same pairs, with effort on every arm of them that
+    costs something now."""
+    aim, pairs = view.aim, view.pairs
+    if aim.solved.shape[1] != pairs.shape[1]:
+        return False
+    for p in range(pairs.shape[1]):
+        for side in range(2):
+            arm = pairs[side, p]
+            if aim.solved[side, p] != arm or not (aim.effort[arm] > 0.0 or view.arms[COST, arm] == 0.0):
+                return False
+    return True
+
+
+def adopt(view: Pursuit) -> None:
+    """Aim at the effort in the space, which is certified for the present means and costs, with its weights."""
+    setting, arms, pairs, aim, now = view.setting, view.arms, view.pairs, view.aim, view.clock[ROUND]
+    for a in range(aim.effort.size):  # a copy of a slice costs a small problem as much as a round's sums
+        aim.effort[a] = view.space.effort[a]
+        aim.box[PAID, a], aim.box[CENTRE, a] = arms[COST, a], arms[MEAN, a]
+    for p in range(aim.weights.size):
+        aim.weights[p] = view.space.weights[p]
+        aim.solved[0, p], aim.solved[1, p] = pairs[0, p], pairs[1, p]
+    aim.numbers[TIED] = 0.0
+    retarget(setting, pairs, arms, aim.effort, now)
+    renew(setting, arms, pairs, aim, now)
+    if setting.gap > 0.0 and aim.numbers[SHORT] >= 0.0:
+        for a in range(arms.shape[1]):
+            aim.box[PATIENCE, a] = inf
+        watch(view, int(aim.numbers[SHORT]))
+
+
+def aim_at_ties(view: Pursuit) -> None:
+    """Uniform on the costly arms of tied pairs, or on all their arms when none is costly (rule 2)."""
+    arms, pairs, aim, now = view.arms, view.pairs, view.aim, view.clock[ROUND]
+    target, costly, tied = arms[TARGET], 0.0, 0.0
+    for a in range(arms.shape[1]):
+        target[a] = 0.0
+        aim.box[PAID, a], aim.box[CENTRE, a] = arms[COST, a], arms[MEAN, a]
+    for p in range(pairs.shape[1]):
+        if arms[MEAN, pairs[0, p]] == arms[MEAN, pairs[1, p]]:
+            target[pairs[0, p]], target[pairs[1, p]] = 1.0, 1.0
+    for a in range(arms.shape[1]):
+        if target[a] > 0.0:
+            tied += 1.0
+            costly += 1.0 if arms[COST, a] > 0.0 else 0.0
+    for a in range(arms.shape[1]):
+        if target[a] > 0.0:
+            target[a] = 1.0 / tied if costly == 0.0 else (1.0 / costly if arms[COST, a] > 0.0 else 0.0)
+    project_into(target, exploration_floor(arms.shape[1], now), arms[PROJECTED])
+    settle_for(view)
+
+
+def settle_for(view: Pursuit) -> None:
+    """Keep a target that no solve has given, until the next is due: nothing of it is known at other means."""
+    aim, now = view.aim, view.clock[ROUND]
+    clear_box(aim)
+    aim.numbers[TIED], aim.numbers[SOLVED], aim.numbers[DECIDED] = 1.0, now, now
+    aim.numbers[DUE] = batch_end(view.setting, now)
+
+
+def begin_here(view: Pursuit) -> None:
+    """What follows from a view that was put together from its parts: who is next, and whether every pair is settled."""
+    aim, now = view.aim, view.clock[ROUND]
+    aim.numbers[FOLLOWING] = most_behind(view.arms)
+    project_into(view.arms[TARGET], exploration_floor(view.arms.shape[1], aim.numbers[SOLVED]), view.arms[PROJECTED])
+    if aim.numbers[DECIDED] == now:
+        look(view)
+
+
+def refresh_costs(setting: Conditions, arms: Array) -> None:
+    """The costs of this round, where they are estimated."""
+    if setting.cost_source == OBSERVED:
+        for a in range(arms.shape[1]):
+            update_costs(setting, arms, a)
+    elif setting.cost_source == GAPS:
+        update_costs(setting, arms, 0)
+
+
+def fit_layout(view: Pursuit) -> bool:
+    """Put the arms of the present answer into the layout, which is that of every answer of most tasks; False where
+    other sides of the pairs are free, or its arms stand otherwise."""
+    pairs, arms, layout, costly = view.pairs, view.arms, view.space.layout, view.space.costly
+    if costly.shape[1] != pairs.shape[1]:
+        return False
+    for p in range(pairs.shape[1]):
+        for side in range(2):
+            if costly[side, p] != (1.0 if arms[COST, pairs[side, p]] > 0.0 else 0.0):
+                return False
+    for e in range(layout.ends.shape[1]):
+        for side in range(2):
+            layout.labels[layout.ends[side, e]] = pairs[side, layout.edge_pairs[e]]
+    for k in range(layout.anchors.shape[1]):
+        p = layout.anchors[2, k]
+        side = 0 if costly[0, p] > 0.0 else 1
+        layout.labels[layout.anchors[0, k]], layout.anchors[1, k] = pairs[side, p], pairs[1 - side, p]
+    for e in range(layout.ends.shape[1]):
+        for side in range(2):
+            if layout.labels[layout.ends[side, e]] != pairs[side, layout.edge_pairs[e]]:
+                return False
+    for k in range(layout.anchors.shape[1]):
+        p = layout.anchors[2, k]
+        if layout.labels[layout.anchors[0, k]] != pairs[0 if costly[0, p] > 0.0 else 1, p]:
+            return False
+    for p in range(pairs.shape[1]):
+        layout.pairs[0, p], layout.pairs[1, p] = pairs[0, p], pairs[1, p]
+    return True
+
+
+def look_anew(aim: Aim) -> None:
+    """Whichever arm is pulled next, all pairs are looked at: they are others, or were all settled."""
+    aim.numbers[SHORT] = -1.0
+    for a in range(aim.effort.size):
+        aim.box[PATIENCE, a] = -1.0
+
+
+def look(view: Pursuit) -> None:
+    """Find a pair that is short of its threshold, or note that none is."""
+    aim, now, short = view.aim, view.clock[ROUND], int(view.aim.numbers[SHORT])
+    if short < 0:
+        short = 0
+        for a in range(view.arms.shape[1]):
+            aim.box[PATIENCE, a] = inf
+    aim.box[PATIENCE, view.pairs[0, short]] = inf
+    aim.box[PATIENCE, view.pairs[1, short]] = inf
+    short = next_short(view, short, now)
+    if short < 0:
+        look_anew(aim)
+        aim.numbers[ENDED] = now
+    else:
+        watch(view, short)
+        aim.numbers[SHORT] = short
+
+
+def watch(view: Pursuit, short: int) -> None:
+    """Let the evidence of the short pair be looked at only once a count of its arms exceeds its patience.
+
+    Z_ab is homogeneous in the counts, does not fall in them, and is largest at the corner (high_a, low_b) of the box:
+    while both counts are at most k times the present ones, it is at most k times what it would be there, and a pair
+    with evidence up to the level is short. Without a box it is looked at whenever one of its arms is pulled.
+    """
+    setting, arms, box = view.setting, view.arms, view.aim.box
+    a, b, factor = view.pairs[0, short], view.pairs[1, short], 0.0
+    if setting.gap > 0.0 and box[HIGH, a] > box[LOW, b]:
+        wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
+        corner = pair_evidence(setting.family, wa, wb, box[HIGH, a], box[LOW, b])
+        if corner < setting.level:
+            factor = MARGIN * setting.level / corner
+    box[PATIENCE, a], box[PATIENCE, b] = factor * arms[COUNT, a], factor * arms[COUNT, b]
+
+
+def add_uniform(arms: Array) -> None:
+    """Add the uniform target of the first rounds to the cumulated one."""
+    for a in range(arms.shape[1]):
+        arms[MEMORY, a] += 1.0 / arms.shape[1]
+
+
+def most_behind(arms: Array) -> int:
+    """The arm that lags most behind the cumulated target, the lowest number first."""
+    best, lag = 0, -1.0e300
+    for a in range(arms.shape[1]):
+        if arms[MEMORY, a] - arms[COUNT, a] > lag:
+            best, lag = a, arms[MEMORY, a] - arms[COUNT, a]
+    return best
+
+
+def add_target(arms: Array) -> int:
+    """Add the projected target to the cumulated one; returns the arm that then lags most behind, the lowest first.
+
+    The largest lag of each block of arms is found by vector instructions, for which `compiling.FINITE` says that
+    nothing here is NaN; the arm is then looked for in one block.
+    """
+    memory, target, count = arms[MEMORY], arms[PROJECTED], arms[COUNT]
+    best, first = -inf, 0
+    for start in range(0, memory.size, BLOCK):
+        lag = -inf
+        for a in range(start, min(start + BLOCK, memory.size)):
+            memory[a] += target[a]
+            lag = max(lag, memory[a] - count[a])
+        if lag > best:
+            best, first = lag, start
+    for a in range(first, memory.size):
+        if memory[a] - count[a] == best:
+            return a
+    return first
+
+
+def total_effort(effort: Array) -> float:
+    """The effort on all arms; what is not a positive number is nothing to take shares of."""
+    total = 0.0
+    for a in range(effort.size):
+        total += effort[a]
+    return total
+
+
+def next_arm(setting: Conditions, arms: Array, now: float) -> int:
+    """The arm that lags most, the lowest number first.
+
+    C-tracking: behind the cumulated target. D-tracking: behind the present one, after arms with fewer than
+    ``sqrt(t) - K / 2`` pulls. By money: see `next_by_money`.
+    """
+    if setting.tracking == MONEY:
+        return next_by_money(setting, arms, now)
+    if setting.tracking == CUMULATED:
+        return most_behind(arms)
+    best, lag = 0, -1.0e300
+    for a in range(arms.shape[1]):
+        if arms[COUNT, a] < arms[COUNT, best]:
+            best = a
+    if arms[COUNT, best] < sqrt(now) - 0.5 * arms.shape[1]:
+        return best
+    for a in range(arms.shape[1]):
+        if now * arms[TARGET, a] - arms[COUNT, a] > lag:
+            best, lag = a, now * arms[TARGET, a] - arms[COUNT, a]
+    return best
+
+
+def next_by_money(setting: Conditions, arms: Array, now: float) -> int:
+    """The least pulled arm below sqrt(t) pulls, else the one whose share of the money lags most behind its share in
+    the target: the largest ``c_a u_a / sum(c u) - c_a N_a / sum(c N)`` over costly arms, while free arms of the target
+    take the zero-cost share of the pulls."""
+    least, spent, planned = 0, 0.0, 0.0
+    idle, free_pulls = -1, 0.0
+    for a in range(arms.shape[1]):
+        if arms[COUNT, a] < arms[COUNT, least]:
+            least = a
+        spent += arms[COST, a] * arms[COUNT, a]
+        planned += arms[COST, a] * arms[TARGET, a]
+        if arms[COST, a] == 0.0 and arms[TARGET, a] > 0.0:
+            free_pulls += arms[COUNT, a]
+            if idle < 0 or arms[COUNT, a] < arms[COUNT, idle]:
+                idle = a
+    if arms[COUNT, least] < sqrt(now):
+        return least
+    if idle >= 0 and (free_pulls < setting.zero_cost_share * now or not planned > 0.0):
+        return idle
+    best, lag = 0, -1.0e300
+    for a in range(arms.shape[1]):
+        behind = arms[COST, a] * (arms[TARGET, a] / planned - arms[COUNT, a] / spent)
+        if arms[COST, a] > 0.0 and behind > lag:
+            best, lag = a, behind
+    return best
+
+
+def next_short(view: Pursuit, short: int, now: float) -> int:
+    """A pair whose evidence does not exceed its threshold, this one if it is one, or -1."""
+    a, b = view.pairs[0, short], view.pairs[1, short]
+    evidence = evidence_between(view.setting, view.arms, a, b)
+    if not evidence > view.setting.level or not exceeds(view.setting, view.arms, now, a, b, evidence, False):
+        return short
+    weigh_pairs(view, -1)
+    return short_pair(view)
+
+
+def retarget(setting: Conditions, pairs: Integers, arms: Array, effort: Array, now: float) -> None:
+    """u_alpha of an effort, and its projection."""
+    share_out(pairs, arms[COST], effort, setting.zero_cost_share, arms[TARGET])
+    project_into(arms[TARGET], exploration_floor(arms.shape[1], now), arms[PROJECTED])
+
+
+def share_out(pairs: Integers, costs: Array, effort: Array, alpha: float, target: Array) -> None:
+    """``u_alpha``: alpha spread over the free arms of the pairs, 1 - alpha by effort over the costly ones (rule 4)."""
+    for a in range(costs.size):
+        target[a] = 0.0
+    for p in range(pairs.shape[1]):
+        for side in range(2):
+            if costs[pairs[side, p]] == 0.0:
+                target[pairs[side, p]] = 1.0
+    free, costly = 0.0, 0.0
+    for a in range(costs.size):
+        free += target[a]
+        if costs[a] > 0.0:
+            costly += effort[a]
+    alpha = 1.0 if not costly > 0.0 else (alpha if free > 0.0 else 0.0)
+    for a in range(costs.size):
+        if costs[a] > 0.0:
+            target[a] = (1.0 - alpha) * (effort[a] / costly) if costly > 0.0 else 0.0
+        elif target[a] > 0.0:
+            target[a] = alpha / free
+
+
+def exploration_floor(arms: int, now: float) -> float:
+    """``epsilon_t = (K^2 + t)^(-1/2) / 2``."""
+    return 0.5 / sqrt(arms * arms + now)
+
+
+def project_into(target: Array, floor: float, projected: Array) -> None:
+    """``max(u - s, floor)`` with s so that it sums to one.
+
+    With the entries that stay above the floor known, ``s = (their sum + (others) floor - 1) / (their number)``; a
+    larger s leaves fewer of them, so that s only grows and is found after at most K rounds.
+    """
+    arms, shift = target.size, 0.0
+    for _ in range(arms):
+        total, above = 0.0, 0
+        for a in range(arms):
+            if target[a] - shift > floor:
+                total += target[a]
+                above += 1
+        found = (total + (arms - above) * floor - 1.0) / above
+        if found <= shift:
+            break
+        shift = found
+    for a in range(arms):
+        projected[a] = max(target[a] - shift, floor)

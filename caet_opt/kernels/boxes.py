@@ -1,0 +1,247 @@
+"""How long a target is aim, in the subset of Python that numba compiles.
+
+A solve leaves an effort w and a weight q_e for each pair. With ``solve = "lazy"`` they are kept as long as every mean
+stays in an interval ``[low_a, high_a]`` around its value at the solve, and every cost that is estimated in
+``[cheap_a, dear_a]``: a box, made once per solve, so that a round compares one mean with two numbers.
+
+**The certificate.** ``f_e(w) = min_x w_a d(mu_a, x) + w_b d(mu_b, x)`` of a pair (a, b) with ``mu_a > mu_b`` does not
+fall when mu_a rises: at the best x for the larger mean each term is at least as large as for the smaller one, or x is
+above mu_a, and then x = mu_a is better. Likewise when mu_b falls. T* is the least cost of an effort with f_e >= 1 for
+all pairs, so that for all means and costs in the box, and with any points x_e,
+
+    c . w / min_e f_e(w)  <=  dear . w / min_e f_e(w; low_a, high_b)
+    T*  >=  sum(q) / max_a [ sum_{e at a} q_e d(wide_a, x_e) / cheap_a ],   wide = (high_a, low_b) of pair e = (a, b).
+
+x_e is the mean of both weighted by w, or that of the free arm. The first over the second is 1 + gap: whatever the means
+in the box, tracking w costs at most so many times the best. For Gaussian pairs it is about
+``((1 + r) / (1 - r))^2`` where means may move by a part r of a pair's gap, however unequal efforts are.
+
+**How large.** Each mean may move by `SIZE` standard deviations of it, or by fewer, the same number for all arms, where
+the gap would exceed GAP: what a kept target misses is small beside what is not known of the means. A run that goes on k
+times as long has means sqrt(k) times as still: it solves about equally often per doubling.
+
+**Why optimality is aim.** The efforts with ``c . w <= (1 + g) T* min_e f_e(w)`` are a convex cone, since each f_e is
+concave and homogeneous. What C-tracking follows is a mean of targets. Every arm is pulled again and again, so that
+means converge, their standard deviations tend to 0, boxes shrink to points, and the gaps of boxes tend to 0. From some
+round on every target is in the cone of the true means for a g as small as one likes, hence their mean is, too, and the
+cost over log(1/delta) tends to the same limit as with a solve in every round. Targets are solved for anew at the latest
+when the rounds have grown by `GROWTH`, so that forced exploration falls as it should.
+"""
+
+from math import inf, sqrt
+from typing import NamedTuple
+
+from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.kernels.ledger import (
+    COST,
+    COUNT,
+    DISPERSION,
+    GAPS,
+    MEAN,
+    OBSERVED,
+    SPENT,
+    Conditions,
+)
+from caet_opt.kernels.term import pair_term, variance
+
+#: Entries of Aim.numbers: how many solves there were, the largest gap of a target that was tracked, the round of the
+#: last solve, the last round in which the target was decided on, and the one in which it will be next; whether that
+#: target is one for ties, or there is none; the arm that lags most behind the cumulated target; a pair that is short of
+#: its threshold, or -1 where all are to be looked at; and the round in which none was short.
+SOLVES, WIDEST, SOLVED, DECIDED, DUE, TIED, FOLLOWING, SHORT, ENDED = range(AIM_NUMBERS := 9)
+
+#: Rows of Aim.box: the ends of each mean's interval and of each cost's, the means and costs of the solve, loads to work
+#: with, and the count up to which an outcome of an arm leaves the short pair short; those that are intervals.
+LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD, PATIENCE = range(BOX_ROWS := 8)
+INTERVALS = [LOW, HIGH, CHEAP, DEAR]
+
+#: A target is solved for anew once the rounds have grown by this factor.
+GROWTH = 1.1
+
+#: More than rounding takes from a gap: sums and quotients of positive numbers, and divergences within some 1e-14.
+ROUNDING = 1e-10
+
+#: The largest size of a box, in standard deviations of the means.
+SIZE = 0.2
+
+#: How often the size of a box is tried, a gap that uses enough of what is allowed, and the largest change of a size.
+TRIES, ENOUGH, LEAP = 6, 0.8, 16.0
+
+
+class Aim(NamedTuple):
+    """Where a policy that solves aims: effort per arm and weight per pair of the last solution, the pairs that it is
+    for, the box, and the numbers above.
+
+    >>> caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2], solve="lazy")
+    >>> caet.observe(0, 1.5)
+    >>> caet.observe(1, 0.5)
+    >>> isinstance(caet.view.aim, Aim), caet.solves, caet.widest_gap < 1
+    (True, 1, True)
+    """
+
+    effort: Array
+    weights: Array
+    solved: Integers
+    box: Array
+    numbers: Array
+
+
+def batch_end(setting: Conditions, now: float) -> float:
+    """The round in which the pulls that are handed out in this one have all been answered."""
+    return now + max(setting.batch, float(int(setting.growth * now)))
+
+
+def is_single(setting: Conditions) -> bool:
+    """Whether pulls are handed out one by one."""
+    return setting.batch == 1.0 and setting.growth == 0.0
+
+
+def clear_box(aim: Aim) -> None:
+    """No box: nothing is known of other means."""
+    for a in range(aim.box.shape[1]):
+        aim.box[LOW, a], aim.box[HIGH, a] = inf, -inf
+
+
+def is_inside(setting: Conditions, arms: Array, aim: Aim, arm: int) -> bool:
+    """Whether the mean of an arm is in the box, and its mean cost if that is observed; of every arm for arm -1."""
+    box = aim.box
+    for a in range(arms.shape[1]) if arm < 0 else range(arm, arm + 1):
+        if not box[LOW, a] <= arms[MEAN, a] <= box[HIGH, a]:
+            return False
+        if setting.cost_source == OBSERVED and not box[CHEAP, a] <= arms[SPENT, a] / arms[COUNT, a] <= box[DEAR, a]:
+            return False
+    return True
+
+
+def renew(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, now: float) -> None:
+    """Begin with a solution of this round, which its solve has certified to the tolerance."""
+    numbers = aim.numbers
+    numbers[SOLVES] += 1.0
+    numbers[SOLVED] = numbers[DECIDED] = now
+    numbers[DUE] = batch_end(setting, now)
+    gap = setting.tolerance
+    if setting.gap > 0.0:
+        gap = max(gap, fit_box(setting, arms, pairs, aim))
+    numbers[WIDEST] = max(numbers[WIDEST], gap)
+
+
+def fit_box(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> float:
+    """Make the box as large as the gap admits, up to `SIZE`; returns its gap, zero if there is no box.
+
+    The gap is about proportional to the size, and convex in it where it counts: a size that is too large by some factor
+    is made smaller by it.
+    """
+    allowed, best, gap_of_best = setting.gap, 0.0, 0.0
+    size = min(first_size(setting, arms, pairs, allowed), SIZE)
+    for _ in range(TRIES):
+        gap = box_gap(setting, arms, pairs, aim, size)
+        if gap <= allowed:
+            best, gap_of_best = size, gap
+            if gap >= ENOUGH * allowed or size == SIZE:
+                return gap
+            size = min(size * min(0.95 * allowed / gap, LEAP), SIZE)
+        elif best > 0.0:
+            break
+        else:
+            size *= max(0.95 * allowed / gap, 1.0 / LEAP)
+    if best > 0.0:
+        box_gap(setting, arms, pairs, aim, best)
+    else:
+        clear_box(aim)
+    return gap_of_best
+
+
+def deviation(setting: Conditions, arms: Array, arm: int) -> float:
+    """The standard deviation of an empirical mean."""
+    return sqrt(variance(setting.family, arms[MEAN, arm]) * setting.numbers[DISPERSION, arm] / arms[COUNT, arm])
+
+
+def first_size(setting: Conditions, arms: Array, pairs: Integers, allowed: float) -> float:
+    """In standard deviations, by ``gap = 4 (r_a + r_b) / (mu_a - mu_b)`` of the pair for which that is largest."""
+    steepest = 0.0
+    for p in range(pairs.shape[1]):
+        a, b = pairs[0, p], pairs[1, p]
+        spread = deviation(setting, arms, a) + deviation(setting, arms, b)
+        steepest = max(steepest, 4.0 * spread / (arms[MEAN, a] - arms[MEAN, b]))
+    return allowed / steepest if steepest > 0.0 else 1.0
+
+
+def box_gap(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, size: float) -> float:
+    """Make a box of a size, in standard deviations; returns its gap, infinite where it proves nothing."""
+    box, effort, phi = aim.box, aim.effort, setting.numbers[DISPERSION]
+    place_means(setting, arms, box, size)
+    if not place_costs(setting, arms, box, size):
+        return inf
+    least, mass = inf, 0.0
+    for p in range(pairs.shape[1]):
+        a, b = pairs[0, p], pairs[1, p]
+        if not box[LOW, a] > box[HIGH, b]:
+            return inf
+        free_a, free_b = arms[COST, a] == 0.0, arms[COST, b] == 0.0
+        if free_a and free_b:
+            continue
+        wa, wb = effort[a] / phi[a], effort[b] / phi[b]
+        level = pair_term(setting.family, wa, wb, box[LOW, a], box[HIGH, b], 0.0, 0.0, free_a, free_b)[0]
+        if not level > 0.0:  # no effort, or no number where a divergence is infinite
+            return inf
+        least = min(least, level)
+        weight = aim.weights[p]
+        if weight > 0.0:
+            _, da, db, _, _ = pair_term(setting.family, wa, wb, box[HIGH, a], box[LOW, b], 0.0, 0.0, free_a, free_b)
+            mass += weight
+            box[LOAD, a] += weight * da / phi[a]
+            box[LOAD, b] += weight * db / phi[b]
+    if not mass > 0.0:
+        return inf
+    outlay, dearest = 0.0, 0.0
+    for a in range(arms.shape[1]):
+        if arms[COST, a] > 0.0:
+            outlay += box[DEAR, a] * effort[a]
+            if not box[LOAD, a] / box[CHEAP, a] <= dearest:
+                dearest = box[LOAD, a] / box[CHEAP, a]
+    gap = outlay / mass * dearest / least - 1.0 + ROUNDING
+    return gap if gap > 0.0 else inf  # what is not a number proves nothing
+
+
+def place_means(setting: Conditions, arms: Array, box: Array, size: float) -> None:
+    """Each mean's interval, inside the mean space; clears the loads."""
+    for a in range(arms.shape[1]):
+        radius = size * deviation(setting, arms, a)
+        box[LOW, a] = max(arms[MEAN, a] - radius, setting.low)
+        box[HIGH, a] = min(arms[MEAN, a] + radius, setting.high)
+        box[LOAD, a] = 0.0
+
+
+def place_costs(setting: Conditions, arms: Array, box: Array, size: float) -> bool:
+    """Each cost's interval; False where it is not certain which arms are free.
+
+    An observed cost may change by as many parts of itself as it would in standard deviations if it were exponential.
+    Costs that are gaps follow from the intervals of the means, while one arm is certainly the best.
+    """
+    for a in range(arms.shape[1]):
+        box[CHEAP, a] = box[DEAR, a] = arms[COST, a]
+    if setting.cost_source == OBSERVED:
+        for a in range(arms.shape[1]):
+            part = size / sqrt(arms[COUNT, a])
+            box[CHEAP, a] *= 1.0 - part
+            box[DEAR, a] *= 1.0 + part
+            if arms[COST, a] == 0.0:
+                box[DEAR, a] = setting.negligible_cost
+            elif not box[CHEAP, a] > setting.negligible_cost:
+                return False
+    elif setting.cost_source == GAPS:
+        best = 0
+        for a in range(arms.shape[1]):
+            if arms[MEAN, a] > arms[MEAN, best]:
+                best = a
+        for a in range(arms.shape[1]):
+            if a == best:
+                continue
+            cheap, dear = box[LOW, best] - box[HIGH, a], box[HIGH, best] - box[LOW, a]
+            if not cheap > 0.0 or (arms[COST, a] == 0.0 and not dear <= setting.negligible_cost):
+                return False
+            if arms[COST, a] > 0.0:
+                box[CHEAP, a], box[DEAR, a] = cheap, dear
+                if not cheap > setting.negligible_cost:
+                    return False
+    return True

@@ -1,0 +1,199 @@
+"""What policies that solve nothing share, in the subset of Python that numba compiles."""
+
+from math import inf, log
+
+from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.bandits.tasks.pairs import pairs_hold, write_pairs
+from caet_opt.kernels.ledger import (
+    ANSWERED,
+    COST,
+    COUNT,
+    MEAN,
+    MEMORY,
+    NEEDED,
+    PROJECTED,
+    ROUND,
+    Seen,
+    evidence_between,
+    exceeds,
+    update_costs,
+    weigh_pairs,
+    weight_of,
+)
+from caet_opt.kernels.term import pair_term
+
+
+def refresh_pairs(view: Seen, arm: int) -> bool:
+    """Costs, pairs and evidence after an outcome of an arm; False where the answer has to be found in Python."""
+    update_costs(view.setting, view.arms, arm)
+    if pairs_hold(view.arms[MEAN], view.pairs, arm):
+        weigh_pairs(view, arm)
+        return True
+    if view.shape < 0:
+        return False
+    write_pairs(view.shape, view.members, view.arms[MEAN], view.pairs)
+    weigh_pairs(view, -1)
+    return True
+
+
+def survey(view: Seen) -> bool:
+    """Costs, pairs and evidence once every arm has an outcome; False where the answer has to be found in Python."""
+    for a in range(view.arms.shape[1]):
+        update_costs(view.setting, view.arms, a)
+        view.arms[NEEDED, a] = 0.0
+    if view.clock[ANSWERED] != view.clock[ROUND]:
+        if view.shape < 0:
+            return False
+        write_pairs(view.shape, view.members, view.arms[MEAN], view.pairs)
+        view.clock[ANSWERED] = view.clock[ROUND]
+    mark_needed(view)
+    weigh_pairs(view, -1)
+    return True
+
+
+def mark_needed(view: Seen) -> None:
+    """Which arms are in some pair; the same for every answer of the tasks that compiled code knows."""
+    for p in range(view.pairs.shape[1]):
+        view.arms[NEEDED, view.pairs[0, p]] = 1.0
+        view.arms[NEEDED, view.pairs[1, p]] = 1.0
+
+
+def least_pulled(arms: Array) -> int:
+    """The arm with the fewest pulls, the lowest number first."""
+    least = 0
+    for a in range(arms.shape[1]):
+        if arms[COUNT, a] < arms[COUNT, least]:
+            least = a
+    return least
+
+
+def free_turn(view: Seen, dropped: int) -> int:
+    """The least pulled free arm when free arms have less than the zero-cost share of the pulls, else -1.
+
+    Where a rule divides by costs, free arms take this share and the rule decides among the costly ones. Only arms that
+    are in some pair count, and with ``dropped`` a row of the view, only those whose entry there is zero, so that an arm
+    that was dropped is not made up for.
+    """
+    arms, idle, free, costly = view.arms, -1, 0.0, 0.0
+    for a in range(arms.shape[1]):
+        if arms[NEEDED, a] == 0.0 or (dropped >= 0 and arms[dropped, a] > 0.0):
+            continue
+        if arms[COST, a] > 0.0:
+            costly += arms[COUNT, a]
+        else:
+            free += arms[COUNT, a]
+            if idle < 0 or arms[COUNT, a] < arms[COUNT, idle]:
+                idle = a
+    if idle >= 0 and (costly == 0.0 or free < view.setting.zero_cost_share * (free + costly)):
+        return idle
+    return -1
+
+
+def has_costly(view: Seen, p: int) -> bool:
+    """Whether an arm of a pair costs anything."""
+    return bool(view.arms[COST, view.pairs[0, p]] > 0.0 or view.arms[COST, view.pairs[1, p]] > 0.0)
+
+
+def weakest_pair(view: Seen, penalties: bool, costly: bool) -> int:
+    """The pair with the least evidence, plus ``log N_b`` with penalties; only pairs with a costly arm if asked."""
+    best, least = 0, inf
+    for p in range(view.evidence.size):
+        if costly and not has_costly(view, p):
+            continue
+        index = view.evidence[p]
+        if penalties:
+            index += log(view.arms[COUNT, view.pairs[1, p]])
+        if index < least:
+            best, least = p, index
+    return best
+
+
+def share_of_first(view: Seen, a: int, b: int) -> float:
+    """``p_a = N_a d(mu_a, m) / Z_ab``, the share of the first arm in the evidence of a pair; a half where Z is zero."""
+    setting, arms = view.setting, view.arms
+    wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
+    _, da, db, _, _ = pair_term(setting.family, wa, wb, arms[MEAN, a], arms[MEAN, b], 0.0, 0.0, False, False)
+    first, second = wa * da, wb * db
+    return first / (first + second) if first + second > 0.0 else 0.5
+
+
+def is_beaten(view: Seen, now: float, a: int, b: int) -> bool:
+    """Whether the evidence that a beats b exceeds the threshold."""
+    setting, arms = view.setting, view.arms
+    evidence = evidence_between(setting, arms, a, b)
+    return evidence > setting.level and exceeds(setting, arms, now, a, b, evidence, True)
+
+
+def count_survivors(arms: Array) -> int:
+    """How many arms were not dropped."""
+    survivors = 0
+    for a in range(arms.shape[1]):
+        survivors += arms[MEMORY, a] == 0.0
+    return survivors
+
+
+def best_survivor(arms: Array) -> int:
+    """The survivor with the largest mean, the lowest number first."""
+    best = -1
+    for a in range(arms.shape[1]):
+        if arms[MEMORY, a] == 0.0 and (best < 0 or arms[MEAN, a] > arms[MEAN, best]):
+            best = a
+    return best
+
+
+def worst_survivor(arms: Array) -> int:
+    """The survivor with the least mean, the highest number first."""
+    worst = -1
+    for a in range(arms.shape[1]):
+        if arms[MEMORY, a] == 0.0 and (worst < 0 or arms[MEAN, a] <= arms[MEAN, worst]):
+            worst = a
+    return worst
+
+
+def next_survivor(arms: Array) -> int:
+    """The survivor with the fewest pulls, the lowest number first."""
+    least = -1
+    for a in range(arms.shape[1]):
+        if arms[MEMORY, a] == 0.0 and (least < 0 or arms[COUNT, a] < arms[COUNT, least]):
+            least = a
+    return least
+
+
+def lap_is_over(arms: Array) -> bool:
+    """Whether every survivor has the same number of pulls."""
+    least, most = inf, 0.0
+    for a in range(arms.shape[1]):
+        if arms[MEMORY, a] == 0.0:
+            least, most = min(least, arms[COUNT, a]), max(most, arms[COUNT, a])
+    return least == most
+
+
+def next_marked(arms: Array) -> int:
+    """The arm with the least mark in the row MEMORY, or -1."""
+    marked = -1
+    for a in range(arms.shape[1]):
+        if arms[MEMORY, a] > 0.0 and (marked < 0 or arms[MEMORY, a] < arms[MEMORY, marked]):
+            marked = a
+    return marked
+
+
+def clear_mark(arms: Array, arm: int) -> bool:
+    """Take the mark off an arm; whether another has one."""
+    arms[MEMORY, arm] = 0.0
+    return next_marked(arms) >= 0
+
+
+def mark_leaders(view: Seen) -> None:
+    """A one in the row PROJECTED for every arm that the answer says is among the best, else a zero."""
+    for a in range(view.arms.shape[1]):
+        view.arms[PROJECTED, a] = 0.0
+    for p in range(view.pairs.shape[1]):
+        view.arms[PROJECTED, view.pairs[0, p]] = 1.0
+
+
+def count_leaders(pairs: Integers) -> int:
+    """m, from the pairs of each of m arms with each of the others, one good arm after the other."""
+    others = 1
+    while others < pairs.shape[1] and pairs[0, others] == pairs[0, 0]:
+        others += 1
+    return int(pairs.shape[1] // others)

@@ -1,0 +1,261 @@
+"""What a run has seen, and what follows from it for the pairs, in the subset of Python that numba compiles."""
+
+from math import inf
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.kernels.e_values import Side, needed_evidence, told_apart
+from caet_opt.kernels.term import pair_term
+from caet_opt.kernels.thresholds import E_PROCESS, threshold_value
+
+#: Why `rounds.play` ended: the policy is done, an arm's stream is used up, the given number of rounds is over. Or why
+#: the outcome that was taken in last cannot be responded to yet: the answer has to be found in Python, an arm has to be
+#: chosen there, the problem has another layout, or its solution has to come from there.
+STOPPED, REFILL, LIMIT, NEED_ANSWER, NEED_CHOICE, NEED_LAYOUT, NEED_SOLUTION = range(7)
+
+#: What `respond` returns where it needs nothing.
+DONE = -1
+
+#: Where costs come from; a rule that is blind to costs takes every cost for one.
+KNOWN, OBSERVED, GAPS, UNIT = range(4)
+
+#: How a target is tracked: its sum over the rounds, the present one, or its share of the money.
+CUMULATED, PRESENT, MONEY = range(3)
+
+
+class Conditions(NamedTuple):
+    """What stays the same in a run: family, costs, the parameters of the sampling rule and of the threshold.
+
+    ``numbers`` has a row for each of the names below, in one array since each array that a call hands over costs time.
+
+    >>> explorer = Explorer.start("best-arm", "gaussian:4", arms=2, delta=0.05, costs=[1, 2], policy="uniform")
+    >>> from caet_opt.kernels import ledger
+    >>> conditions = explorer.policy.setting
+    >>> isinstance(conditions, Conditions), conditions.numbers[ledger.DISPERSION]
+    (True, array([4., 4.]))
+    """
+
+    family: int
+    error: float
+    low: float
+    high: float
+    numbers: Array
+    cost_source: int
+    zero_cost_share: float
+    negligible_cost: float
+    tracking: int
+    threshold: int
+    level: float
+    slope: float
+    tolerance: float
+    target: float
+    limit: int
+    native: bool
+    seed: int
+    gap: float
+    batch: float
+    growth: float
+
+
+#: Rows of Conditions.numbers: what rounding took from the means, dispersions, what each prior is worth, and the
+#: target that an oracle knows.
+REST, DISPERSION, PRIOR, GIVEN = range(4)
+
+
+class Streams(NamedTuple):
+    """What each arm will bring: rewards and costs in the order of its pulls, and how many were used."""
+
+    rewards: Array
+    spending: Array
+    cursor: Integers
+
+
+#: No outcomes to come.
+NO_STREAMS = Streams(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
+
+
+class Seen(Protocol):
+    """A `View`, or what has its parts and more.
+
+    >>> caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2])
+    >>> caet.view.clock, caet.view.pairs.tolist()
+    (array([0., 0., 0.]), [[0], [1]])
+    """
+
+    @property
+    def setting(self) -> Conditions: ...
+    @property
+    def arms(self) -> Array: ...
+    @property
+    def clock(self) -> Array: ...
+    @property
+    def pairs(self) -> Integers: ...
+    @property
+    def evidence(self) -> Array: ...
+    @property
+    def shape(self) -> int: ...
+    @property
+    def members(self) -> Integers: ...
+
+
+class View(NamedTuple):
+    """What a policy sees.
+
+    Attributes
+    ----------
+    setting : what stays the same
+    arms : a row for each of the names below, a column per arm
+    clock : the round, the arm of the last outcome, and the round in which the answer was last looked for
+    pairs, evidence : of the answer that the means say: a column (a, b) per pair, and its Z_ab
+    shape, members : the task, as `caet_opt.bandits.tasks.pairs` has it; -1 for one that compiled code does not know
+
+    Examples
+    --------
+    >>> explorer = Explorer.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2], policy="uniform")
+    >>> explorer.observe(0, 1.5)
+    >>> explorer.observe(1, 0.5)
+    >>> from caet_opt.kernels import ledger
+    >>> view = explorer.view
+    >>> isinstance(view, View), view.arms[ledger.MEAN], view.evidence
+    (True, array([1.5, 0.5]), array([0.25]))
+    """
+
+    setting: Conditions
+    arms: Array
+    clock: Array
+    pairs: Integers
+    evidence: Array
+    shape: int
+    members: Integers
+
+
+#: Entries of View.clock; the answer is looked for when every arm has an outcome, and whenever a pair may not hold.
+ROUND, LAST, ANSWERED = range(3)
+
+#: Rows of View.arms: pulls, sums of rewards and costs, what the policy remembers (the cumulated target of one that
+#: tracks), the target with its projection, the empirical mean, the cost that enters decisions, zero if free, and what
+#: rounding took from the sum of rewards.
+COUNT, REWARD, SPENT, MEMORY, TARGET, PROJECTED, MEAN, COST, REST_OF_REWARD = range(ARM_ROWS := 9)
+
+#: A policy that has no target keeps in its row whether an arm is in some pair.
+NEEDED = TARGET
+
+
+def total_count(arms: Array) -> float:
+    """The round: the number of observations."""
+    total = 0.0
+    for a in range(arms.shape[1]):
+        total += arms[COUNT, a]
+    return total
+
+
+def add(total: float, rest: float, amount: float) -> tuple[float, float]:
+    """``total + rest + amount`` as a double, and what rounding took from it, which goes into the next addition.
+
+    Kahan's sum: after n additions ``total`` is the sum of ``(1 + e_i) amount_i`` with ``|e_i| <= 2 u + O(n u^2)``,
+    u = 2^-53, where a plain sum has n u. Sums of whole numbers below 2^53 are exact and have no rest. Never compile it
+    so that additions may be exchanged (fastmath): the rest would be taken for zero.
+    """
+    amount += rest
+    rounded = total + amount
+    return rounded, amount - (rounded - total)
+
+
+def absorb(arms: Array, clock: Array, arm: int, reward: float, paid: float) -> None:
+    """Take an outcome of an arm into the sums.
+
+    Costs are summed plainly: no decision depends on their last digits, and n u of them is less than anybody pays for.
+    """
+    arms[COUNT, arm] += 1.0
+    total, rest = add(arms[REWARD, arm], arms[REST_OF_REWARD, arm], reward)
+    arms[REWARD, arm], arms[REST_OF_REWARD, arm] = total, rest
+    arms[SPENT, arm] += paid
+    arms[MEAN, arm] = total / arms[COUNT, arm]
+    clock[ROUND] += 1.0
+    clock[LAST] = arm
+
+
+def update_costs(setting: Conditions, arms: Array, arm: int) -> None:
+    """The costs that enter decisions after an observation of an arm; negligible estimates count as zero."""
+    if setting.cost_source == OBSERVED:
+        cost = arms[SPENT, arm] / arms[COUNT, arm]
+        arms[COST, arm] = cost if cost > setting.negligible_cost else 0.0
+    elif setting.cost_source == GAPS:
+        best = arms[MEAN, 0]
+        for a in range(arms.shape[1]):
+            best = max(best, arms[MEAN, a])
+        for a in range(arms.shape[1]):
+            cost = best - arms[MEAN, a]
+            arms[COST, a] = cost if cost > setting.negligible_cost else 0.0
+
+
+def pair_evidence(family: int, wa: float, wb: float, x: float, y: float) -> float:
+    """``Z_ab = w_a d(x, m) + w_b d(y, m)``, m the mean of both weighted by pulls over dispersion."""
+    return pair_term(family, wa, wb, x, y, 0.0, 0.0, False, False)[0]
+
+
+def weight_of(setting: Conditions, arms: Array, arm: int) -> float:
+    """Pulls over dispersion."""
+    return float(arms[COUNT, arm] / setting.numbers[DISPERSION, arm])
+
+
+def evidence_between(setting: Conditions, arms: Array, a: int, b: int) -> float:
+    """Z_ab of two arms at the present means."""
+    wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
+    return pair_evidence(setting.family, wa, wb, arms[MEAN, a], arms[MEAN, b])
+
+
+def weigh_pairs(view: Seen, arm: int) -> None:
+    """The evidence of the pairs that an arm is in, or of all pairs for arm -1."""
+    pairs = view.pairs
+    for p in range(pairs.shape[1]):
+        if arm < 0 or pairs[0, p] == arm or pairs[1, p] == arm:
+            view.evidence[p] = evidence_between(view.setting, view.arms, pairs[0, p], pairs[1, p])
+
+
+def exceeds(setting: Conditions, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool) -> bool:
+    """Whether the evidence that a beats b exceeds the threshold; for the e-process at the pooled mean or everywhere."""
+    if setting.threshold != E_PROCESS:
+        need = threshold_value(setting.threshold, now, arms[COUNT, a], arms[COUNT, b], setting.level, setting.slope)
+        if not evidence > need:
+            return False
+        x, y = told_apart(setting.family, arms[MEAN, a], arms[MEAN, b])
+        wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
+        return pair_evidence(setting.family, wa, wb, x, y) > need
+    winner = Side(weight_of(setting, arms, a), arms[MEAN, a], setting.numbers[PRIOR, a])
+    loser = Side(weight_of(setting, arms, b), arms[MEAN, b], setting.numbers[PRIOR, b])
+    return evidence > needed_evidence(
+        setting.family, setting.low, setting.high, setting.level, evidence, winner, loser, everywhere
+    )
+
+
+def short_pair(view: Seen) -> int:
+    """A pair whose evidence does not exceed its threshold, or -1.
+
+    The pair with the least evidence is looked at first, and for the e-process intervals are laid only when every pair
+    passes at its pooled mean: most rounds evaluate one pair's threshold once.
+    """
+    setting, pairs, evidence = view.setting, view.pairs, view.evidence
+    weakest, least = 0, inf
+    for p in range(evidence.size):
+        if evidence[p] < least:
+            weakest, least = p, evidence[p]
+    if not evidence[weakest] > setting.level:
+        return weakest
+    now = total_count(view.arms)
+    for everywhere in (False, True):
+        if everywhere and setting.threshold != E_PROCESS:
+            break
+        if not exceeds(setting, view.arms, now, pairs[0, weakest], pairs[1, weakest], evidence[weakest], everywhere):
+            return weakest
+        for p in range(evidence.size):
+            if p != weakest and not exceeds(setting, view.arms, now, pairs[0, p], pairs[1, p], evidence[p], everywhere):
+                return p
+    return -1
+
+
+def is_settled(view: Seen) -> bool:
+    """Whether the evidence of every pair exceeds its threshold."""
+    return short_pair(view) < 0

@@ -1,0 +1,434 @@
+"""A live experiment: pulls are handed out, outcomes recorded, by several people and programs, over days."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from caet_opt.bandits.families import Family
+from caet_opt.bandits.tasks import Custom, Task, parse_task
+from caet_opt.common.checks import check_whole
+from caet_opt.errors import CaetError, InputError, unknown_name
+from caet_opt.exploring.compiling import compile_rounds
+from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.policies.tracking import TrackingPolicy
+from caet_opt.exploring.saving import OWN, Saved, from_text
+from caet_opt.kernels.native import is_worth_compiling, without_compiling
+from caet_opt.live import rows
+from caet_opt.live.guard import DamagedError, show
+from caet_opt.live.history import POINTS, trace
+from caet_opt.live.names import find_arm, is_answer, name_answer, name_arms
+from caet_opt.live.replay import begin, choose_arms, find_differences, load, may_declare, take_in
+from caet_opt.live.status import LEVEL, describe, summarise
+from caet_opt.live.store import WAIT, Store, is_filled
+
+#: More pulls at once are a slip of the keyboard, and would take so long to choose that others give up waiting.
+MOST_PULLS = 10_000
+
+#: What an outcome is told by, in Python and in the header of a CSV file.
+COLUMNS = ("pull", "arm", "reward", "cost")
+
+
+class Pull(NamedTuple):
+    """A pull that was handed out: its number in the file, and its arm by number and by name.
+
+    >>> with LiveExperiment.start("pull.caet", "best-arm", "bernoulli", arms=2, costs=[1, 2], delta=0.05) as experiment:
+    ...     experiment.next()
+    (Pull(number=1, arm=0, name='0'),)
+    """
+
+    number: int
+    arm: int
+    name: str
+
+
+class LiveExperiment:
+    """An experiment in a file that survives: `next` hands out pulls, `record` takes their outcomes, until `stopped`.
+
+    Every change is a transaction that is on disk before the method returns, and any number of processes may work on one
+    file. The state of the experiment is what its rows give: `verify` replays and compares them. Arms are given by name
+    or by number. See ``docs/live_experiments.md``.
+
+    >>> experiment = LiveExperiment.start(
+    ...     "trial.caet", "best-arm", "bernoulli", arms=["large", "small"], costs=[3, 5], delta=0.05
+    ... )
+    >>> while not experiment.stopped:
+    ...     for pull in experiment.next(2):
+    ...         experiment.record(pull.arm, 1 if pull.name == "large" else 0, pull=pull.number)
+    >>> experiment.answer, experiment.status()["spent"], experiment.verify()
+    ('large', 46.0, [])
+    >>> experiment.close()
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: tuple[int, Explorer] | None = None
+        self._renewed = False
+        try:
+            with store.reading() as db:
+                self._facts, self._start = self._read_start(db)
+                self._load(db)
+        except BaseException:
+            store.close()
+            raise
+
+    @classmethod
+    def start(
+        cls,
+        path: str | Path,
+        task: Task | str,
+        family: Family | str,
+        *,
+        arms: int | Sequence[str],
+        delta: float | None = None,
+        log_inv_delta: float | None = None,
+        costs: Sequence[float] | None = None,
+        policy: str = "caet",
+        seed: int = 0,
+        unproven: bool = False,
+        wait: float = WAIT,
+        **settings: Any,
+    ) -> Self:
+        """A new experiment in a new file; `InputError`, and no file, where something is not right.
+
+        Parameters
+        ----------
+        path
+            Of the file, which must not exist.
+        task, family, delta, log_inv_delta, costs, policy, seed, settings
+            As for `Explorer.start`, but a Gaussian family needs its variance: ``"gaussian:4"``, or ``Gaussian(4)``.
+            Arms of a task can be given by name, as ``"control:local"``.
+        arms
+            The names of the arms, or how many there are.
+        unproven
+            Whether a threshold may be used that is not proven to keep the error probability below delta; the experiment
+            then says that it guarantees nothing.
+        wait
+            How many seconds to wait for another process that writes.
+
+        Examples
+        --------
+        >>> LiveExperiment.start("bad.caet", "best-arm", "bernoulli", arms=2, costs=[1, 2], delta=5)
+        Traceback (most recent call last):
+            ...
+        caet_opt.errors.InputError: delta must lie strictly between 0 and 1, got 5
+        """
+        names = name_arms(arms)
+        task = parse_task(task, names) if isinstance(task, str) else task
+        confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
+        explorer = Explorer.start(
+            task, family, arms=len(names), costs=costs, policy=policy, seed=seed, **confidence, **settings
+        )
+        guaranteed = check_proven(explorer, unproven)
+        return cls(Store.create(path, explorer.to_text(), json.dumps(names), guaranteed, wait))
+
+    @classmethod
+    def open_or_start(
+        cls,
+        path: str | Path,
+        task: Task | str,
+        family: Family | str,
+        *,
+        arms: int | Sequence[str],
+        wait: float = WAIT,
+        **asked: Any,
+    ) -> Self:
+        """The experiment in a file, or, where there is none, a new one: what a program calls that may be started twice.
+
+        Everything is told as to `start`. Where the experiment in the file was started in other words it stays as it is,
+        and an `InputError` says which.
+
+        >>> told = {"arms": ["large", "small"], "costs": [3, 5], "delta": 0.05}
+        >>> for _ in range(2):
+        ...     with LiveExperiment.open_or_start("again.caet", "best-arm", "bernoulli", **told) as experiment:
+        ...         experiment.next()[0].number
+        1
+        2
+        >>> LiveExperiment.open_or_start("again.caet", "ranking", "bernoulli", **told)
+        Traceback (most recent call last):
+            ...
+        caet_opt.errors.InputError: again.caet: another experiment is in it: its task is best-arm, not ranking
+        """
+        names, unproven = name_arms(arms), asked.pop("unproven", False)
+        task = parse_task(task, names) if isinstance(task, str) else task
+        explorer = Explorer.start(task, family, arms=len(names), **asked)
+        guaranteed = check_proven(explorer, unproven)
+        try:
+            return cls(Store.create(path, explorer.to_text(), json.dumps(names), guaranteed, wait))
+        except InputError:
+            if not is_filled(Path(path)):
+                raise
+        experiment = cls.open(path, wait=wait)
+        experiment._check_question(explorer, names)
+        return experiment
+
+    def _check_question(self, explorer: Explorer, names: tuple[str, ...]) -> None:
+        """Raise `InputError` unless this is what was started."""
+        with self._store.reading() as db:
+            found = list_question(self._load(db), self.names)
+        for what, told in list_question(explorer, names).items():
+            if found[what] != told:
+                self.close()
+                raise InputError(
+                    f"{self._store.path}: another experiment is in it: its {what} is {found[what]}, not {told}"
+                )
+
+    @classmethod
+    def open(cls, path: str | Path, *, wait: float = WAIT) -> Self:
+        """The experiment in a file, to go on with or to look at; ``wait`` as for `start`.
+
+        >>> LiveExperiment.open("nothing.caet")
+        Traceback (most recent call last):
+            ...
+        caet_opt.errors.InputError: nothing.caet: no such file; caet-opt experiment start makes one
+        """
+        return cls(Store(path, wait))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, which is then all of it; the next use opens it again."""
+        self._known = None
+        self._store.close()
+
+    def backup(self, path: str | Path) -> None:
+        """Copy the experiment, as it is at one moment, to a new file, whole or not at all; others may go on meanwhile.
+
+        A plain copy of the file lacks what is still in the log beside it, if a process has it open and writes.
+
+        >>> with LiveExperiment.start("one.caet", "best-arm", "poisson", arms=2, costs=[1, 2], delta=0.1) as experiment:
+        ...     pulls = experiment.next(3)
+        ...     experiment.backup("copy.caet")
+        >>> LiveExperiment.open("copy.caet").summary()["waiting"]
+        3
+        """
+        self._store.backup(path)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the arms."""
+        return self._facts.names
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the answer is declared."""
+        with self._store.reading() as db:
+            return rows.read_stop(db) is not None
+
+    @property
+    def answer(self) -> str | None:
+        """The declared answer in words; None before."""
+        with self._store.reading() as db:
+            stop = rows.read_stop(db)
+            return None if stop is None else name_answer(self._load(db).task, stop.answer, self.names)
+
+    def next(self, pulls: int = 1, *, arm: str | int | None = None) -> tuple[Pull, ...]:
+        """Hand out so many pulls, which are then out until their outcomes are recorded; none once it has stopped.
+
+        The policy decides, counting what is out (`Explorer.next_arms`), unless an arm is named: the
+        guarantee holds whoever chooses, as long as nobody knows the outcome.
+        """
+        pulls = check_whole(pulls, "pulls", 1, MOST_PULLS)
+        wanted = None if arm is None else find_arm(arm, self.names)
+        with self._store.writing() as db:
+            if rows.read_stop(db) is not None:
+                return ()
+            if wanted is None:
+                with without_compiling():
+                    chosen = choose_arms(self._load_to_write(db), pulls, rows.waiting_arms(db))
+            else:
+                chosen = [wanted] * pulls
+            return tuple(Pull(rows.hand_out(db, one), one, self.names[one]) for one in chosen)
+
+    def record(
+        self, arm: str | int | None, reward: float, cost: float | None = None, *, pull: int | None = None
+    ) -> None:
+        """Take in the outcome of a pull: the one of this number, or the one of this arm that has been out for longest.
+
+        With observed costs the cost is told, too. An outcome is taken once: a second one of the same pull is refused,
+        and so is one of an arm of which no pull is out. Give the number wherever a program might try twice.
+        """
+        self.record_many([{"pull": pull, "arm": arm, "reward": reward, "cost": cost}])
+
+    def record_many(self, outcomes: Iterable[Mapping[str, Any]]) -> int:
+        """Take in outcomes in this order, all or none of them, and how many there were.
+
+        Each has a ``reward``, a ``pull`` or an ``arm`` or both, and with observed costs a ``cost``. An error says which
+        one is wrong, counted from 1.
+        """
+        told = list(outcomes)
+        self._expect_solves(len(told))
+        with self._store.writing() as db:
+            explorer = self._load(db)
+            self._known, self._renewed = None, False  # until it is on disk
+            for number, outcome in enumerate(told, start=1):
+                try:
+                    self._record(db, explorer, outcome)
+                except InputError as error:
+                    raise InputError(f"outcome {number}: {error}" if len(told) > 1 else str(error)) from error
+            position = explorer.state.round
+            rows.keep_checkpoint(db, position, explorer.to_text())
+        self._known = position, explorer
+        return len(told)
+
+    def _expect_solves(self, solves: int) -> None:
+        """Have the rounds compiled now, if that is worth it, and not while others wait for the file."""
+        if self._known is not None and isinstance(self._known[1].policy, TrackingPolicy):
+            explorer = self._known[1]
+            if is_worth_compiling(type(explorer.family), explorer.task.count_pairs(explorer.arms), solves):
+                compile_rounds(explorer.policy, explorer.view)
+
+    def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any]) -> None:
+        """Take one outcome into the rows and into the state."""
+        for name in outcome:
+            if name not in COLUMNS:
+                raise InputError(unknown_name("part of an outcome", str(name), COLUMNS))
+        number, arm = self._find_pull(db, outcome.get("pull"), outcome.get("arm"))
+        reward, cost, known = outcome.get("reward"), outcome.get("cost"), explorer.known_costs
+        if known is not None and cost is not None:
+            raise InputError(f"the cost of arm {self.names[arm]!r} is known to be {known[arm]:g}; tell none")
+        absorbed = explorer.absorb(arm, reward, cost)  # type: ignore[arg-type]  # a missing reward is refused
+        explorer.check_new(arm, reward, cost, absorbed)  # type: ignore[arg-type]
+        take_in(explorer, arm, reward, cost)  # type: ignore[arg-type]
+        paid = float(known[arm]) if known is not None else float(cost or 0.0)
+        position = rows.record(db, number, float(reward), paid)  # type: ignore[arg-type]
+        if rows.read_stop(db) is None and may_declare(explorer):
+            rows.declare(db, position, explorer.answer, explorer.state.total_cost)
+
+    def _find_pull(self, db: sqlite3.Connection, number: Any, arm: Any) -> tuple[int, int]:
+        """The pull that an outcome is of, and its arm."""
+        wanted = None if arm is None else find_arm(arm, self.names)
+        if number is not None:
+            found = rows.look_up(db, number)
+            if rows.is_recorded(db, found[0]):
+                raise InputError(f"the outcome of pull {number} is recorded already")
+            if wanted not in (None, found[1]):
+                raise InputError(f"pull {number} is of arm {self.names[found[1]]!r}, not {self.names[wanted]!r}")
+            return found
+        if wanted is None:
+            raise InputError("an outcome needs the number of its pull, or an arm")
+        oldest = rows.oldest_waiting(db, wanted)
+        if oldest is None:
+            raise InputError(f"no pull of arm {self.names[wanted]!r} is out; next hands one out")
+        return oldest, wanted
+
+    def release(self, *pulls: int) -> None:
+        """Withdraw pulls whose outcomes are not expected any more, all or none: the policy counts them no longer.
+
+        An outcome that comes after all can still be recorded, by its number: it is paid for.
+        """
+        with self._store.writing() as db:
+            for number in pulls:
+                if not rows.withdraw(db, rows.look_up(db, number)[0]):
+                    raise InputError(f"pull {number} is not out: it has an outcome, or was withdrawn before")
+
+    def status(self, level: float = LEVEL) -> dict[str, Any]:
+        """Where it stands, as a record that JSON can hold; ``str(experiment)`` says it in words.
+
+        ``level`` is the probability with which all intervals of means, and all of differences, hold at every look.
+        """
+        with self._store.reading() as db, without_compiling():
+            return describe(db, self._load(db), self._facts, level) | {"file": str(self._store.path)}
+
+    def history(self, level: float = LEVEL, points: int = POINTS) -> dict[str, Any]:
+        """The way here, at so many moments at most: evidence, what it must exceed, spending, estimates, intervals."""
+        with self._store.reading() as db:
+            return trace(db, self._load(db), level, points)
+
+    def summary(self) -> dict[str, Any]:
+        """In brief: what is asked, what was done and spent, and the answer, declared or leading."""
+        with self._store.reading() as db:
+            return summarise(db, self._load(db), self._facts)
+
+    def __str__(self) -> str:
+        from caet_opt.live.words import to_words
+
+        return to_words(self.status())
+
+    def verify(self, progress: Callable[[], None] | None = None) -> list[str]:
+        """Replay every row and compare: what the file says that its rows do not, an empty list where all is well."""
+        with self._store.reading() as db:
+            try:
+                return find_differences(db, progress)
+            except InputError as error:  # an outcome that the family does not have
+                raise InputError(f"{self._store.path}: {error}") from error
+
+    def export(self) -> list[dict[str, Any]]:
+        """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""
+        with self._store.reading() as db:
+            return [{**record, "name": self.names[record["arm"]]} for record in rows.list_pulls(db)]
+
+    def _read_start(self, db: sqlite3.Connection) -> tuple[rows.Facts, Saved]:
+        """What was started, with the guarantee that it has, whatever the file says of it."""
+        facts = rows.read_facts(db)
+        with self._named_errors():
+            start = from_text(facts.saved)
+            explorer = begin(start, facts.names)
+        return facts._replace(guaranteed=explorer.threshold.guarantees(explorer.family)), start
+
+    def _load(self, db: sqlite3.Connection) -> Explorer:
+        """The experiment as it is now: read again only where another process has gone on."""
+        position = rows.checkpoint_position(db)
+        if self._known is None or self._known[0] != position:
+            with self._named_errors():
+                explorer, self._renewed = load(db, self._start)
+            self._known = position, explorer
+        self._check_answer(db, self._known[1])
+        return self._known[1]
+
+    def _load_to_write(self, db: sqlite3.Connection) -> Explorer:
+        """The same, with a checkpoint of it in the file, so that no process has to replay the rows again."""
+        explorer = self._load(db)
+        if self._renewed:
+            self._known, self._renewed = None, False  # until it is on disk
+            rows.keep_checkpoint(db, explorer.state.round, explorer.to_text())
+        return explorer
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        """Errors about the file begin with its path."""
+        try:
+            yield
+        except CaetError as error:
+            raise InputError(f"{self._store.path}: {error}") from error
+
+    def _check_answer(self, db: sqlite3.Connection, explorer: Explorer) -> None:
+        """Raise `DamagedError` unless what was declared is an answer."""
+        stop = rows.read_stop(db)
+        if stop is not None and not is_answer(explorer.task, stop.answer, explorer.arms):
+            raise DamagedError(f"{show(stop.answer)} is no answer of {explorer.task}")
+
+
+def check_proven(explorer: Explorer, unproven: bool) -> bool:
+    """Whether delta is guaranteed; `InputError` where it is not, and nobody has agreed to that."""
+    if (missing := explorer.family.unstated()) is not None:
+        raise InputError(missing)
+    guaranteed = explorer.threshold.guarantees(explorer.family)
+    if not (guaranteed or unproven):
+        raise InputError(
+            f"threshold {explorer.threshold.name!r} does not guarantee delta here ({explorer.threshold.reason}); "
+            "use the default, or say unproven to do without a guarantee"
+        )
+    return guaranteed
+
+
+def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:
+    """What an experiment was asked, part by part, in words of the command line."""
+    parameters, costs = explorer.parameters, explorer.known_costs
+    return {
+        "task": explorer.task if isinstance(explorer.task, Custom) else str(explorer.task),
+        "family": str(explorer.family),
+        "list of arms": ", ".join(names),
+        "list of costs": None if costs is None else ", ".join(f"{cost:.17g}" for cost in costs.tolist()),
+        "log(1/delta)": parameters.log_inv_delta,
+        "seed": explorer.setup.seed,
+    } | {setting.label: getattr(parameters, setting.name) for setting in OWN}

@@ -1,0 +1,250 @@
+"""Confidence sequences of means and differences, from the stopping rule's e-process: intervals for every look.
+
+Let M+(x) and M-(x) be the one-sided martingales of an arm (`caet_opt.bandits.families.martingales`): under the mean x
+each is a non-negative martingale that starts at 1, whatever the sampling rule; M+ falls in x and M- rises.
+
+**A mean.** By Ville's inequality ``M+(mu)`` ever reaches ``1 / a`` with probability at most a. So with probability
+1 - a, at every look, every x with ``M+(x) >= 1 / a`` is below mu: at an x >= mu, ``M+(x) <= M+(mu) < 1 / a``. Likewise
+every x with ``M-(x) >= 1 / a`` is above mu. K means have 2 K such bounds, and with ``a = alpha / (2 K)`` all of them
+hold at once, at every look, with probability 1 - alpha.
+
+**A difference.** Let ``N(x) = (1 - e) M-(x) + e M+(x)`` with e = `OTHER_SIDE`, a martingale under the mean x that
+starts at 1, too. Let D be such that ``M+_a(x + D) N_b(x) >= 1 / a`` for every x. If ``mu_a - mu_b <= D``, then at
+x = mu_b the first factor is at most ``M+_a(mu_a)``, and the product at most ``M+_a(mu_a) N_b(mu_b)``, a product of
+martingales in which each reward multiplies one factor by something of expectation one given the past, hence a
+martingale that starts at 1, which ever reaches 1 / a with probability at most a. That one does not depend on D: so with
+probability 1 - a every such D is below mu_a - mu_b, at every look. There are K (K - 1) ordered pairs, and with
+``a = alpha / (K (K - 1))`` the bounds of all differences hold at once, an upper bound of ``mu_a - mu_b`` being a lower
+one of ``mu_b - mu_a``. With D = 0 and e = 0 this is the stopping rule. For D > 0 the other side is needed: as x tends
+to 0, M-(x) of exponential rewards tends to 0, and ``M+_a(x + D)`` only to ``M+_a(D)``.
+
+Stopping, pulls that are out and outcomes in any order change nothing: see ``docs/live_experiments.md``. The functions
+bound log M from below, and a bound is a point at which that is above the level, never one beside it: rounding and an
+early end of a search make an interval wider.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from math import exp, inf, log, log1p, sqrt
+from typing import NamedTuple
+
+from caet_opt.bandits.families.base import MeanSpace
+from caet_opt.exploring.policies.base import Setup
+from caet_opt.exploring.state import State
+from caet_opt.exploring.stopping.e_process import DEFAULT_RHO, foreign_martingales
+from caet_opt.kernels import e_values
+from caet_opt.kernels.confidence import coordinate_of, mean_at
+from caet_opt.kernels.e_values import BLUR, FIRST_STEP, GROWTH, NOTHING, SHRINKAGE, Side
+from caet_opt.kernels.family_codes import FAMILY_CODES
+
+#: A function of a mean.
+Curve = Callable[[float], float]
+
+Interval = tuple[float, float]
+
+#: How often a search steps outward, each step twice the last, and inward, each halving what is left; fewer of these for
+#: a difference, of which each takes a search of its own.
+MOST_STEPS, HALVINGS, FEW_HALVINGS = 100, 40, 12
+
+#: The weight of M+ in the martingale of the arm that is to be the worse of two.
+OTHER_SIDE = 0.05
+
+#: Where a search over x is given up, as a part of its first step.
+FINEST = 0.02
+
+#: Means at an end of the mean space are searched from here, in the coordinate of `bounds.coordinate_of`.
+INSIDE = 30.0
+
+
+class Intervals:
+    """The intervals of a state at a level, as 0.95: all means at once, and all differences at once."""
+
+    def __init__(self, setup: Setup, state: State, level: float) -> None:
+        self.space, self.arms = setup.family.mean_space, setup.arms
+        self.alpha, self.counts = 1.0 - level, state.counts
+        means, dispersions = state.means().tolist(), setup.dispersions.tolist()
+        rho = getattr(setup.threshold, "rho", DEFAULT_RHO)
+        self.sides = [
+            Side(count / dispersion, mean, rho * scale / dispersion)
+            for count, dispersion, mean, scale in zip(
+                state.counts, dispersions, means, setup.prior_scales.tolist(), strict=True
+            )
+        ]
+        family, self._variance = type(setup.family), setup.family.unit_variance
+        code = FAMILY_CODES.get(family, -1)
+        functions = vars(e_values) if family in FAMILY_CODES else foreign_martingales(family)
+        self._log_martingale = partial(functions["log_martingale"], code)
+        self._floor = partial(functions["log_martingale_floor"], code)
+
+    def mean(self, arm: int) -> Interval:
+        """Of an arm's mean."""
+        if not self.counts[arm]:
+            return self.space.low, self.space.high
+        side, level = self.sides[arm], log(2 * self.arms / self.alpha)
+        low, high = (
+            bound_of_mean(partial(self._log_martingale, side, above=below), side.mean, self.space, level, below)
+            for below in (True, False)
+        )
+        blur = self._blur(side)
+        return max(low - blur, self.space.low), min(high + blur, self.space.high)
+
+    def excludes_mean(self, arm: int, mean: float) -> bool:
+        """Whether a mean inside the mean space is outside the interval of an arm."""
+        side, level = self.sides[arm], log(2 * self.arms / self.alpha)
+        return bool(self.counts[arm]) and any(self._log_martingale(side, mean, up) >= level for up in (True, False))
+
+    def excludes_difference(self, a: int, b: int, difference: float) -> bool:
+        """Whether a difference is outside the interval of the mean of a less that of b."""
+        if not (self.counts[a] and self.counts[b]):
+            return False
+        one, other, level = self.sides[a], self.sides[b], log(self.arms * (self.arms - 1) / self.alpha)
+        return self._covers(one, other, difference, level) or self._covers(other, one, -difference, level)
+
+    def difference(self, a: int, b: int) -> Interval:
+        """Of the mean of a less that of b."""
+        blur = self._blur(self.sides[a], self.sides[b])
+        return self._least_difference(a, b) - blur, blur - self._least_difference(b, a)
+
+    def _blur(self, *sides: Side) -> float:
+        """What rounding may have moved means by (`e_values.told_apart`): nothing, where it is beside their deviations.
+
+        Bounds move with the observed means: by as much for Gaussian rewards, and by about as much for others, of which
+        only those that hardly vary, so that bounds are near the mean, have it count.
+        """
+        if not all(side.weight > 0 for side in sides):
+            return 0.0
+        blur = BLUR * sum(abs(side.mean) for side in sides)
+        return blur if blur > NOTHING * sqrt(sum(map(self._spread, sides))) else 0.0
+
+    def _least_difference(self, a: int, b: int) -> float:
+        """The largest D found with ``M+_a(x + D) N_b(x)`` above the level at every x."""
+        widest = self.space.high - self.space.low
+        if not (self.counts[a] and self.counts[b]):
+            return -widest
+        one, other, level = self.sides[a], self.sides[b], log(self.arms * (self.arms - 1) / self.alpha)
+        seen = bad = one.mean - other.mean
+        step = sqrt(level * (self._spread(one) + self._spread(other)))
+        for _ in range(MOST_STEPS):
+            good = max(seen - step, -widest)
+            if good == -inf or good == bad:
+                return -widest
+            if good == -widest or self._covers(one, other, good, level):
+                return refine(lambda difference: self._covers(one, other, difference, level), good, bad, FEW_HALVINGS)
+            bad, step = good, 2.0 * step
+        return -widest
+
+    def _spread(self, side: Side) -> float:
+        """About the square of how far the mean of an arm may be from what was seen: V(mean) / weight, V not zero."""
+        mean = side.mean + (0.5 - side.mean) / (side.weight + 1.0) if self.space.high < inf else side.mean
+        variance = float(self._variance(mean))
+        return max(variance, 1.0 / side.weight if self.space.low > -inf else 0.0) / side.weight
+
+    def _covers(self, one: Side, other: Side, difference: float, level: float) -> bool:
+        """Whether ``log M+_a(x + D) + log N_b(x) >= level`` for every x at which both are means."""
+        low, high = self.space.low, self.space.high
+        left, right = max(low, low - difference), min(high, high - difference)
+        weight = one.weight + other.weight
+        start = (one.weight / weight) * (one.mean - difference) + (other.weight / weight) * other.mean
+        step = FIRST_STEP * ((one.mean - difference) - other.mean)
+        if not start > left:
+            start = left + min(step, 0.5 * (right - left))
+        if not start < right:
+            start = right - min(step, 0.5 * (right - left))
+        if not left < start < right:  # closer than doubles tell apart
+            return False
+        product = Product(
+            falling=lambda x: self._log_martingale(one, x + difference, True) if low < x + difference < high else -inf,
+            rising=lambda x: self._log_martingale(other, x, False) + log(1.0 - OTHER_SIDE),
+            other_side=lambda x: self._log_martingale(other, x, True) + log(OTHER_SIDE),
+        )
+        if not product.falling(start) + product.rising(start) >= level:
+            return False
+        least_falling = product.falling(right) if low < right + difference < high else self._floor(one, True)
+        least_rising = product.rising(left) if low < left < high else self._floor(other, False) + log(1.0 - OTHER_SIDE)
+        return product.covers_right(start, right, step, level, least_falling) and product.covers_left(
+            start, left, step, level, least_rising
+        )
+
+
+class Product(NamedTuple):
+    """log of a falling function, times the sum of a rising and a falling one, all given by their logarithms."""
+
+    falling: Curve
+    rising: Curve
+    other_side: Curve
+
+    def covers_right(self, start: float, end: float, step: float, level: float, least_falling: float) -> bool:
+        """Whether it is at least the level from the start to the end, given what the falling function is at least.
+
+        Intervals on which it is are laid side by side, until what has risen suffices for all that is left; see
+        `caet_opt.kernels.e_values.is_covered`.
+        """
+        x, finest, risen = start, FINEST * step, self.rising(start)
+        while not risen + least_falling >= level:
+            step = step if x + step < end else 0.5 * (end - x)
+            if not (step > min(finest, FINEST * (end - x)) and x < x + step):
+                return False
+            if self.falling(x + step) + risen >= level:
+                x, step = x + step, GROWTH * step
+                risen = self.rising(x)
+            else:
+                step = SHRINKAGE * step
+        return True
+
+    def covers_left(self, start: float, end: float, step: float, level: float, least_rising: float) -> bool:
+        """The same to the left, where both falling functions are larger, given what the rising one is at least."""
+        x, finest, fallen, other = start, FINEST * step, self.falling(start), self.other_side(start)
+        while not fallen + max(other, least_rising) >= level:
+            step = step if x - step > end else 0.5 * (x - end)
+            if not (step > min(finest, FINEST * (x - end)) and x - step < x):
+                return False
+            if fallen + add_logarithms(self.rising(x - step), other) >= level:
+                x, step = x - step, GROWTH * step
+                fallen, other = self.falling(x), self.other_side(x)
+            else:
+                step = SHRINKAGE * step
+        return True
+
+
+def add_logarithms(one: float, other: float) -> float:
+    """``log(e^one + e^other)``."""
+    return max(one, other) + log1p(exp(-abs(one - other)))
+
+
+def bound_of_mean(
+    log_martingale: Callable[..., float], mean: float, space: MeanSpace, level: float, below: bool
+) -> float:
+    """The point nearest to the empirical mean that was found to be excluded; the end of the space if there is none.
+
+    The search is in the coordinate of `caet_opt.kernels.confidence`: the mean, its logarithm or its log-odds.
+    """
+    low, high = space.low, space.high
+    sign = -1.0 if below else 1.0
+    end = low if below else high
+    outside = -INSIDE if mean == low else INSIDE
+    start = coordinate_of(low, high, mean) if low < mean < high else outside
+
+    def excluded(r: float) -> bool:
+        x = mean_at(low, high, r)
+        return low < x < high and log_martingale(x) >= level
+
+    step = 1e-3 * max(1.0, abs(start))
+    for _ in range(MOST_STEPS):
+        place = start + sign * step
+        if low > -inf and abs(place) > 300.0:
+            return end
+        if excluded(place):
+            return mean_at(low, high, refine(excluded, place, start, HALVINGS))
+        step *= 2.0
+    return end
+
+
+def refine(holds: Callable[[float], bool], good: float, bad: float, halvings: int) -> float:
+    """A point at which something holds, close to where it ceases to, between one at which it does and one at which it
+    does not."""
+    for _ in range(halvings):
+        middle = 0.5 * (good + bad)
+        if middle in (good, bad):
+            break
+        good, bad = (middle, bad) if holds(middle) else (good, middle)
+    return good

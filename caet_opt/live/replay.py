@@ -1,0 +1,258 @@
+"""From rows to a state: how an outcome is taken in, when it is over, and whether a file says what its rows say."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from math import isclose
+from typing import Any, NamedTuple
+
+from caet_opt.errors import CaetError, InputError, SolverError
+from caet_opt.exploring.explorer import Explorer, fewest_first
+from caet_opt.exploring.policies.base import state_of
+from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.policies.tracking import TrackingPolicy
+from caet_opt.exploring.saving import OWN, Saved, Target, from_text
+from caet_opt.exploring.state import ROUNDING, State
+from caet_opt.kernels.native import without_compiling
+from caet_opt.live import rows
+from caet_opt.live.rows import Outcome
+from caet_opt.live.watch import least_outcomes
+from caet_opt.version import order
+
+#: The version since which an answer waits for two outcomes of every arm where their spread is watched.
+TWO_OUTCOMES_SINCE = "0.3.0"
+
+#: What is the same in every version, with the sums of rewards, its sums up to so much relatively: versions add in
+#: different ways.
+SUMS, SUMMED = ("round", "counts", "cost_sums", "total_cost"), 1e-9
+
+#: What is solved for, which may differ by so much on another machine: to a gap of 1e-8, which leaves some 1e-4 open.
+SOLVED = dict.fromkeys(("target", "kept", "solution"), 1e-3)
+
+
+class Replay(NamedTuple):
+    """Where the rows lead: the experiment, and if it stopped, by which outcome, with which answer and at which cost;
+    and where it had ended first, which is where versions up to 0.2.0 stopped."""
+
+    explorer: Explorer
+    stop: tuple[int, Hashable, float] | None
+    ended: tuple[int, Hashable, float] | None
+
+
+def take_in(explorer: Explorer, arm: int, reward: float, cost: float | None) -> None:
+    """Advance an experiment by an outcome; `InputError` leaves it as it was.
+
+    An outcome is never refused because a target cannot be solved for: the sums take it in, and the target of this round
+    counts as uniform, as it does before every arm has an outcome.
+    """
+    absorbed, policy = explorer.absorb(arm, reward, cost), explorer.policy
+    with without_compiling():
+        try:
+            view = policy.take_note(policy.copy_view(absorbed))
+        except (SolverError, InputError):  # the outcome is one of the family, so that it is the target that fails
+            if not isinstance(policy, TrackingPolicy):
+                raise
+            view = policy.take_note_unsolved(absorbed)
+    explorer.go_on(view)
+
+
+def has_ended(explorer: Explorer) -> bool:
+    """Whether the policy says so, or every pair of its answer has more evidence than its threshold.
+
+    A rule of the policy's own (an elimination, bounds) uses the same threshold for the same pairs at risk, so one union
+    bound covers both, and the error probability of stopping by whichever is first is at most delta. The second one ends
+    an elimination in laps whose survivors never have equal counts, because some outcomes stay out.
+    """
+    if not explorer.explored:
+        return False
+    single, policy = explorer.parameters.batch_rule == (1.0, 0.0), type(explorer.policy)
+    if explorer.stopped or (single and policy.ended in (TrackingPolicy.ended, IndexPolicy.ended)):
+        return explorer.stopped
+    return explorer.diagnostics.settled
+
+
+def may_declare(explorer: Explorer) -> bool:
+    """Whether it has ended, and every arm has as many outcomes as it takes to watch their spread.
+
+    To stop later than one might, where the threshold is still exceeded, keeps the error probability below delta.
+    """
+    return min(explorer.state.counts) >= least_outcomes(explorer.family) and has_ended(explorer)
+
+
+def choose_arms(explorer: Explorer, pulls: int, out: Sequence[int]) -> list[int]:
+    """The arms of the next pulls: as the policy has them, but where an answer only waits for second outcomes of some
+    arms, which the policy may never ask for, those with the fewest outcomes and pulls that are out."""
+    if min(explorer.state.counts) < least_outcomes(explorer.family) and has_ended(explorer):
+        return fewest_first(explorer.state.counts, pulls, out)
+    return explorer.next_arms(pulls, out)
+
+
+def replay(explorer: Explorer, outcomes: Iterable[Outcome], progress: Callable[[], None] | None = None) -> Replay:
+    """The experiment after all outcomes, from what was started; an outcome that is none is an `InputError`."""
+    stop = ended = None
+    for outcome in outcomes:
+        cost = None if explorer.known_costs is not None else outcome.cost
+        try:
+            take_in(explorer, outcome.arm, outcome.reward, cost)
+        except InputError as error:
+            raise InputError(f"outcome {outcome.position} cannot be taken in: {error}") from error
+        if stop is None and has_ended(explorer):
+            here = outcome.position, explorer.answer, explorer.state.total_cost
+            ended = ended or here
+            stop = here if may_declare(explorer) else None
+        if progress is not None:
+            progress()
+    return Replay(explorer, stop, ended)
+
+
+def begin(start: Saved, names: Sequence[str]) -> Explorer:
+    """What was started, before any pull, of as many arms as there are names; `InputError` where it is not."""
+    explorer = Explorer.from_saved(start)
+    if explorer.state != state_of(explorer.policy.begin()) or start.aim != Target():
+        raise InputError("what was started has outcomes already; restore the file from a copy")
+    if len(names) != explorer.arms or len(set(names)) != explorer.arms:
+        raise InputError(f"its {explorer.arms} arms need a name each, got {', '.join(map(repr, names))}")
+    return explorer
+
+
+def load(db: sqlite3.Connection, start: Saved) -> tuple[Explorer, bool]:
+    """The experiment after all outcomes, from what was started, and whether it was made from the rows.
+
+    A checkpoint saves the time of a replay. One that another version wrote, that cannot be read or that has not all
+    outcomes is made anew from the rows. One that asks something else than what was started is an `InputError`: there is
+    no telling which of the two was changed.
+    """
+    kept = None
+    with suppress(CaetError):  # `find_differences` says why
+        kept = from_text(rows.read_checkpoint(db))
+    if kept is not None:
+        check_question(start, kept)
+        if kept.is_current and kept.state.round == rows.checkpoint_position(db) == rows.last_position(db):
+            with suppress(InputError):
+                return Explorer.from_saved(kept), False
+    return replay(Explorer.from_saved(start), rows.read_outcomes(db)).explorer, True
+
+
+def check_question(start: Saved, kept: Saved) -> None:
+    """Raise `InputError` unless a checkpoint asks what was started, in the same way."""
+    asked, found = question(start), question(kept)
+    for name, value in asked.items():
+        if found[name] != value:
+            raise InputError(
+                f"changed by hand: it was started with {name} = {value}, and its checkpoint has {found[name]}; restore "
+                "it from a copy"
+            )
+
+
+def question(saved: Saved) -> dict[str, Any]:
+    """What is asked, and how."""
+    settings = {setting.name: getattr(saved.parameters, setting.name) for setting in OWN}
+    asked = {"task": saved.task, "family": saved.family, "arms": saved.arms, "costs": saved.costs, "seed": saved.seed}
+    return {**asked, "log_inv_delta": saved.parameters.log_inv_delta, **settings}
+
+
+def find_differences(db: sqlite3.Connection, progress: Callable[[], None] | None = None) -> list[str]:
+    """What a file says that does not follow from what was started and from its rows: nothing, unless it was damaged or
+    changed by hand."""
+    facts = rows.read_facts(db)
+    start = from_text(facts.saved)
+    explorer = begin(start, facts.names)
+    differences = [*compare_start(db, start, explorer), *find_wrong_rows(db, explorer)]
+    try:
+        found = replay(explorer, rows.read_outcomes(db), progress)
+    except InputError as error:
+        return [*differences, str(error)]
+    return [*differences, *compare_checkpoint(db, found.explorer), *compare_stop(db, found)]
+
+
+def compare_start(db: sqlite3.Connection, start: Saved, explorer: Explorer) -> list[str]:
+    """What is stored beside the experiment that was started, and follows from it."""
+    differences, threshold = list[str](), explorer.threshold
+    guaranteed, version = rows.read_facts(db).guaranteed, rows.read_version(db)
+    if guaranteed != threshold.guarantees(explorer.family):
+        differences.append(f"guaranteed: {guaranteed} stored, and threshold {threshold.name!r} is {threshold.reason}")
+    if version != start.version:
+        differences.append(f"version: {version} stored, and caet-opt {start.version} wrote what was started")
+    return differences
+
+
+def find_wrong_rows(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
+    """Rows that no command writes."""
+    differences, known = rows.find_gaps(db), explorer.known_costs
+    if known is not None:
+        costs = dict(enumerate(known.tolist()))
+        wrong = [one for one in rows.read_outcomes(db) if one.cost != costs.get(one.arm, one.cost)]
+        if wrong:
+            first = f"the first is outcome {wrong[0].position}, {wrong[0].cost} instead of {costs[wrong[0].arm]}"
+            differences.append(f"{len(wrong)} outcomes have not the known costs of their arms; {first}")
+    if strange := rows.count_foreign_arms(db, explorer.arms):
+        differences.append(f"{strange} pulls are of arms that there are not")
+    if wrong_marks := rows.count_wrong_marks(db):
+        differences.append(f"{wrong_marks} pulls are marked as out and are not, or the other way round")
+    return differences
+
+
+def compare_checkpoint(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
+    """What the checkpoint says that the rows do not; of another version's, what does not depend on the version."""
+    differences, text = list[str](), rows.read_checkpoint(db)
+    if rows.checkpoint_position(db) != explorer.state.round:
+        differences.append(f"the checkpoint is of outcome {rows.checkpoint_position(db)}")
+    try:
+        kept = from_text(text)
+    except CaetError as error:
+        return [*differences, f"the checkpoint cannot be read ({error}); all is taken from the rows"]
+    if not kept.is_current:
+        differences += compare_states(explorer.state, kept.state, dict.fromkeys(SUMS, SUMMED))
+        return differences + compare_rewards(db, explorer.state, kept.state)
+    exact = {part.name: 0.0 for part in fields(State)}
+    differences += compare_states(explorer.state, kept.state, exact | {"memory": ROUNDING})
+    stored, found = json.loads(text), json.loads(explorer.to_text())
+    for name in sorted(found.keys() - {"state"}):
+        if not is_alike(stored[name], found[name], SOLVED.get(name, ROUNDING)):
+            differences.append(f"{name} of the checkpoint is not what the rows give")
+    return differences
+
+
+def compare_states(state: State, stored: State, parts: Mapping[str, float]) -> list[str]:
+    """Parts of a state that are stored otherwise than the rows give, their numbers up to a rounding each."""
+    different = [
+        name for name, rounding in parts.items() if not is_alike(getattr(stored, name), getattr(state, name), rounding)
+    ]
+    return [f"{name}: {getattr(stored, name)} stored, {getattr(state, name)} from the rows" for name in different]
+
+
+def compare_rewards(db: sqlite3.Connection, state: State, stored: State) -> list[str]:
+    """Sums of rewards that another version added up, in another way: n additions, however they are done, are within
+    ``n u`` of the sum of |reward|, u = 2^-53."""
+    sizes = [0.0] * len(state.counts)
+    for outcome in rows.read_outcomes(db):
+        sizes[outcome.arm] += abs(outcome.reward)
+    given = zip(state.reward_sums, stored.reward_sums, state.counts, sizes, strict=True)
+    if all(abs(one - other) <= 2.0**-52 * count * size for one, other, count, size in given):
+        return []
+    return [f"reward_sums: {stored.reward_sums} stored, {state.reward_sums} from the rows"]
+
+
+def is_alike(one: Any, other: Any, rounding: float = ROUNDING) -> bool:
+    """Whether two values as JSON has them are the same, their numbers up to rounding."""
+    if isinstance(one, Sequence) and not isinstance(one, str) and isinstance(other, type(one)):
+        return len(one) == len(other) and all(map(is_alike, one, other, [rounding] * len(one)))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_alike(one[key], other[key], rounding) for key in one)
+    if isinstance(one, float) and isinstance(other, float):
+        return isclose(one, other, rel_tol=rounding, abs_tol=rounding)
+    return bool(one == other)
+
+
+def compare_stop(db: sqlite3.Connection, found: Replay) -> list[str]:
+    """The declared answer: by which outcome, with which cost, and not before that outcome."""
+    stop = rows.read_stop(db)
+    stored = None if stop is None else (stop.position, stop.answer, stop.cost)
+    earlier = order(rows.read_version(db)) < order(TWO_OUTCOMES_SINCE) and is_alike(stored, found.ended, SUMMED)
+    if not earlier and not is_alike(stored, found.stop, SUMMED):
+        return [f"stopped by outcome, with answer and cost: {stored} stored, {found.stop} from the rows"]
+    if stop is not None and (recorded := rows.time_of(db, stop.position)) > stop.stopped:
+        return [f"stopped at {stop.stopped}, before outcome {stop.position} was recorded at {recorded}"]
+    return []

@@ -1,0 +1,267 @@
+"""The rows of a live experiment, inside a transaction of its `Store`; a cell that is not what it should be is a
+`DamagedError`."""
+
+import json
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from caet_opt.common.checks import is_whole, show_value
+from caet_opt.common.files import parse_json
+from caet_opt.errors import InputError
+from caet_opt.live.guard import DamagedError, check_moment, check_number, check_text, check_whole
+from caet_opt.live.names import name_arms
+
+
+class Facts(NamedTuple):
+    """What was started: names of the arms, whether delta is guaranteed, when, and the experiment before any pull."""
+
+    names: tuple[str, ...]
+    guaranteed: bool
+    started: float
+    saved: str
+
+
+class Outcome(NamedTuple):
+    """An outcome in the order of recording, with the arm of its pull."""
+
+    position: int
+    arm: int
+    reward: float
+    cost: float
+
+
+class Stop(NamedTuple):
+    """The declared answer: by which outcome, when, and what was spent by then."""
+
+    position: int
+    stopped: float
+    answer: Hashable
+    cost: float
+
+
+def read_facts(db: sqlite3.Connection) -> Facts:
+    """What was started."""
+    names, guaranteed, started, saved = read_row(db, "names, guaranteed, started, saved", "experiment")
+    try:
+        listed = parse_json(check_text(names, "names"))
+        told = name_arms(listed if isinstance(listed, list) else None)
+    except ValueError as error:
+        raise DamagedError(f"names of the arms: {error}") from error
+    known = bool(check_whole(guaranteed, "guaranteed", most=1))
+    return Facts(told, known, check_moment(started, "the start"), check_text(saved, "what was started"))
+
+
+def read_row(db: sqlite3.Connection, columns: str, table: str) -> tuple[Any, ...]:
+    """The one row of a table."""
+    found = db.execute(f"SELECT {columns} FROM {table}").fetchone()
+    if found is None:
+        raise DamagedError(f"the row of {table} is missing")
+    return tuple(found)
+
+
+def count_arms(db: sqlite3.Connection) -> int:
+    """How many arms there are."""
+    return len(read_facts(db).names)
+
+
+def check_arm(arm: Any, pull: Any, arms: int) -> int:
+    """The arm of a pull."""
+    return check_whole(arm, f"the arm of pull {pull}", most=arms - 1)
+
+
+def checkpoint_position(db: sqlite3.Connection) -> int:
+    """How many outcomes the checkpoint has taken in."""
+    return check_whole(read_row(db, "position", "checkpoint")[0], "position of the checkpoint")
+
+
+def read_checkpoint(db: sqlite3.Connection) -> str:
+    """The experiment after them."""
+    return check_text(read_row(db, "saved", "checkpoint")[0], "the checkpoint")
+
+
+def keep_checkpoint(db: sqlite3.Connection, position: int, saved: str) -> None:
+    """Replace it."""
+    db.execute("UPDATE checkpoint SET position = ?, saved = ?", (position, saved))
+
+
+def hand_out(db: sqlite3.Connection, arm: int) -> int:
+    """A new pull, and its number."""
+    return insert(db, "pulls (arm, handed_out)", (arm, time.time()))
+
+
+def record(db: sqlite3.Connection, pull: int, reward: float, cost: float) -> int:
+    """The outcome of a pull, and its position."""
+    position = insert(db, "outcomes (pull, reward, cost, recorded)", (pull, reward, cost, time.time()))
+    db.execute("UPDATE pulls SET waiting = 0 WHERE number = ?", (pull,))
+    return position
+
+
+def withdraw(db: sqlite3.Connection, pull: int) -> bool:
+    """Withdraw a pull, and say whether it was out."""
+    change = "UPDATE pulls SET waiting = 0, withdrawn = ? WHERE number = ? AND waiting = 1"
+    return db.execute(change, (time.time(), pull)).rowcount == 1
+
+
+def declare(db: sqlite3.Connection, position: int, answer: Hashable, cost: float) -> None:
+    """The answer, by the outcome at this position."""
+    insert(db, "stop (position, stopped, answer, cost)", (position, time.time(), answer_text(answer), cost))
+
+
+def insert(db: sqlite3.Connection, where: str, row: Sequence[Any]) -> int:
+    """Add a row, and return its number."""
+    return int(db.execute(f"INSERT INTO {where} VALUES ({', '.join('?' * len(row))})", row).lastrowid or 0)
+
+
+def count_waiting(db: sqlite3.Connection, arms: int) -> list[int]:
+    """How many pulls of each arm are out."""
+    found = Counter(waiting_arms(db))
+    return [found[arm] for arm in range(arms)]
+
+
+def waiting_arms(db: sqlite3.Connection) -> list[int]:
+    """The arms of the pulls that are out, in the order in which they were handed out."""
+    query, arms = "SELECT number, arm FROM pulls INDEXED BY waiting WHERE waiting = 1 ORDER BY number", count_arms(db)
+    return [check_arm(arm, number, arms) for number, arm in db.execute(query)]
+
+
+def oldest_waiting(db: sqlite3.Connection, arm: int) -> int | None:
+    """The number of the pull of an arm that has been out for longest."""
+    query = "SELECT min(number) FROM pulls INDEXED BY waiting WHERE waiting = 1 AND arm = ?"
+    found = db.execute(query, (arm,)).fetchone()[0]
+    return None if found is None else int(found)
+
+
+def look_up(db: sqlite3.Connection, number: Any) -> tuple[int, int]:
+    """The number and the arm of a pull that was handed out, or `InputError`."""
+    whole = is_whole(number, 1, 2**63 - 1)
+    found = db.execute("SELECT number, arm FROM pulls WHERE number = ?", (int(number),)).fetchone() if whole else None
+    if found is None:
+        raise InputError(f"pull {show_value(number)} was not handed out")
+    return int(found[0]), check_arm(found[1], found[0], count_arms(db))
+
+
+def is_recorded(db: sqlite3.Connection, pull: int) -> bool:
+    """Whether a pull has an outcome."""
+    return db.execute("SELECT 1 FROM outcomes WHERE pull = ?", (pull,)).fetchone() is not None
+
+
+def read_stop(db: sqlite3.Connection) -> Stop | None:
+    """The declared answer, if there is one."""
+    found = db.execute("SELECT position, stopped, answer, cost FROM stop").fetchone()
+    if found is None:
+        return None
+    position, moment = check_whole(found[0], "position of the stop", least=1), check_moment(found[1], "the stop")
+    return Stop(position, moment, read_answer(check_text(found[2], "the answer")), check_number(found[3], "cost"))
+
+
+def read_outcomes(db: sqlite3.Connection) -> Iterator[Outcome]:
+    """Every outcome, in the order in which they were recorded."""
+    query = "SELECT position, arm, reward, cost FROM outcomes JOIN pulls ON number = pull ORDER BY position"
+    arms, last = count_arms(db), 0
+    for position, arm, reward, cost in db.execute(query):
+        last = check_whole(position, "the next position", least=last + 1)
+        yield Outcome(last, check_arm(arm, "of an outcome", arms), *check_outcome(reward, cost, last))
+
+
+def check_outcome(reward: Any, cost: Any, position: int) -> tuple[float, float]:
+    """The reward and the cost at a position."""
+    return check_number(reward, f"reward {position}"), check_number(cost, f"cost {position}")
+
+
+def list_pulls(db: sqlite3.Connection, *, only_waiting: bool = False) -> list[dict[str, Any]]:
+    """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""
+    index, condition = ("INDEXED BY waiting", "WHERE waiting = 1") if only_waiting else ("", "")
+    query = (
+        "SELECT number, arm, handed_out, withdrawn, position, reward, cost, recorded "
+        f"FROM pulls {index} LEFT JOIN outcomes ON pull = number {condition} ORDER BY number"
+    )
+    arms, found, last = count_arms(db), [], 0
+    for row in db.execute(query):
+        last = check_whole(row[0], "the next pull", least=last + 1)
+        found.append(check_pull(row, arms))
+    return found
+
+
+def check_pull(row: Sequence[Any], arms: int) -> dict[str, Any]:
+    """A pull with its outcome, if it has one."""
+    number, arm, handed_out, withdrawn, position, reward, cost, recorded = row
+    known = {
+        "pull": number,
+        "arm": check_arm(arm, number, arms),
+        "handed_out": check_moment(handed_out, f"pull {number}"),
+        "withdrawn": None if withdrawn is None else check_moment(withdrawn, f"the end of pull {number}"),
+    }
+    if position is None:
+        return known | dict.fromkeys(("position", "reward", "cost", "recorded"))
+    told = check_outcome(reward, cost, check_whole(position, "position", least=1))
+    moment = check_moment(recorded, f"outcome {position}")
+    return known | {"position": position, "reward": told[0], "cost": told[1], "recorded": moment}
+
+
+def count_pulls(db: sqlite3.Connection) -> tuple[int, int]:
+    """How many pulls were handed out, and how many of them withdrawn and without an outcome."""
+    handed = db.execute("SELECT max(number) FROM pulls").fetchone()[0] or 0
+    waiting = db.execute("SELECT count(*) FROM pulls INDEXED BY waiting WHERE waiting = 1").fetchone()[0]
+    return int(handed), int(handed - waiting - last_position(db))
+
+
+def count_wrong_marks(db: sqlite3.Connection) -> int:
+    """How many pulls are marked as out and are not, or the other way round."""
+    query = (
+        "SELECT count(*) FROM pulls LEFT JOIN outcomes ON pull = number "
+        "WHERE waiting != (pull IS NULL AND withdrawn IS NULL)"
+    )
+    return int(db.execute(query).fetchone()[0])
+
+
+def read_version(db: sqlite3.Connection) -> str:
+    """The version of caet-opt that started it."""
+    return str(db.execute("SELECT version FROM experiment").fetchone()[0])
+
+
+def last_position(db: sqlite3.Connection) -> int:
+    """The position of the last outcome, which is how many there are; 0 before the first."""
+    return int(db.execute("SELECT max(position) FROM outcomes").fetchone()[0] or 0)
+
+
+def time_of(db: sqlite3.Connection, position: int) -> float:
+    """When an outcome was recorded."""
+    return float(db.execute("SELECT recorded FROM outcomes WHERE position = ?", (position,)).fetchone()[0])
+
+
+def find_gaps(db: sqlite3.Connection) -> list[str]:
+    """Numbers of pulls and positions of outcomes that are not 1, 2, 3 and so on, and outcomes of no pull."""
+    found = []
+    for table, column, words in (("pulls", "number", "pulls"), ("outcomes", "position", "outcomes")):
+        count, first, last = db.execute(f"SELECT count(*), min({column}), max({column}) FROM {table}").fetchone()
+        if count and (first, last) != (1, count):
+            found.append(f"{count} {words} are numbered from {first} to {last}")
+    if lost := db.execute("SELECT count(*) FROM outcomes WHERE pull NOT IN (SELECT number FROM pulls)").fetchone()[0]:
+        found.append(f"{lost} outcomes are of pulls that were not handed out")
+    return found
+
+
+def count_foreign_arms(db: sqlite3.Connection, arms: int) -> int:
+    """How many pulls are of arms other than 0 to arms - 1."""
+    query = "SELECT count(*) FROM pulls WHERE typeof(arm) != 'integer' OR arm NOT BETWEEN 0 AND ?"
+    return int(db.execute(query, (arms - 1,)).fetchone()[0])
+
+
+def answer_text(answer: Hashable) -> str:
+    """An answer as the file has it."""
+    return json.dumps(answer)
+
+
+def read_answer(text: str) -> Hashable:
+    """An answer back from the file: a number, or numbers in brackets."""
+
+    def freeze(part: Any) -> Hashable:
+        return tuple(map(freeze, part)) if isinstance(part, list) else check_whole(part, "a part of the answer")
+
+    try:
+        return freeze(parse_json(text))
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"the answer: {error}") from error

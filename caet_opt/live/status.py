@@ -1,0 +1,236 @@
+"""Where a live experiment stands, as one record, from which its words, JSON and page are made."""
+
+import sqlite3
+from collections.abc import Hashable, Sequence
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from caet_opt.bandits.families.base import MeanSpace
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Pair
+from caet_opt.common.numbers import pair_names
+from caet_opt.errors import InputError, SolverError
+from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.policies.base import Setup
+from caet_opt.exploring.settings import is_number_above
+from caet_opt.exploring.state import State
+from caet_opt.live import rows
+from caet_opt.live.intervals import Intervals
+from caet_opt.live.names import name_answer
+from caet_opt.live.rows import Facts, Stop
+from caet_opt.live.watch import describe_watch
+from caet_opt.solving.characteristic import characteristic_time
+
+#: The probability with which intervals hold, at every look.
+LEVEL = 0.95
+
+#: More pairs are not shown, nor more pulls that are out; those with the least margin, and the oldest, are.
+MOST_PAIRS, MOST_OUT = 50, 100
+
+Record = dict[str, Any]
+
+
+def describe(db: sqlite3.Connection, explorer: Explorer, facts: Facts, level: float) -> Record:
+    """The record: what was asked, every arm, every pair of the answer, what was spent and will be, and how it ended."""
+    if not (is_number_above(0.0, level) and level < 1.0):
+        raise InputError(f"level must lie strictly between 0 and 1, as 0.95, got {level!r}")
+    state, stop = explorer.state, rows.read_stop(db)
+    out = rows.list_pulls(db, only_waiting=True)
+    intervals = Intervals(explorer.setup, state, level) if explorer.family.has_martingale() else None
+    answer = find_answer(explorer, stop)
+    pairs = () if answer is None else explorer.task.answer_pairs(answer, explorer.arms)
+    weighed = sorted(weigh_pairs(explorer.setup, state, pairs), key=lambda one: one.evidence - one.needed)
+    watch = describe_watch(db, explorer.family, explorer.arms)
+    return {
+        **describe_question(explorer, facts),
+        **describe_worth(explorer, facts, watch),
+        "watch": watch,
+        **summarise(db, explorer, facts),
+        "out": [{name: row[name] for name in ("pull", "arm", "handed_out")} for row in out[:MOST_OUT]],
+        "level": level,
+        "arms": describe_arms(state, facts.names, rows.count_waiting(db, explorer.arms), intervals),
+        "pairs": describe_pairs(weighed[:MOST_PAIRS], state, facts.names, intervals),
+        "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
+        "ahead": None if stop or answer is None else look_ahead(explorer, weighed, facts.names),
+        "stopped": None if stop is None else describe_stop(explorer, stop, facts, watch),
+    }
+
+
+def summarise(db: sqlite3.Connection, explorer: Explorer, facts: Facts) -> Record:
+    """What was done and spent, and the answer."""
+    stop = rows.read_stop(db)
+    handed, withdrawn = rows.count_pulls(db)
+    answer = find_answer(explorer, stop)
+    return {
+        "task": str(explorer.task),
+        "family": str(explorer.family),
+        "handed_out": handed,
+        "recorded": explorer.state.round,
+        "withdrawn": withdrawn,
+        "waiting": handed - explorer.state.round - withdrawn,
+        "spent": explorer.state.total_cost,
+        "answer": None if answer is None else name_answer(explorer.task, answer, facts.names),
+        "stopped": stop is not None,
+    }
+
+
+def find_answer(explorer: Explorer, stop: Stop | None) -> Hashable | None:
+    """The declared answer, or the leading one once every arm has an outcome."""
+    if stop is not None:
+        return stop.answer
+    return explorer.policy.answer(explorer.state) if min(explorer.state.counts) else None
+
+
+def describe_question(explorer: Explorer, facts: Facts) -> Record:
+    """What was started."""
+    parameters, threshold = explorer.parameters, explorer.threshold
+    return {
+        "policy": parameters.policy,
+        "cost_source": parameters.cost_source,
+        "costs": None if explorer.known_costs is None else explorer.known_costs.tolist(),
+        "delta": parameters.delta,
+        "threshold": threshold.name,
+        "formula": threshold.describe(),
+        "reason": threshold.reason,
+        "started": facts.started,
+    }
+
+
+def describe_worth(explorer: Explorer, facts: Facts, watch: Record) -> Record:
+    """What an answer is worth: whether delta is guaranteed, for which rewards, and whether these are others."""
+    return {
+        "guaranteed": facts.guaranteed and not watch["alarm"],
+        "refuted": watch["alarm"],
+        "assumes": explorer.family.describe_assumption(),
+        "log_inv_delta": explorer.parameters.log_inv_delta,
+    }
+
+
+class Weighed(NamedTuple):
+    """A pair with its evidence and what that must exceed."""
+
+    pair: Pair
+    evidence: float
+    needed: float
+
+
+def weigh_pairs(setup: Setup, state: State, pairs: tuple[Pair, ...]) -> list[Weighed]:
+    """Pairs with their evidence, zero where the means speak against a pair, and what it must exceed."""
+    if not pairs:
+        return []
+    means = state.means()
+    evidence = setup.evidence(state, pairs, means)
+    evidence[[bool(means[a] <= means[b]) for a, b in pairs]] = 0.0
+    needed = setup.needed(state, pairs, means, evidence)
+    return list(map(Weighed, pairs, evidence.tolist(), needed.tolist()))
+
+
+def describe_arms(
+    state: State, names: Sequence[str], waiting: Sequence[int], intervals: Intervals | None
+) -> list[Record]:
+    """Every arm: pulls, estimates, the interval of its mean, what it cost."""
+    return [
+        {
+            "arm": arm,
+            "name": name,
+            "pulls": count,
+            "out": waiting[arm],
+            "mean": state.reward_sums[arm] / count if count else None,
+            **ends(intervals.mean(arm) if intervals else None),
+            "spent": state.cost_sums[arm],
+        }
+        for arm, (name, count) in enumerate(zip(names, state.counts, strict=True))
+    ]
+
+
+def describe_pairs(
+    weighed: Sequence[Weighed], state: State, names: Sequence[str], intervals: Intervals | None
+) -> list[Record]:
+    """Every pair of the answer: its evidence, what it must exceed, the difference of the means with its interval."""
+    means = state.means().tolist()
+    return [
+        {
+            "pair": [a, b],
+            "name": pair_names([(a, b)], names)[0],
+            "evidence": finite(evidence),
+            "threshold": finite(needed),
+            "settled": evidence > needed,
+            "difference": means[a] - means[b],
+            **ends(intervals.difference(a, b) if intervals else None),
+        }
+        for (a, b), evidence, needed in weighed
+    ]
+
+
+def ends(interval: tuple[float, float] | None) -> Record:
+    """An interval as JSON has it: None where it has no end."""
+    low, high = interval or (-np.inf, np.inf)
+    return {"low": finite(low), "high": finite(high)}
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON has it: None where it is infinite, or none."""
+    return value if isfinite(value) else None
+
+
+def look_ahead(explorer: Explorer, weighed: Sequence[Weighed], names: Sequence[str]) -> Record:
+    """What it will probably still cost: T* at the present means and costs, times the evidence that is missing.
+
+    A unit of cost, spent at the best proportions, brings every pair 1 / T* of evidence or more; the pair that misses
+    most has to be waited for. For an e-process, of which only log(R / delta) is known to be needed where there is less
+    evidence than that, what is needed is taken for its value at the present counts. ``reason`` says why there is no
+    cost, which is None then, or why it is zero.
+    """
+    state, setup = explorer.state, explorer.setup
+    counts = state.counts
+    missing = max(
+        max(needed, setup.threshold.value(state.round, counts[a], counts[b])) - evidence
+        for (a, b), evidence, needed in weighed
+    )
+    missing = max(missing, 0.0)
+    time, reason = solve_ahead(explorer, weighed, names)
+    cost = None if time is None else finite(time * missing)
+    if cost is None and reason is None:
+        reason = "the evidence that is missing, or what it costs, is outside double precision"
+    return {"characteristic_time": time, "missing": finite(missing), "cost": cost, "reason": reason}
+
+
+def solve_ahead(
+    explorer: Explorer, weighed: Sequence[Weighed], names: Sequence[str]
+) -> tuple[float | None, str | None]:
+    """T* at the present means and costs, or None; and why it is None, or zero."""
+    setup, means = explorer.setup, explorer.state.means()
+    costs, needed = setup.costs(explorer.state, means).tolist(), {arm for one in weighed for arm in one.pair}
+    if all(costs[arm] == 0 for arm in needed):
+        known = "" if setup.known_costs is not None else " as far as costs are estimated"
+        return 0.0, f"every arm that the answer needs is free{known}"
+    try:
+        model = BanditModel(setup.family, means.tolist(), costs, names)
+        time = characteristic_time(model, setup.task, solver=setup.profile).value
+    except (InputError, SolverError) as error:  # a tie, no certificate, or nothing that doubles hold
+        return None, str(error).partition(";")[0]  # without its advice, which is for who chooses the means
+    if time > 0:
+        return time, None
+    ends = [arm for arm in sorted(needed) if costs[arm] == 0 and is_end(setup.family.mean_space, model.means[arm])]
+    told = " and ".join(f"the free arm {names[arm]} has the mean {model.means[arm]:g}" for arm in ends)
+    return 0.0, f"as long as {told}, an end of what {setup.family.name} means can be"
+
+
+def is_end(space: MeanSpace, mean: float) -> bool:
+    """Whether a mean is an end of the mean space."""
+    return mean in (space.low, space.high)
+
+
+def describe_stop(explorer: Explorer, stop: Stop, facts: Facts, watch: Record) -> Record:
+    """How it ended, and what the answer is worth."""
+    return {
+        "answer": name_answer(explorer.task, stop.answer, facts.names),
+        "arms": stop.answer,
+        **describe_worth(explorer, facts, watch),
+        "outcome": stop.position,
+        "time": stop.stopped,
+        "cost": stop.cost,
+        "late": explorer.state.round - stop.position,
+    }

@@ -1,1 +1,0 @@
-"""A solver written for this problem: log-effort coordinates, graph elimination, a certificate at every iterate."""
