@@ -208,7 +208,7 @@ BAD = [
     ("next", None, "required: FILE"),
     ("next {}x", None, "no such file; caet-opt experiment start makes one"),
     ("next {} --pulls 0", None, "must be a positive whole number, got '0'"),
-    ("next {} --pulls 1000000", None, "pulls must be a whole number from 1 to 10000"),
+    ("next {} --pulls 1000000", None, "pulls must be at most 10000, got 1000000"),
     ("next {} --arm huge", None, "unknown arm 'huge'"),
     ("next {} --wait -1", None, "--wait must be seconds"),
     ("record {} lrge 1", None, "unknown arm 'lrge'; did you mean 'large'?"),

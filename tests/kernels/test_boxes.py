@@ -206,7 +206,7 @@ def test_other_batches_are_refused(batch):
 def test_pulls_and_pending_ones_are_checked():
     caet = Caet.start("best-arm", "bernoulli", arms=2, delta=0.05, costs=[1, 1])
     for pulls in (0, -1, 1.5, True, "2"):
-        with pytest.raises(InputError, match="pulls must be a whole number, 1 or more"):
+        with pytest.raises(InputError, match="pulls must be a positive whole number"):
             caet.next_arms(pulls)
     for pending in ([2], [0, -1], [0.5], ["0"]):
         with pytest.raises(InputError, match="does not exist; arms are 0 to 1"):
