@@ -6,7 +6,7 @@ from time import perf_counter
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
-from caet_opt.common.checks import check_whole
+from caet_opt.common.checks import is_whole
 from caet_opt.common.numbers import write_gap
 from caet_opt.errors import InputError, SolverError
 from caet_opt.proving import require_flint
@@ -81,7 +81,8 @@ def proven_time(
 def check_digits(digits: int) -> None:
     """Raise `InputError` for a number of digits that is not offered, `MissingExtraError` without ball arithmetic."""
     require_flint()
-    check_whole(digits, "digits", 1, MOST_DIGITS)
+    if not is_whole(digits, 1, MOST_DIGITS):
+        raise InputError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {digits!r}")
 
 
 Proof = tuple[Fraction, Fraction, tuple[Fraction, ...], tuple[Fraction, ...]]

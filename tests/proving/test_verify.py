@@ -373,7 +373,7 @@ def test_wrong_arguments(capsys, argv, message):
 
 
 def test_wrong_numbers_in_python():
-    with pytest.raises(InputError, match="proven must be a whole number, 0 or more, got -1"):
+    with pytest.raises(InputError, match="proven must be a whole number, zero or more, got -1"):
         verify_formula(lambda model, task: 1.0, [(PAPER, "ranking")], proven=-1)
 
 
