@@ -6,8 +6,8 @@
 
 d the divergence of the reward family, phi the dispersions; a pair of free arms, or one at infinite divergence from its
 free arm, constrains nothing. With m_e the minimiser, or the free arm's mean, an effort w and weights q >= 0 prove
-``sum(q) <= T* <= c.w`` if f_e(w) >= 1 for every e, and sum over e at a of q_e d(mu_a, m_e) / phi_a <= c_a at every costly
-arm a (proof: docs/mathematics/digits.md).
+``sum(q) <= T* <= c.w`` if f_e(w) >= 1 for every e, and sum over e at a of q_e d(mu_a, m_e) / phi_a <= c_a at every
+costly arm a (proof: docs/mathematics/digits.md).
 
 This file is meant to be read. It uses the standard library and python-flint, and nothing of the code that finds
 certificates. All numbers are rational and exact; only divergences are rounded, into balls that contain them, until each
