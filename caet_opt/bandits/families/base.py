@@ -234,6 +234,13 @@ class Family(ABC):
             raise InputError(f"reward {reward:g} is none of the {self.name} family, whose rewards are {kind} in {span}")
 
 
+def relative_entropies(bound: Any, *forms: Any) -> list[Any]:
+    """`Family.conic_constraints` for a divergence that is a sum of ``x log(x / y) - x + y``; the forms are x, y, ..."""
+    import cvxpy as cp
+
+    return [sum(map(cp.kl_div, forms[::2], forms[1::2])) <= bound]
+
+
 def read_decimals(text: str, what: str) -> list[Decimal]:
     """Read ``"1,2.5"`` as the decimals that it spells."""
     try:
