@@ -26,6 +26,7 @@ from caet_opt.solving.layout import lay_out
 from caet_opt.solving.problem import read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import cached_program
+from caet_opt.solving.result import normalise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +141,7 @@ def characteristic_times(
     reasons = solve_singly(family, task, rows, rule, profile)
     value, lower, upper = np.ascontiguousarray(rows.certified.T)
     gap = (upper - lower) / np.where(upper > 0, upper, 1.0)
-    sampling, spending = share_rows(rows.effort * (costs > 0)), share_rows(rows.effort * costs)
+    sampling, spending = normalise(rows.effort * (costs > 0)), normalise(rows.effort * costs)
     return CharacteristicTimes(family, task, means, costs, value, lower, upper, gap, sampling, spending, reasons)
 
 
@@ -191,12 +192,6 @@ def solve_singly(family: Family, task: Task, rows: Rows, rule: str | None, profi
         else:
             rows.certified[row], rows.effort[row] = (found.value, found.lower, found.upper), found.effort
     return reasons
-
-
-def share_rows(amounts: Array) -> Array:
-    """Rows of amounts as proportions; zeros stay zeros."""
-    total = np.sum(amounts, axis=1, keepdims=True)
-    return np.asarray(amounts / np.where(total > 0, total, 1.0))
 
 
 def solve_together(family: Family, task: Task, rows: Rows, profile: Profile, workers: int) -> None:

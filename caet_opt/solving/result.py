@@ -220,6 +220,6 @@ def bound_per_time(log_inv_delta: float, form: BoundForm = "kl") -> float:
 
 
 def normalise(amounts: Array) -> Array:
-    """Amounts as proportions; zeros stay zeros."""
-    total = np.sum(amounts)
-    return amounts / total if total > 0 else amounts
+    """Amounts, or rows of them, as proportions; zeros stay zeros."""
+    total = np.sum(amounts, axis=-1, keepdims=True)
+    return np.asarray(amounts / np.where(total > 0, total, 1.0))

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from functools import cached_property
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -124,23 +124,13 @@ class ClosedForm(ABC):
             return list(effort(0, *values))
         return [effort(position, *values) for position in range(len(match.arms))]
 
-    def _compile(self, family: type[Family]) -> tuple[Any, Any]:
+    @classmethod
+    @cache
+    def _compile(cls, family: type[Family]) -> tuple[Any, Any]:
         """The formulas of T* and of the efforts as functions of multiple-precision numbers."""
-        if family not in self._functions:
-            modules = [{"d": unit_divergence(family)}, "mpmath"]
-            self._functions[family] = (
-                sympy.lambdify(self.symbols, self.formula, modules),
-                sympy.lambdify((index, *self.symbols), self.efforts, modules),
-            )
-        return self._functions[family]
-
-    @cached_property
-    def _functions(self) -> dict[type[Family], tuple[Any, Any]]:
-        return {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What another process is sent: not the compiled functions, which it makes itself."""
-        return {name: value for name, value in vars(self).items() if name != "_functions"}
+        modules = [{"d": unit_divergence(family)}, "mpmath"]
+        efforts = sympy.lambdify((index, *cls.symbols), cls.efforts, modules)
+        return sympy.lambdify(cls.symbols, cls.formula, modules), efforts
 
     def __repr__(self) -> str:
         return f"<closed form {self.name}>"
