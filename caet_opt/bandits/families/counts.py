@@ -6,15 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from caet_opt.bandits.families import martingales
 from caet_opt.bandits.families.base import Family, MeanSpace, relative_entropies
-from caet_opt.bandits.families.martingales import (
-    bernoulli_log_martingale,
-    bernoulli_log_martingale_floor,
-    geometric_log_martingale,
-    geometric_log_martingale_floor,
-    poisson_log_martingale,
-    poisson_log_martingale_floor,
-)
 from caet_opt.bandits.families.numerics import Array, kl_div, slope
 
 
@@ -29,8 +22,8 @@ class Bernoulli(Family):
     mean_space = MeanSpace(0.0, 1.0, low_included=True, high_included=True)
     counts = True
     divergence_error = 32.0
-    log_martingale = staticmethod(bernoulli_log_martingale)
-    log_martingale_floor = staticmethod(bernoulli_log_martingale_floor)
+    log_martingale = staticmethod(martingales.bernoulli_log_martingale)
+    log_martingale_floor = staticmethod(martingales.bernoulli_log_martingale_floor)
     conic_constraints = staticmethod(relative_entropies)
 
     @staticmethod
@@ -44,12 +37,7 @@ class Bernoulli(Family):
     def mixture_divergence(
         cls, x: Any, other: Any, share: Any, other_share: Any, rest: Any = 0.0, other_rest: Any = 0.0
     ) -> Any:
-        """``kl_div(x, m) + kl_div(1 - x, 1 - m)``, with 1 - m mixed from 1 - x and 1 - other; within 32.
-
-        The first is Poisson's, within 26. In the second, ``1 - x`` with its rest is within X = 2, ``1 - m`` within
-        Y = 5, ``m - x`` within H = 5, and s within S = 11.4 (s > 0) or 9.6: 26.6 and 25.6 in the series, 30.8 and 20.3
-        elsewhere. Their sum adds 1.
-        """
+        """``kl_div(x, m) + kl_div(1 - x, 1 - m)``, with 1 - m mixed from 1 - x and 1 - other."""
         step = other_share * ((other - x) + (other_rest - rest))
         middle = share * x + other_share * other
         failures = (1.0 - x) - rest
@@ -92,14 +80,13 @@ class Poisson(Family):
     counts = True
     largest_drawn = 1e18  # numpy draws them as 64-bit integers
     divergence_error = 26.0
-    log_martingale = staticmethod(poisson_log_martingale)
-    log_martingale_floor = staticmethod(poisson_log_martingale_floor)
+    log_martingale = staticmethod(martingales.poisson_log_martingale)
+    log_martingale_floor = staticmethod(martingales.poisson_log_martingale_floor)
     conic_constraints = staticmethod(relative_entropies)
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
-        """``kl_div(x, y)``. In a mixture it is within 26: X = 1, Y = 4, H = 5, and s is within S = 10.4 (s > 0) or 8.6,
-        so that the series is within 24.9 and 23.5, the direct form within 25.4 and 18.1."""
+        """``kl_div(x, y)``."""
         return kl_div(x, y, difference, slope(difference, x + y))
 
     @staticmethod
@@ -138,19 +125,14 @@ class Geometric(Family):
     counts = True
     largest_drawn = 1e16  # numpy draws them as 64-bit integers, and cuts off what is larger
     divergence_error = 42.0
-    log_martingale = staticmethod(geometric_log_martingale)
-    log_martingale_floor = staticmethod(geometric_log_martingale_floor)
+    log_martingale = staticmethod(martingales.geometric_log_martingale)
+    log_martingale_floor = staticmethod(martingales.geometric_log_martingale_floor)
     conic_constraints = staticmethod(relative_entropies)
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
         """``kl_div(1, (1 + x) / (1 + y)) + kl_div(x, y (1 + x) / (1 + y))``: 1 + x times the Bernoulli divergence of
-        the success probabilities, a sum without cancellation. In a mixture it is within 42.
-
-        1 + x is within 2 and 1 + y within 5. First: X = 0, Y = 8, H = 11, S = 12: 34 and 33.6 in the series, 35.2 and
-        30.8 elsewhere. Second: X = 1, Y = 9 (y / (1 + y) is within 5), H = 11, S = 14: 37.2, 37.5, 40.6 and 33. The sum
-        adds 1.
-        """
+        the success probabilities, a sum without cancellation."""
         trials_x, trials_y = 1.0 + x, 1.0 + y
         step = difference / trials_y
         return kl_div(1.0, trials_x / trials_y, -step, slope(-difference, trials_x + trials_y)) + kl_div(

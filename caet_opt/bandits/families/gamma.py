@@ -31,10 +31,7 @@ class Exponential(Family):
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
-        """``kl_div(1, x / y)``. In a mixture it is within 31: X = 0, Y = 6, H = 10, and ``s = (x - y) / (x + y)`` is
-        within S = 8.6 (s > 0) or 10.4, so that the series is within 27.6 and 30.1, the direct form within 30.8 and
-        27.5.
-        """
+        """``kl_div(1, x / y)``."""
         return kl_div(1.0, x / y, -difference / y, slope(-difference, x + y))
 
     @staticmethod

@@ -8,13 +8,13 @@ from typing import cast
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Integers
-from caet_opt.bandits.tasks.base import Pair, PlainTask, Task, check_arms_exist, read_arm, sort_arms
+from caet_opt.bandits.tasks.base import Pair, Task, check_arms_exist, read_arm, sort_arms
 from caet_opt.bandits.tasks.pairs import BIPARTITE, CHAIN, LISTED, STARS
 from caet_opt.common.exact import brief, read_whole
 from caet_opt.errors import InputError
 
 
-class BestArm(PlainTask):
+class BestArm(Task):
     """Which arm has the largest mean: it beats every other arm.
 
     >>> BestArm().answer([3, 4, 2]), BestArm().pairs([3, 4, 2])
@@ -86,7 +86,7 @@ class TopArms(Task):
         return f"{self.name}:{self.size}"
 
 
-class Ranking(PlainTask):
+class Ranking(Task):
     """The complete order: each arm beats the next one. Every wrong order inverts some adjacent pair.
 
     >>> Ranking().answer([3, 4, 2]), Ranking().pairs([3, 4, 2])
