@@ -1,11 +1,9 @@
 """Reward families: one-parameter exponential families, each one small class."""
 
 from caet_opt.bandits.families.base import Family, MeanSpace
-from caet_opt.bandits.families.bernoulli import Bernoulli
+from caet_opt.bandits.families.counts import Bernoulli, Geometric, Poisson
 from caet_opt.bandits.families.gamma import Exponential, Gamma
 from caet_opt.bandits.families.gaussian import Gaussian
-from caet_opt.bandits.families.geometric import Geometric
-from caet_opt.bandits.families.poisson import Poisson
 from caet_opt.common.registry import Registry
 
 FAMILIES: Registry[type[Family]] = Registry(

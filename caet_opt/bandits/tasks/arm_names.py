@@ -49,18 +49,11 @@ def number_arms(task: str, argument: str, names: Sequence[str], between: Sequenc
     if found:
         first, second = (f"{task}:{reading.names}" for reading in found)
         raise InputError(f"task {text!r} can be read as {first} and as {second}; write one of these")
-    parts = split_at(argument, between[-1])
-    wrong = next((part for part in parts if not list_readings(part, names, between)), argument)
+    parts = argument.translate(dict.fromkeys(map(ord, between[-1]), "\n")).split("\n")
+    wrong = next((part.strip() for part in parts if not list_readings(part.strip(), names, between)), argument)
     if len(between) == 1:
         raise InputError(f"task {brief(text)!r}: {unknown_name('arm', wrong, names)}")
     raise InputError(f"task {brief(text)!r}: write each pair as A-B, got {brief(wrong)!r}; arms: {', '.join(names)}")
-
-
-def split_at(argument: str, separators: str) -> list[str]:
-    """The parts between separators."""
-    for separator in separators:
-        argument = argument.replace(separator, "\n")
-    return [part.strip() for part in argument.split("\n")]
 
 
 def list_readings(argument: str, names: Sequence[str], between: Sequence[str]) -> list[Reading]:
