@@ -344,8 +344,14 @@ def test_a_setting_of_a_newer_version_is_named(record, tmp_path):
 
 def test_a_setting_that_was_dropped_is_passed_over(record, tmp_path, monkeypatch):
     record["settings"]["zeal"] = 3
-    monkeypatch.setattr(earlier, "DROPPED", ("zeal",))
+    monkeypatch.setattr(earlier, "DROPPED", (*earlier.DROPPED, "zeal"))
     assert resumed(record, tmp_path).state.round == 60
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_what_was_allowed_outside_the_theory_goes_on(record, tmp_path, told):
+    record["settings"] |= {"outside_theory": told, "r": 0.7 if told else 0.4}
+    assert resumed(record, tmp_path).parameters.r == record["settings"]["r"]
 
 
 def test_a_key_of_a_newer_version_is_named(record, tmp_path):

@@ -52,7 +52,7 @@ MEANINGS: dict[str, dict[tuple[str, str | None], Any]] = {
 }
 
 #: Settings that are no more, and without which everything is as it was with any value of them.
-DROPPED: tuple[str, ...] = ("loop",)
+DROPPED: tuple[str, ...] = ("loop", "outside_theory")
 
 
 def since(table: Mapping[str, Mapping[Key, Any]], version: str) -> dict[Key, Any]:

@@ -1,6 +1,6 @@
 """An experiment as an object that asks for an arm and is told what came of it, whichever policy decides."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from math import isfinite, nan, ulp
@@ -15,11 +15,11 @@ from caet_opt.bandits.model import check_costs, check_unmasked, read_only
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.checks import check_whole, is_whole, show_value
 from caet_opt.common.files import write_whole
-from caet_opt.errors import InputError, unknown_name
+from caet_opt.errors import InputError
 from caet_opt.exploring.policies import make_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Setup, state_of
-from caet_opt.exploring.saving import OWN, Saved, Target, read_saved, to_text
-from caet_opt.exploring.settings import ABSENT, LARGEST_BATCH, LARGEST_SEED, CostSource, Parameters
+from caet_opt.exploring.saving import Saved, Target, read_saved, to_text
+from caet_opt.exploring.settings import LARGEST_BATCH, LARGEST_SEED, CostSource, Parameters
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.exploring.stopping import threshold_of
 from caet_opt.kernels.aiming import Pursuit
@@ -34,9 +34,6 @@ LARGEST_AMOUNT = 1e300
 
 #: Nothing is known of a target.
 NO_TARGET = Target()
-
-#: No confidence, to be replaced by one of the two.
-UNTOLD = {"delta": ABSENT, "log_inv_delta": ABSENT}
 
 
 class Explorer:
@@ -145,19 +142,17 @@ class Explorer:
         return to_text(saved)
 
     @classmethod
-    def resume(cls, path: str | Path, **expected: Any) -> Self:
+    def resume(cls, path: str | Path) -> Self:
         """Go on with a saved experiment as the object that saved it would.
 
         With the native solver it does so to the last bit; solvers that keep a state of their own may end some ulps
-        away. Whatever else is given (task, family, arms, delta, costs or a setting) must agree with the file.
+        away.
         """
         saved = read_saved(path)
         try:
-            explorer = cls.from_saved(saved)
-            explorer._check_expected(expected)
+            return cls.from_saved(saved)
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
-        return explorer
 
     @classmethod
     def from_saved(cls, saved: Saved) -> Self:
@@ -169,26 +164,6 @@ class Explorer:
             raise InputError(f"its threshold is {saved.formula}, whose values are not those of {words}")
         explorer.continue_from(saved.state, saved.aim)
         return explorer
-
-    def _check_expected(self, expected: Mapping[str, Any]) -> None:
-        """Raise `InputError` for the first expected value that is not this experiment's."""
-        found = {setting.name: getattr(self.parameters, setting.name) for setting in OWN}
-        found |= {"task": self.task, "family": self.family, "arms": self.arms, "seed": self.setup.seed}
-        found |= {"costs": None if self.known_costs is None else tuple(self.known_costs.tolist())}
-        found |= {"delta": self.parameters.delta, "log_inv_delta": self.parameters.log_inv_delta}
-        for name, value in expected.items():
-            if name not in found:
-                raise InputError(unknown_name("setting", name, found))
-            if not self._agrees(name, value, found[name]):
-                raise InputError(f"the saved experiment has {name} = {found[name]}, not {value}")
-
-    def _agrees(self, name: str, value: Any, found: Any) -> bool:
-        """Whether an expected value, as it may be given to `start`, is the one that was found."""
-        if name in ("delta", "log_inv_delta"):
-            return replace(self.parameters, **{**UNTOLD, name: value}) == self.parameters
-        if name in ("task", "family") and isinstance(value, str):
-            value = parse_task(value) if name == "task" else parse_family(value)
-        return bool((tuple(value) if isinstance(value, list) else value) == found)
 
     @property
     def state(self) -> State:

@@ -50,7 +50,7 @@ RUNS, SEED = 100, 0
 #: The default of the two confidences, of which one is computed from the other.
 ABSENT: Any = None
 
-Kind = Literal["number", "count", "word", "number or word", "flag"]
+Kind = Literal["number", "count", "word", "number or word"]
 
 #: What a kind is called in an error message.
 WORDS = {
@@ -58,7 +58,6 @@ WORDS = {
     "count": "a positive whole number",
     "word": "a string",
     "number or word": "a number or a string",
-    "flag": "true or false",
 }
 
 #: Who uses a setting: the policy, its threshold, or only a simulation.
@@ -114,8 +113,6 @@ class Setting:
 
 def is_of_kind(kind: Kind, value: Any) -> bool:
     """Whether a value is what its setting asks for."""
-    if kind == "flag":
-        return isinstance(value, bool)
     if kind == "count":
         return is_whole(value, 1)
     return ("word" in kind and isinstance(value, str)) or ("number" in kind and is_number(value))
@@ -228,9 +225,6 @@ class Parameters:
     max_rounds: int = declare(
         10_000_000, "max rounds", "a longer run is unfinished", owner="simulation", symbol="round limit", grid=False
     )
-    outside_theory: bool = declare(
-        False, "outside theory", "allow theta, r, r_prime outside the theory's ranges", grid=False, recorded=False
-    )
     solver: str | Profile = declare(
         "native", "solver", "of every round's target: a backend, or a profile.toml", grid=None, recorded=False
     )
@@ -250,15 +244,9 @@ class Parameters:
         share = self.zero_cost_share
         if not isinstance(share, str) and not 0.0 < share < 1.0:
             raise InputError(f"zero_cost_share must be auto, paper or a number strictly between 0 and 1, got {share!r}")
-        if not self.gamma0 > 0:
-            raise InputError(f"gamma0 must be positive, got {self.gamma0!r}")
-        for name, value, limit in (("r", self.r, 0.5), ("r_prime", self.r_prime, 0.125)):
-            if not value > 0:
-                raise InputError(f"{name} must be positive, got {value!r}")
-            if value >= limit and not self.outside_theory:
-                raise InputError(
-                    f"{name} = {value:g} is outside (0, {limit:g}), where the theory holds; outside_theory allows it"
-                )
+        for name in ("gamma0", "r", "r_prime"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be positive, got {getattr(self, name)!r}")
         if not isfinite(self.negligible_cost):
             raise InputError(
                 f"gamma0 log(1/delta)^-r_prime must fit double precision; r_prime = {self.r_prime:g} is too large"
@@ -367,9 +355,9 @@ def read_field(entry: "Field[Any]") -> Setting:
     union = get_origin(entry.type) in (Union, UnionType)
     parts = [part for part in (get_args(entry.type) if union else (entry.type,)) if part not in (NoneType, Profile)]
     choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
-    kinds: dict[Any, Kind] = {bool: "flag", int: "count", float: "number", str: "word"}
     word = bool(choices) or str in parts
-    kind = "number or word" if word and float in parts else "word" if word else kinds[parts[0]]
+    kind: Kind = "word" if word else "count" if int in parts else "number"
+    kind = "number or word" if word and float in parts else kind
     return Setting(name=entry.name, kind=kind, default=entry.default, choices=choices, **entry.metadata)
 
 

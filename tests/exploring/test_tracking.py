@@ -298,9 +298,8 @@ def test_every_backend_follows_the_same_trajectory(solver):
     [
         {"log_inv_delta": 0.0},
         {"log_inv_delta": float("nan")},
-        {"r": 0.5},
         {"r": 0.0},
-        {"r_prime": 0.125},
+        {"r_prime": 0.0},
         {"gamma0": 0.0},
         {"tracking": "e"},
         {"cost_source": "free"},
@@ -312,8 +311,8 @@ def test_parameters_are_checked(options):
         Parameters(**{"log_inv_delta": 10.0, **options})
 
 
-def test_outside_the_theory_only_when_told_to():
-    told = Parameters(log_inv_delta=10.0, r=0.7, outside_theory=True, zero_cost_share="paper")
+def test_outside_the_theory_runs_too():
+    told = Parameters(log_inv_delta=10.0, r=0.7, zero_cost_share="paper")
     assert told.free_share == pytest.approx(1 - 10**-0.7)
 
 
