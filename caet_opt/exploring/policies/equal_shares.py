@@ -1,10 +1,22 @@
-"""The same money on every arm."""
+"""The same number of pulls for every arm, or the same money."""
 
 from math import inf
 
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.kernels.choosing import free_turn
+from caet_opt.kernels.choosing import free_turn, least_pulled
 from caet_opt.kernels.ledger import COST, COUNT, Seen
+
+
+class Uniform(IndexPolicy):
+    """Every arm in turn: the least pulled, the lowest number first. Its pulls tend to 1 / K."""
+
+    name = "uniform"
+    about = "round robin"
+
+    @staticmethod
+    def choose(view: Seen) -> int:
+        """The arm with the fewest pulls."""
+        return least_pulled(view.arms)
 
 
 class EqualSpending(IndexPolicy):
