@@ -13,7 +13,7 @@ from caet_opt import Caet, InputError, LiveExperiment, load_results, run_study, 
 from caet_opt.cli import main
 from caet_opt.exploring import earlier, settings
 from caet_opt.exploring.saving import FORMAT, from_text
-from caet_opt.exploring.stopping import THRESHOLDS, deviational, e_process
+from caet_opt.exploring.stopping import THRESHOLDS, by_round, e_process
 from caet_opt.simulating.studies import store as store_module
 from caet_opt.simulating.studies.cells import digest
 from caet_opt.simulating.studies.manifest import seal, unseal
@@ -303,7 +303,7 @@ def test_the_last_line_of_every_meaning_is_the_present_one():
         ("batch", "growing"): f"growing:{settings.BATCH_RATIO:g}",
     }
     assert earlier.since(earlier.MEANINGS, __version__) == present
-    assert deviational.Deviational is THRESHOLDS["deviational"]
+    assert by_round.Deviational is THRESHOLDS["deviational"]
 
 
 @pytest.mark.parametrize("setting", [setting.name for setting in settings.SETTINGS if setting.owner != "simulation"])

@@ -9,10 +9,8 @@ from caet_opt.common.registry import Registry
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.settings import SETTINGS, Parameters, read_level
 from caet_opt.exploring.stopping.base import Threshold
-from caet_opt.exploring.stopping.customary import Customary
-from caet_opt.exploring.stopping.deviational import Deviational
+from caet_opt.exploring.stopping.by_round import Customary, Deviational, Informational
 from caet_opt.exploring.stopping.e_process import EProcess
-from caet_opt.exploring.stopping.informational import Informational
 from caet_opt.exploring.stopping.mixture import Mixture
 
 THRESHOLDS: Registry[type[Threshold]] = Registry(

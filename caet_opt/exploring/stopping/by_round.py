@@ -1,4 +1,4 @@
-"""The paper's deviational threshold, and the smallest constant that its proof certifies."""
+"""Thresholds that depend on the round alone: the customary one, the paper's two, and the constant that its proof needs."""
 
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from caet_opt.bandits.families import Family
+from caet_opt.bandits.families import Bernoulli, Family
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.stopping.base import Threshold
-from caet_opt.kernels.thresholds import POWER
+from caet_opt.kernels.thresholds import CUSTOMARY, POWER
 
 #: The theta of the paper's experiments.
 DEFAULT_THETA = 1.2
@@ -23,6 +23,49 @@ SUMMED_TERMS = 10_000
 
 #: log C is found to this accuracy and the series kept below delta by this relative margin, against rounding.
 ACCURACY = 1e-9
+
+
+class Customary(Threshold):
+    """``beta = log((1 + log t) / delta)``: errors are rare in practice, and no proof is known."""
+
+    name = "customary"
+    about = "log((1 + log t) / delta); not proven"
+    code = CUSTOMARY
+    reason = "not proven for any family"
+
+    @property
+    def level(self) -> float:
+        return float(self.log_inv_delta)
+
+    def guarantees(self, family: Family) -> bool:
+        return False
+
+    def describe(self) -> str:
+        return f"log((1 + log t) / delta), log(1/delta) = {self.log_inv_delta:g}"
+
+
+class Informational(Threshold):
+    """``beta = log(2 t R / delta)`` for R pairs at risk, proven for Bernoulli rewards.
+
+    A given wrongly ordered pair ever exceeds ``log(2 t / x)`` with probability at most x: take ``x = delta / R``. The
+    paper's ``log(2 t K (K - 1) / delta)`` is a union over twice the pairs of any task.
+    """
+
+    name = "informational"
+    about = "log(2 t R / delta); proven for bernoulli"
+    code = POWER
+    slope = 1.0
+    reason = "proven for bernoulli"
+
+    @property
+    def level(self) -> float:
+        return log(2.0 * self.pairs) + self.log_inv_delta
+
+    def guarantees(self, family: Family) -> bool:
+        return isinstance(family, Bernoulli)
+
+    def describe(self) -> str:
+        return f"log(2 t R / delta), R = {self.pairs}, log(1/delta) = {self.log_inv_delta:g}"
 
 
 @dataclass(frozen=True)
