@@ -79,7 +79,8 @@ class Explorer:
         seed = check_whole(seed, "seed", 0, LARGEST_SEED)
         self.setup = Setup(task, family, arms, parameters, threshold, known, profile, seed, truth)
         self.policy = make_policy(parameters.policy, self.setup)
-        self._view = self.policy.begin()
+        #: What the policy sees. It is replaced, by this class and by whoever plays rounds, and its arrays never change.
+        self.view = self.policy.begin()
 
     @classmethod
     def start(
@@ -136,7 +137,7 @@ class Explorer:
         costs = None if self.known_costs is None else tuple(self.known_costs.tolist())
         saved = Saved(
             *(self.task, self.family, self.arms, self.parameters, costs, self.setup.seed),
-            *(self.threshold.describe(), self.state, self.policy._save_target(self._view)),
+            *(self.threshold.describe(), self.state, self.policy._save_target(self.view)),
             threshold_values=self.threshold.samples,
         )
         return to_text(saved)
@@ -168,29 +169,24 @@ class Explorer:
     @property
     def state(self) -> State:
         """What was observed, and what the policy remembers."""
-        return state_of(self._view)
-
-    @property
-    def view(self) -> Seen:
-        """What the policy sees; not to be changed."""
-        return self._view
+        return state_of(self.view)
 
     @property
     def stopped(self) -> bool:
         """Whether the answer is final: every needed pair is settled, unless the policy has a rule of its own. A policy
         that solves for its target looks where a batch ends."""
-        return self.explored and self.policy.has_ended(self._view)
+        return self.explored and bool(self.policy.functions["ended"](self.view))
 
     @property
     def solves(self) -> int:
         """How many targets were solved for since the start; those of a state that was set are not known."""
-        return int(self._view.aim.numbers[SOLVES]) if isinstance(self._view, Pursuit) else 0
+        return int(self.view.aim.numbers[SOLVES]) if isinstance(self.view, Pursuit) else 0
 
     @property
     def widest_gap(self) -> float:
         """The largest certified gap of a target that was tracked: how much more than the best it costs, in parts of it,
         at the means of any round that it was decided on in. Zero for a policy that solves nothing."""
-        return float(self._view.aim.numbers[WIDEST]) if isinstance(self._view, Pursuit) else 0.0
+        return float(self.view.aim.numbers[WIDEST]) if isinstance(self.view, Pursuit) else 0.0
 
     @property
     def answer(self) -> Hashable:
@@ -199,14 +195,9 @@ class Explorer:
         return self.policy.answer(self.state)
 
     @property
-    def is_shipped(self) -> bool:
-        """Whether compiled code knows the family and the threshold."""
-        return self.setup.is_shipped
-
-    @property
     def explored(self) -> bool:
         """Whether every arm has an outcome."""
-        return bool(np.all(self._view.arms[COUNT] > 0))
+        return bool(np.all(self.view.arms[COUNT] > 0))
 
     def _check_explored(self) -> None:
         if not self.explored:
@@ -216,13 +207,13 @@ class Explorer:
     def diagnostics(self) -> Diagnostics:
         """What the present state says, once every arm was observed."""
         self._check_explored()
-        return self.policy.diagnose(self._view)
+        return self.policy.diagnose(self.view)
 
     def next_arm(self) -> int:
         """The arm to pull now, a function of the state alone; the first arm without an observation, if there is one."""
         if not self.explored:
             return self.state.counts.index(0)
-        return self.policy.next_arm(self._view)
+        return self.policy.next_arm(self.view)
 
     def next_arms(self, pulls: int | None = None, pending: Sequence[int] | None = None) -> list[int]:
         """The arms for several pulls that are handed out at once, before any of them is answered.
@@ -247,7 +238,7 @@ class Explorer:
         pulls = self.batch_left if pulls is None else check_whole(pulls, "pulls", 1, LARGEST_BATCH)
         pending = [] if pending is None else [read_arm(arm, self.arms) for arm in pending]
         if self.explored:
-            return self.policy.next_arms(self._view, pulls, pending)
+            return self.policy.next_arms(self.view, pulls, pending)
         return fewest_first(self.state.counts, pulls, pending)
 
     @property
@@ -270,7 +261,7 @@ class Explorer:
         """
         absorbed = self.absorb(arm, reward, cost)
         self.check_new(arm, reward, cost, absorbed)
-        self._view = self.policy.take_note(absorbed)
+        self.view = self.policy.take_note(absorbed)
 
     def absorb(self, arm: int, reward: float, cost: float | None = None) -> Seen:
         """A view with an observation in its sums, before the policy has responded to it; nothing changes here.
@@ -280,7 +271,7 @@ class Explorer:
         arm = read_arm(arm, self.arms)
         reward = read_finite(reward, f"reward of arm {arm}")
         self.family.check_reward(reward)
-        paid, view = self._cost_of_pull(arm, cost), self.policy.copy_view(self._view)
+        paid, view = self._cost_of_pull(arm, cost), self.policy.copy_view(self.view)
         with np.errstate(over="ignore", invalid="ignore"):
             absorb(view.arms, view.clock, arm, self.family.count_reward(reward), paid)
             total = float(np.sum(view.arms[SPENT]))
@@ -288,10 +279,6 @@ class Explorer:
             raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")
         self._check_mean(float(view.arms[MEAN, arm]), arm)
         return view
-
-    def go_on(self, view: Seen) -> None:
-        """Go on from where the policy has responded to what was absorbed, or from where compiled rounds have led."""
-        self._view = view
 
     def check_new(self, arm: int, reward: float, cost: float | None, absorbed: Seen) -> None:
         """Raise `InputError` for an observation that is of the family, and had better not be begun with: one too large
@@ -332,7 +319,7 @@ class Explorer:
         for arm, count in enumerate(state.counts):
             if count:
                 self._check_mean(state.reward_sums[arm] / count, arm)
-        self._view = self.policy.restore(state, target)
+        self.view = self.policy.restore(state, target)
 
     def _check_mean(self, mean: float, arm: int) -> None:
         if mean not in self.family.mean_space:

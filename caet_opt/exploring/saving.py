@@ -47,7 +47,6 @@ FORGOTTEN = ("compiled",)
 #: Numbers of what is kept, by name; formats before 4 have them in this order in a list.
 NUMBERS = ("solves", "widest_gap", "solved", "decided", "due")
 KEPT_KEYS = ("tied", *NUMBERS, "means", "costs", "intervals")
-SOLUTION_KEYS = ("value", "pairs", "effort", "multipliers")
 
 
 class Kept(NamedTuple):
@@ -132,24 +131,15 @@ def to_text(saved: Saved) -> str:
         "formula": saved.formula,
         "threshold_values": saved.threshold_values,
         "state": asdict(saved.state),
-        "target": None if saved.aim.target is None else saved.aim.target.tolist(),
-        "kept": None if saved.aim.kept is None else kept_record(saved.aim.kept),
-        "solution": None if saved.aim.solution is None else solution_record(saved.aim.solution),
+        "target": saved.aim.target,
+        "kept": None,
+        "solution": saved.aim.solution and saved.aim.solution._asdict(),
     }
-    return json.dumps(record, indent=1, allow_nan=False) + "\n"
-
-
-def solution_record(solution: Solution) -> dict[str, Any]:
-    """A solution by the names of its parts."""
-    record = solution._asdict()
-    return record | {"effort": solution.effort.tolist(), "multipliers": solution.multipliers.tolist()}
-
-
-def kept_record(kept: Kept) -> dict[str, Any]:
-    """What is kept by the names of its parts."""
-    parts = {"means": kept.means.tolist(), "costs": kept.costs.tolist()}
-    intervals = None if kept.intervals is None else kept.intervals.tolist()
-    return {"tied": kept.tied, **dict(zip(NUMBERS, kept.numbers, strict=True)), **parts, "intervals": intervals}
+    if saved.aim.kept is not None:
+        tied, numbers, means, costs, intervals = saved.aim.kept
+        parts = tied, *numbers, means, costs, intervals
+        record["kept"] = dict(zip(KEPT_KEYS, parts, strict=True))
+    return json.dumps(record, indent=1, allow_nan=False, default=np.ndarray.tolist) + "\n"
 
 
 def read_saved(path: str | Path) -> Saved:
@@ -287,7 +277,7 @@ def read_kept(record: Any, solution: Solution | None, arms: int) -> Kept:
 
 def read_solution(record: Any, arms: int) -> Solution:
     """The last solution."""
-    check_keys(record, SOLUTION_KEYS, "'solution' of a saved experiment")
+    check_keys(record, Solution._fields, "'solution' of a saved experiment")
     pairs, value = record["pairs"], record["value"]
     if not isinstance(pairs, list) or not pairs or not all(is_pair(pair, arms) for pair in pairs):
         raise InputError(f"'pairs' of a solution must be a list of pairs of the {arms} arms, got {pairs!r}")
@@ -303,9 +293,5 @@ def read_solution(record: Any, arms: int) -> Solution:
 
 def is_pair(pair: Any, arms: int) -> bool:
     """Whether a value is a list of two different arms."""
-    return (
-        isinstance(pair, list)
-        and len(pair) == 2
-        and len({*map(str, pair)}) == 2
-        and all(is_whole(arm, 0, arms - 1) for arm in pair)
-    )
+    are_arms = isinstance(pair, list) and len(pair) == 2 and all(is_whole(arm, 0, arms - 1) for arm in pair)
+    return are_arms and pair[0] != pair[1]

@@ -73,7 +73,7 @@ class Setting:
     name, kind, default, choices : of the field; None as the default means that something else decides
     label, help : a heading, and one line
     owner : who uses it
-    symbol, latex : the heading on a page and in LaTeX, where these differ from the label
+    symbol, latex : the heading on a page and in LaTeX, where that differs from the label
     grid : whether a study may list several values; None where a study has no such key
     recorded : whether results are told apart by it, in the manifest, in columns and by filters
     form : how its words are made, where they are no choices
@@ -91,12 +91,12 @@ class Setting:
     choices: tuple[str, ...]
     label: str
     help: str
-    owner: Owner
     symbol: str
-    latex: str | None
-    grid: bool | None
-    recorded: bool
-    form: str
+    owner: Owner = "algorithm"
+    latex: str | None = None
+    grid: bool | None = True
+    recorded: bool = True
+    form: str = ""
 
     @property
     def flag(self) -> str:
@@ -105,39 +105,17 @@ class Setting:
 
     def check(self, value: Any) -> None:
         """Raise `InputError` unless a value is of the kind, and one of the choices if there are any."""
-        if not is_of_kind(self.kind, value):
+        is_word = "word" in self.kind and isinstance(value, str)
+        is_figure = is_whole(value, 1) if self.kind == "count" else "number" in self.kind and is_number(value)
+        if not (is_word or is_figure):
             raise InputError(f"{self.name} must be {WORDS[self.kind]}, got {show_value(value)}")
         if self.choices and isinstance(value, str) and value not in self.choices:
             raise InputError(unknown_name(self.label, value, self.choices))
 
 
-def is_of_kind(kind: Kind, value: Any) -> bool:
-    """Whether a value is what its setting asks for."""
-    if kind == "count":
-        return is_whole(value, 1)
-    return ("word" in kind and isinstance(value, str)) or ("number" in kind and is_number(value))
-
-
-def is_number_above(bound: float, value: Any) -> bool:
-    """Whether the value is a finite real number above the bound, and not a truth value."""
-    return is_number(value) and value > bound
-
-
-def declare(
-    default: Any,
-    label: str,
-    help: str,
-    *,
-    owner: Owner = "algorithm",
-    symbol: str | None = None,
-    latex: str | None = None,
-    grid: bool | None = True,
-    recorded: bool = True,
-    form: str = "",
-) -> Any:
-    """A field of `Parameters`; see `Setting`."""
-    told = {"label": label, "help": help, "owner": owner, "symbol": symbol or label, "latex": latex}
-    return field(default=default, metadata={**told, "grid": grid, "recorded": recorded, "form": form})
+def declare(default: Any, label: str, help: str, **others: Any) -> Any:
+    """A field of `Parameters`, with the attributes of its `Setting`; the symbol is the label unless it is given."""
+    return field(default=default, metadata={"label": label, "help": help, "symbol": label, **others})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +142,6 @@ class Parameters:
         "of the e-process: the prior of each mean is worth so many observations, and more for an arm known to be free; "
         "a larger rho costs less in long runs, a smaller one in short runs (8)",
         owner="threshold",
-        symbol="rho",
         latex=r"$\rho$",
     )
     theta: float | None = declare(
@@ -293,14 +270,14 @@ class Parameters:
 
 def read_level(delta: Any, log_inv_delta: Any) -> float:
     """``log(1/delta)`` from the one of the two that is given, or from both if they agree."""
-    agree = is_number_above(0.0, log_inv_delta) and is_delta_of(delta, log_inv_delta)
+    agree = is_number(log_inv_delta) and log_inv_delta > 0 and is_delta_of(delta, log_inv_delta)
     if (delta is None) == (log_inv_delta is None) and not agree:
         raise InputError("give either delta, as 0.05, or log_inv_delta = log(1/delta), as 3")
     if log_inv_delta is None:
-        if not (is_number_above(0.0, delta) and delta < 1):
+        if not (is_number(delta) and 0 < delta < 1):
             raise InputError(f"delta must lie strictly between 0 and 1, got {delta!r}")
         log_inv_delta = -log(delta)
-    if not is_number_above(0.0, log_inv_delta):
+    if not (is_number(log_inv_delta) and log_inv_delta > 0):
         raise InputError(
             f"log_inv_delta = log(1/delta) must be positive and finite (0 < delta < 1), got {log_inv_delta!r}"
         )

@@ -1,6 +1,6 @@
 """What an experiment knows: an immutable record."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from math import fsum, inf, isclose
 from typing import Any, TypeVar
 
@@ -83,10 +83,6 @@ class State:
             add_up(costs),
             put(self.reward_rests, arm, rest),
         )
-
-    def remember(self, memory: tuple[float, ...]) -> "State":
-        """The same with another memory."""
-        return replace(self, memory=memory)
 
     @classmethod
     def from_record(cls, record: Any) -> "State":

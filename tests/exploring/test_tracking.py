@@ -432,14 +432,14 @@ def test_an_observation_whose_target_fails_changes_nothing(monkeypatch, error, s
         with monkeypatch.context() as patch:
             fail_to_solve(patch, error)
             failing.policy.setting = failing.policy.make_setting()
-            failing.go_on(failing.view._replace(setting=failing.policy.setting))
+            failing.view = failing.view._replace(setting=failing.policy.setting)
             try:
                 failing.observe(arm, *drawn)
             except type(error):
                 failures += 1
                 assert told(failing) == before
         failing.policy.setting = failing.policy.make_setting()
-        failing.go_on(failing.view._replace(setting=failing.policy.setting))
+        failing.view = failing.view._replace(setting=failing.policy.setting)
         if failing.state.round < other.state.round:
             failing.observe(arm, *drawn)
         assert told(failing) == told(other)

@@ -102,10 +102,16 @@ class Setup:
         """Of each arm."""
         return self.family.dispersions(self.arms)
 
-    @property
+    @cached_property
+    def has_known_formula(self) -> bool:
+        """Whether compiled code knows the formula of the threshold, whatever numbers are in it."""
+        known = {(kind.value, kind.needed) for kind in (Threshold, EProcess)}
+        return (type(self.threshold).value, type(self.threshold).needed) in known
+
+    @cached_property
     def is_shipped(self) -> bool:
         """Whether compiled code knows the family and the threshold."""
-        return type(self.family) in FAMILY_CODES and is_compiled(type(self.threshold))
+        return type(self.family) in FAMILY_CODES and self.has_known_formula
 
     @cached_property
     def shape(self) -> tuple[int, Integers]:
@@ -237,7 +243,9 @@ class Policy(ABC):
         if self.shipped_only and type(setup.family) not in FAMILY_CODES:
             raise InputError(f"policy {self.name!r} knows the shipped families only, not {setup.family}; use 'top-two'")
         self.setting = self.make_setting()
-        self.functions = interpreted(type(self), setup)
+        self.functions = interpret_play(type(self), type(setup.family))
+        if not setup.has_known_formula:
+            self.functions = interpret(compiling.list_play(type(self)), type(setup.family), foreign_threshold(setup))
 
     def make_setting(self) -> ledger.Conditions:
         """What stays the same in a run."""
@@ -309,7 +317,8 @@ class Policy(ABC):
 
     def find_play(self) -> Callable[..., Any]:
         """`rounds.play` with this policy's functions: compiled, if it is at hand, or interpreted."""
-        return compiling.loaded_play(type(self), self.setup.is_shipped) or self.functions["play"]
+        compiled = compiling._loaded.get(type(self)) if self.setup.is_shipped else None
+        return compiled if compiled is not None and compiled.signatures else self.functions["play"]
 
     def supply(self, view: Seen, need: int) -> Seen:
         """What a response needs of Python: here the answer of a task that compiled code does not know."""
@@ -344,10 +353,6 @@ class Policy(ABC):
     @abstractmethod
     def pretend(self, view: Seen, arm: int) -> Seen:
         """The view as if a pull of an arm had been answered; it changes."""
-
-    def has_ended(self, view: Seen) -> bool:
-        """Whether the answer is final; every arm has an outcome."""
-        return bool(self.functions["ended"](view))
 
     def answer(self, state: State) -> Hashable:
         """What the observations say."""
@@ -397,21 +402,9 @@ def evidence_of(family: type[Family]) -> tuple[int, Callable[..., float]]:
     return -1, rebind(ledger.pair_evidence, interpreted_kernel(family).parts)
 
 
-def is_compiled(threshold: type[Threshold]) -> bool:
-    """Whether a threshold has a formula that compiled code knows, whatever numbers are in it."""
-    return (threshold.value, threshold.needed) in {(known.value, known.needed) for known in (Threshold, EProcess)}
-
-
-def interpreted(policy: type[Policy], setup: Setup) -> Interpreted:
-    """`rounds.play` and all that it calls, as it is, with the functions of a policy."""
-    if is_compiled(type(setup.threshold)):
-        return interpret_with(policy, type(setup.family))
-    return interpret(compiling.list_play(policy), type(setup.family), foreign_threshold(setup))
-
-
 @cache
-def interpret_with(policy: type[Policy], family: type[Family]) -> Interpreted:
-    """The same with the formulas of a family and a shipped threshold."""
+def interpret_play(policy: type[Policy], family: type[Family]) -> Interpreted:
+    """`rounds.play` of a policy and all that it calls, as it is, on a family, for thresholds of known formulas."""
     formulas = {} if family in FAMILY_CODES else foreign_martingales(family)
     return interpret(compiling.list_play(policy), family, formulas)
 

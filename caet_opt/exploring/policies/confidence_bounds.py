@@ -7,9 +7,9 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks import BestArm, TopArms
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.kernels.choosing import clear_mark, count_leaders, least_pulled, mark_leaders, next_marked
+from caet_opt.kernels.choosing import count_leaders, least_pulled, next_marked
 from caet_opt.kernels.confidence import bound_level, clears, confidence_bound, levels_are_equal, reaches
-from caet_opt.kernels.ledger import COUNT, MEMORY, PROJECTED, Seen, short_pair, total_count
+from caet_opt.kernels.ledger import COUNT, MEMORY, PROJECTED, ROUND, Seen, short_pair
 
 
 class Marking(IndexPolicy):
@@ -48,10 +48,14 @@ class KlLucb(Marking):
     def learn(view: Seen, arm: int) -> None:
         """After both pulls, find the next two, unless it is over."""
         arms, setting = view.arms, view.setting
-        if clear_mark(arms, arm):
+        arms[MEMORY, arm] = 0.0
+        if next_marked(arms) >= 0:
             return
-        mark_leaders(view)
-        now, equal, level = total_count(arms), levels_are_equal(setting), 0.0
+        for a in range(arms.shape[1]):
+            arms[PROJECTED, a] = 0.0
+        for p in range(view.pairs.shape[1]):  # a one for every leader
+            arms[PROJECTED, view.pairs[0, p]] = 1.0
+        now, equal, level = view.clock[ROUND], levels_are_equal(setting), 0.0
         leader, rival, lowest, highest = 0, 0, inf, -inf
         for a in range(arms.shape[1]):
             level = level if a > 0 and equal else bound_level(setting, arms, now, a)
@@ -88,7 +92,7 @@ class Ugape(Marking):
     def learn(view: Seen, arm: int) -> None:
         """Find the next arm, unless it is over."""
         arms, setting, size = view.arms, view.setting, count_leaders(view.pairs)
-        now, equal, level = total_count(arms), levels_are_equal(setting), 0.0
+        now, equal, level = view.clock[ROUND], levels_are_equal(setting), 0.0
         upper, holder = np.full(size + 1, -inf), np.zeros(size + 1, dtype=np.int64)
         for a in range(arms.shape[1]):
             arms[MEMORY, a] = 0.0
@@ -119,7 +123,7 @@ def insert(values: Array, names: Integers, value: float, name: int) -> None:
 
 def mark_next(view: Seen, holder: Integers, chosen: Integers, sure: bool) -> None:
     """Mark the less pulled of the arm of J with the least LCB and the strongest other arm; nobody when it is over."""
-    arms = view.arms
+    arms, now = view.arms, view.clock[ROUND]
     for a in range(arms.shape[1]):
         arms[MEMORY, a] = 0.0
     for place in range(chosen.size):
@@ -128,9 +132,7 @@ def mark_next(view: Seen, holder: Integers, chosen: Integers, sure: bool) -> Non
     for place in range(holder.size - 1, -1, -1):
         if arms[MEMORY, holder[place]] == 0.0:
             rival = holder[place]
-    surest = chosen[0]
-    lowest = inf
-    now = total_count(arms)
+    surest, lowest = chosen[0], inf
     for place in range(chosen.size):
         arms[MEMORY, chosen[place]] = 0.0
         if chosen.size > 1:

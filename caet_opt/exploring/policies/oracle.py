@@ -8,7 +8,7 @@ from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.prediction import find_target
 from caet_opt.kernels import ledger
 from caet_opt.kernels.aiming import next_arm, project_into
-from caet_opt.kernels.ledger import GIVEN, MEMORY, PROJECTED, TARGET, Seen, total_count
+from caet_opt.kernels.ledger import GIVEN, MEMORY, PROJECTED, ROUND, TARGET, Seen
 
 
 class Oracle(IndexPolicy):
@@ -43,13 +43,13 @@ class Oracle(IndexPolicy):
         """The arm that lags most behind the target, cumulated or present."""
         for a in range(view.arms.shape[1]):
             view.arms[TARGET, a] = view.setting.numbers[GIVEN, a]
-        return next_arm(view.setting, view.arms, total_count(view.arms))
+        return next_arm(view.setting, view.arms, view.clock[ROUND])
 
     @staticmethod
     def learn(view: Seen, arm: int) -> None:
         """Add the target, projected on the exploration floor ``(K^2 + t)^(-1/2) / 2``, to the cumulated one."""
         arms = view.arms
-        floor = 0.5 / sqrt(arms.shape[1] * arms.shape[1] + total_count(arms))
+        floor = 0.5 / sqrt(arms.shape[1] * arms.shape[1] + view.clock[ROUND])
         project_into(view.setting.numbers[GIVEN], floor, arms[PROJECTED])
         for a in range(arms.shape[1]):
             arms[MEMORY, a] += arms[PROJECTED, a]

@@ -9,17 +9,9 @@ from caet_opt.bandits.tasks import BestArm
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.state import State
-from caet_opt.kernels.choosing import (
-    best_survivor,
-    count_survivors,
-    free_turn,
-    is_beaten,
-    lap_is_over,
-    next_survivor,
-    worst_survivor,
-)
+from caet_opt.kernels.choosing import count_survivors, find_survivor, free_turn, is_beaten, race_ends
 from caet_opt.kernels.confidence import bound_level, confidence_bound
-from caet_opt.kernels.ledger import COST, COUNT, MEMORY, Seen, total_count, update_costs
+from caet_opt.kernels.ledger import COST, COUNT, MEAN, MEMORY, ROUND, Seen, update_costs
 
 
 class Elimination(IndexPolicy):
@@ -32,6 +24,11 @@ class Elimination(IndexPolicy):
 
     covered = (BestArm,)
     may_starve = True
+
+    @staticmethod
+    def choose(view: Seen) -> int:
+        """The next survivor of the lap: the one with the fewest pulls."""
+        return find_survivor(view.arms, COUNT, 1.0)
 
     @staticmethod
     def ended(view: Seen) -> bool:
@@ -84,9 +81,9 @@ class ChernoffOverlap(Elimination):
     @staticmethod
     def learn(view: Seen, arm: int) -> None:
         """Drop every survivor that the best one beats."""
-        arms, best, now = view.arms, best_survivor(view.arms), total_count(view.arms)
+        arms, best = view.arms, find_survivor(view.arms, MEAN, -1.0)
         for b in range(arms.shape[1]):
-            if b != best and arms[MEMORY, b] == 0.0 and is_beaten(view, now, best, b):
+            if b != best and arms[MEMORY, b] == 0.0 and is_beaten(view, best, b):
                 arms[MEMORY, b] = 1.0
 
 
@@ -100,17 +97,11 @@ class ChernoffRacing(Elimination):
     about = "survivors in turn; drops the worst by Z (Garivier, Kaufmann 2016)"
 
     @staticmethod
-    def choose(view: Seen) -> int:
-        """The next survivor of the lap."""
-        return next_survivor(view.arms)
-
-    @staticmethod
     def learn(view: Seen, arm: int) -> None:
         """Drop the worst survivor at the end of a lap if the best one beats it."""
-        if lap_is_over(view.arms):
-            best, worst = best_survivor(view.arms), worst_survivor(view.arms)
-            if best != worst and is_beaten(view, total_count(view.arms), best, worst):
-                view.arms[MEMORY, worst] = 1.0
+        best, worst = race_ends(view.arms)
+        if best != worst and is_beaten(view, best, worst):
+            view.arms[MEMORY, worst] = 1.0
 
 
 class KlRacing(Elimination):
@@ -128,19 +119,13 @@ class KlRacing(Elimination):
     about = "survivors in turn; drops the worst by bounds (Kaufmann, Kalyanakrishnan 2013)"
 
     @staticmethod
-    def choose(view: Seen) -> int:
-        """The next survivor of the lap."""
-        return next_survivor(view.arms)
-
-    @staticmethod
     def learn(view: Seen, arm: int) -> None:
         """Drop the worst survivor at the end of a lap if its bounds and the evidence say so."""
-        arms, setting = view.arms, view.setting
-        best, worst = best_survivor(arms), worst_survivor(arms)
-        if best == worst or not lap_is_over(arms):
+        arms, setting, now = view.arms, view.setting, view.clock[ROUND]
+        best, worst = race_ends(arms)
+        if best == worst:
             return
-        now = total_count(arms)
         highest = confidence_bound(setting, arms, worst, bound_level(setting, arms, now, worst), True)
         lowest = confidence_bound(setting, arms, best, bound_level(setting, arms, now, best), False)
-        if highest < lowest and is_beaten(view, now, best, worst):
+        if highest < lowest and is_beaten(view, best, worst):
             arms[MEMORY, worst] = 1.0

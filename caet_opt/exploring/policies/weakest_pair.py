@@ -10,7 +10,7 @@ from caet_opt.exploring.policies.base import as_columns
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.kernels.choosing import free_turn, share_of_first, weakest_pair
 from caet_opt.kernels.draws import posterior_mean, uniform
-from caet_opt.kernels.ledger import COST, COUNT, MEAN, PROJECTED, Seen, evidence_between, total_count, weight_of
+from caet_opt.kernels.ledger import COST, COUNT, MEAN, PROJECTED, ROUND, Seen, evidence_between, weight_of
 
 #: Draws of posterior means begin here, in steps of 64 indices; those before are for the coin and for ties.
 TIES = 16
@@ -59,7 +59,7 @@ class TopTwo(IndexPolicy):
     def choose(view: Seen) -> int:
         """One of the two arms of the weakest pair."""
         pair = weakest_pair(view, True, False)
-        side = 0 if uniform(view.setting.seed, int(total_count(view.arms)), 0) < 0.5 else 1
+        side = 0 if uniform(view.setting.seed, int(view.clock[ROUND]), 0) < 0.5 else 1
         return int(view.pairs[side, pair])
 
 
@@ -91,7 +91,7 @@ class TopTwoIds(IndexPolicy):
             return b if ca == 0.0 else a
         share = share_of_first(view, a, b)
         first, second = share / ca, (1.0 - share) / cb
-        return a if uniform(view.setting.seed, int(total_count(view.arms)), 0) * (first + second) < first else b
+        return a if uniform(view.setting.seed, int(view.clock[ROUND]), 0) * (first + second) < first else b
 
 
 class ThompsonTopTwo(IndexPolicy):
@@ -128,7 +128,7 @@ class ThompsonTopTwo(IndexPolicy):
 def draw_means(view: Seen) -> None:
     """One draw of every arm's mean, in the row PROJECTED."""
     arms, setting = view.arms, view.setting
-    now = int(total_count(arms))
+    now = int(view.clock[ROUND])
     for a in range(arms.shape[1]):
         weight = weight_of(setting, arms, a)
         arms[PROJECTED, a] = posterior_mean(setting.family, weight, arms[MEAN, a], setting.seed, now, TIES + a)
@@ -154,15 +154,13 @@ def weigh_drawn(view: Seen, pairs: Integers) -> Array:
 
 def choose_from(view: Seen, pairs: Integers, evidence: Array) -> int:
     """One arm of the pair with the least Z, one of those at random if there are several."""
-    seed, now = view.setting.seed, int(total_count(view.arms))
+    seed, now = view.setting.seed, int(view.clock[ROUND])
     ties, chosen, least = 0, 0, inf
     for p in range(evidence.size):
         if evidence[p] < least:
             ties, chosen, least = 1, p, evidence[p]
         elif evidence[p] == least:
             ties += 1
-            if (
-                uniform(seed, now, min(ties, 64 * TIES - 1)) * ties < 1.0
-            ):  # the last of n ties is taken with probability 1 / n
+            if uniform(seed, now, min(ties, 64 * TIES - 1)) * ties < 1.0:  # of n ties the last with probability 1 / n
                 chosen = p
     return int(pairs[0 if uniform(seed, now, 0) < 0.5 else 1, chosen])

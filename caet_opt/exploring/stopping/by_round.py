@@ -1,4 +1,4 @@
-"""Thresholds that depend on the round alone: the customary one, the paper's two, and the constant that its proof needs."""
+"""Thresholds that depend on the round alone: the customary one, the paper's two, and the constant of its proof."""
 
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from caet_opt.bandits.families import Bernoulli, Family
+from caet_opt.common.checks import is_number
 from caet_opt.errors import InputError
-from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.stopping.base import Threshold
 from caet_opt.kernels.thresholds import CUSTOMARY, POWER
 
@@ -90,9 +90,10 @@ class Deviational(Threshold):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not is_number_above(1.0, self.theta):
+        if not (is_number(self.theta) and self.theta > 1):
             raise InputError(f"theta of the deviational threshold must be a number above 1, got {self.theta!r}")
-        if self.constant != CERTIFIED and not is_number_above(0.0, self.constant):
+        constant: Any = self.constant
+        if constant != CERTIFIED and not (is_number(constant) and constant > 0):
             raise InputError(
                 f"constant of the deviational threshold must be a positive number or {CERTIFIED!r}, "
                 f"got {self.constant!r}"

@@ -10,8 +10,8 @@ import numpy as np
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
+from caet_opt.common.checks import is_number
 from caet_opt.errors import InputError
-from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.stopping.base import PairState, Threshold
 from caet_opt.kernels import e_values
 from caet_opt.kernels.compile import Kernel, rebind
@@ -57,7 +57,7 @@ class EProcess(Threshold):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not is_number_above(0.0, self.rho):
+        if not (is_number(self.rho) and self.rho > 0):
             raise InputError(f"rho of the e-process threshold must be a positive number, got {self.rho!r}")
 
     @property
