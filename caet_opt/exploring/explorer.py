@@ -16,7 +16,7 @@ from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.checks import check_whole, is_whole, show_value
 from caet_opt.common.files import write_whole
 from caet_opt.errors import InputError
-from caet_opt.exploring.policies import make_policy
+from caet_opt.exploring.policies import find_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Setup, state_of
 from caet_opt.exploring.saving import Saved, Target, read_saved, to_text
 from caet_opt.exploring.settings import LARGEST_BATCH, LARGEST_SEED, CostSource, Parameters
@@ -78,7 +78,7 @@ class Explorer:
         self.threshold, self.known_costs, self.profile = threshold, known, profile
         seed = check_whole(seed, "seed", 0, LARGEST_SEED)
         self.setup = Setup(task, family, arms, parameters, threshold, known, profile, seed, truth)
-        self.policy = make_policy(parameters.policy, self.setup)
+        self.policy = find_policy(parameters.policy)(self.setup)
         #: What the policy sees. It is replaced, by this class and by whoever plays rounds, and its arrays never change.
         self.view = self.policy.begin()
 

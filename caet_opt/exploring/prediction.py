@@ -168,24 +168,18 @@ def compare_thresholds(optimum: CharacteristicTime, parameters: Parameters) -> l
     formula, and what cannot be predicted is None.
     """
     model, task = optimum.model, optimum.task
-    found = []
+    keys, found = ("threshold", "formula", "proven", "reason", "value", "predicted_rounds", "predicted_cost"), []
     for name, options in ((name, options) for name, kind in THRESHOLDS.items() for options in kind.variants):
         asked = replace(parameters, threshold=name, **options)
-        record: dict[str, Any] = {"threshold": name, "formula": None, "proven": False, "reason": ""}
-        prediction = None
         try:
             rule = threshold_of(asked, model.family, len(model.means), task)
         except InputError as error:
-            record["reason"] = str(error)
-        else:
-            record |= {"formula": rule.describe(), "proven": rule.guarantees(model.family), "reason": rule.reason}
-            prediction = predict(optimum, rule, asked)
-        record["value"] = prediction and prediction.threshold
-        record |= {
-            "predicted_rounds": prediction and prediction.rounds,
-            "predicted_cost": prediction and prediction.cost,
-        }
-        found.append(record)
+            found.append(dict(zip(keys, (name, None, False, str(error), None, None, None), strict=True)))
+            continue
+        predicted = predict(optimum, rule, asked)
+        numbers = (predicted.threshold, predicted.rounds, predicted.cost) if predicted else (None, None, None)
+        proven = rule.guarantees(model.family)
+        found.append(dict(zip(keys, (name, rule.describe(), proven, rule.reason, *numbers), strict=True)))
     return found
 
 

@@ -68,13 +68,11 @@ def log_martingale_floor(family: int, arm: Side, above: bool) -> float:
 def told_apart(family: int, x: float, y: float) -> tuple[float, float]:
     """Two means, moved towards each other by what rounding may have moved them apart, unless that is nothing.
 
-    With u = 2^-53 and rewards of mean size X, an empirical mean is within 5 u X of the mean of what was observed: u X
-    for rewards that are rounded to doubles, (2 u + O(n u^2)) X for their sum (`caet_opt.kernels.ledger.add`), u X for
-    the division, and another u for the term in n, up to 10^14 rewards. X is at most |mean| and the mean size of a
-    deviation; of the latter 5 u is ``5 u sqrt(n)`` standard deviations of a mean, below 1e-8. E_ab, as Z_ab, does not
-    fall when the winner's mean rises or the loser's falls: a pair that passes with these means passes with those that
-    rounding has moved, and what is proven of a threshold holds for rewards of any size. Gaussian martingales depend on
-    differences alone, so that one mean can be zero, around which doubles are dense.
+    An empirical mean is within ``5 u |mean|``, u = 2^-53, of the mean of what was observed
+    (``docs/mathematics/e_process.md``). E_ab, as Z_ab, does not fall when the winner's mean rises or the loser's falls:
+    a pair that passes with these means passes with those that rounding has moved, and what is proven of a threshold
+    holds for rewards of any size. Gaussian martingales depend on differences alone, so that one mean can be zero,
+    around which doubles are dense.
     """
     gap, blur = abs(x - y), BLUR * (abs(x) + abs(y))
     if not blur > NOTHING * gap:

@@ -246,8 +246,3 @@ def short_pair(view: Seen) -> int:
             if p != weakest and not exceeds(setting, view.arms, now, pairs[0, p], pairs[1, p], evidence[p], everywhere):
                 return p
     return -1
-
-
-def is_settled(view: Seen) -> bool:
-    """Whether the evidence of every pair exceeds its threshold."""
-    return short_pair(view) < 0

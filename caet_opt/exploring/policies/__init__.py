@@ -3,7 +3,7 @@
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.registry import Registry
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.exploring.policies.base import Policy, Setup
+from caet_opt.exploring.policies.base import Policy
 from caet_opt.exploring.policies.caet import CostAware, Ctas, TrackAndStop
 from caet_opt.exploring.policies.confidence_bounds import KlLucb, Ugape
 from caet_opt.exploring.policies.equal_shares import EqualSpending, Uniform
@@ -31,11 +31,6 @@ def find_policy(name: str) -> type[Policy]:
     return POLICIES[name]
 
 
-def make_policy(name: str, setup: Setup) -> Policy:
-    """The named policy for an experiment."""
-    return find_policy(name)(setup)
-
-
 def list_policies(task: Task | str) -> list[str]:
     """The names of the policies that cover a task.
 
@@ -46,4 +41,4 @@ def list_policies(task: Task | str) -> list[str]:
     return [name for name, policy in POLICIES.items() if policy.covers(task)]
 
 
-__all__ = ["POLICIES", "Policy", "find_policy", "list_policies", "make_policy"]
+__all__ = ["POLICIES", "Policy", "find_policy", "list_policies"]

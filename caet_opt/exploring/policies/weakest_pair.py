@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.bandits.tasks.pairs import write_pairs
+from caet_opt.bandits.tasks.pairs import pairs_hold, write_pairs
 from caet_opt.exploring.policies.base import as_columns
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.kernels.choosing import free_turn, share_of_first, weakest_pair
@@ -111,7 +111,7 @@ class ThompsonTopTwo(IndexPolicy):
     def choose(view: Seen) -> int:
         """The arm for the answer of the draw; a task that compiled code does not know is left to the object."""
         draw_means(view)
-        if drawn_pairs_hold(view):
+        if pairs_hold(view.arms[PROJECTED], view.pairs, -1):  # the draw says what the empirical means say
             return choose_from(view, view.pairs, view.evidence)
         if view.shape < 0:
             return -1
@@ -132,14 +132,6 @@ def draw_means(view: Seen) -> None:
     for a in range(arms.shape[1]):
         weight = weight_of(setting, arms, a)
         arms[PROJECTED, a] = posterior_mean(setting.family, weight, arms[MEAN, a], setting.seed, now, TIES + a)
-
-
-def drawn_pairs_hold(view: Seen) -> bool:
-    """Whether the draw says the same answer as the empirical means: all of its pairs hold."""
-    for p in range(view.pairs.shape[1]):
-        if not view.arms[PROJECTED, view.pairs[0, p]] > view.arms[PROJECTED, view.pairs[1, p]]:
-            return False
-    return True
 
 
 def weigh_drawn(view: Seen, pairs: Integers) -> Array:

@@ -57,17 +57,13 @@ def make_threshold(
             raise InputError(f"threshold {name!r} takes no {option}; only {takers} does")
     family = parse_family(family) if isinstance(family, str) else family
     task = parse_task(task) if isinstance(task, str) else task
-    return THRESHOLDS[name].build(family, arms, count_at_risk(task, arms), read_level(delta, log_inv_delta), options)
-
-
-def count_at_risk(task: Task | None, arms: int) -> int:
-    """R of the task, or of any: a truth inverts one direction of each two arms."""
     if not is_whole(arms, 2):
         raise InputError(f"a threshold needs the number of arms, 2 or more, got {arms!r}")
-    if task is None:
-        return arms * (arms - 1) // 2
-    task.check(arms)
-    return task.pairs_at_risk(arms)
+    at_risk = arms * (arms - 1) // 2  # of any task: a truth inverts one direction of each two arms
+    if task is not None:
+        task.check(arms)
+        at_risk = task.pairs_at_risk(arms)
+    return THRESHOLDS[name].build(family, arms, at_risk, read_level(delta, log_inv_delta), options)
 
 
 def threshold_of(parameters: Parameters, family: Family, arms: int, task: Task) -> Threshold:
@@ -80,14 +76,4 @@ def threshold_of(parameters: Parameters, family: Family, arms: int, task: Task) 
     return make_threshold(name, family, arms, task=task, log_inv_delta=parameters.log_inv_delta, **options)
 
 
-__all__ = [
-    "THRESHOLDS",
-    "Customary",
-    "Deviational",
-    "EProcess",
-    "Informational",
-    "Mixture",
-    "Threshold",
-    "make_threshold",
-    "threshold_of",
-]
+__all__ = ["THRESHOLDS", "Customary", "Deviational", "EProcess", "Threshold", "make_threshold", "threshold_of"]
