@@ -214,8 +214,16 @@ class Parameters:
             value = getattr(self, setting.name)
             if not (value is None and setting.default is None) and not isinstance(value, Profile):
                 setting.check(value)
-        read_gap(self.solve)
-        read_batch(self.batch)
+        if self.solve_gap != -1.0 and not 0.0 < self.solve_gap <= LARGEST_GAP:
+            raise InputError(
+                f"solve must be exact, lazy, or lazy:GAP with GAP above 0 and up to {LARGEST_GAP:g}, got {self.solve!r}"
+            )
+        size, ratio = self.batch_rule
+        if not (0.001 <= ratio <= 1.0 if isinstance(self.batch, str) else 1 <= size <= LARGEST_BATCH and size % 1 == 0):
+            raise InputError(
+                "batch must be a whole number from 1 to 10^12, growing, or growing:RATIO with RATIO from 0.001 to 1, "
+                f"got {self.batch!r}"
+            )
         if not isinstance(self.batch, str):
             object.__setattr__(self, "batch", int(self.batch))
         share = self.zero_cost_share
@@ -254,12 +262,13 @@ class Parameters:
     @property
     def solve_gap(self) -> float:
         """GAP of lazy solves, and -1 for exact ones."""
-        return read_gap(self.solve)
+        return -1.0 if self.solve == "exact" else read_option(self.solve, "lazy", LAZY_GAP)
 
     @property
     def batch_rule(self) -> tuple[float, float]:
         """The least size of a batch, and its least part of the pulls so far."""
-        return read_batch(self.batch)
+        batch = self.batch
+        return (1.0, read_option(batch, "growing", BATCH_RATIO)) if isinstance(batch, str) else (float(batch), 0.0)
 
     @property
     def negligible_cost(self) -> float:
@@ -294,28 +303,6 @@ def is_delta_of(delta: Any, log_inv_delta: float) -> bool:
     if not (is_number(delta) and 0.0 <= delta < 1.0):
         return False
     return delta == exp(-log_inv_delta) or (delta > 0 and isclose(-log(delta), log_inv_delta, rel_tol=1e-15))
-
-
-def read_gap(solve: str) -> float:
-    """GAP of lazy solves, and -1 for exact ones."""
-    gap = -1.0 if solve == "exact" else read_option(solve, "lazy", LAZY_GAP)
-    if not (gap == -1.0 or 0.0 < gap <= LARGEST_GAP):
-        raise InputError(f"solve must be exact, lazy, or lazy:GAP with GAP above 0 and up to 10, got {solve!r}")
-    return gap
-
-
-def read_batch(batch: float | str) -> tuple[float, float]:
-    """The least size of a batch, and its least part of the pulls so far."""
-    if isinstance(batch, str):
-        ratio = read_option(batch, "growing", BATCH_RATIO)
-        if 0.001 <= ratio <= 1.0:
-            return 1.0, ratio
-    elif 1 <= batch <= LARGEST_BATCH and batch == int(batch):
-        return float(batch), 0.0
-    raise InputError(
-        "batch must be a whole number from 1 to 10^12, growing, or growing:RATIO with RATIO from 0.001 to 1, "
-        f"got {batch!r}"
-    )
 
 
 def read_option(text: str, name: str, default: float) -> float:

@@ -2,7 +2,7 @@
 
 from math import inf, log
 
-from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.tasks.pairs import pairs_hold, write_pairs
 from caet_opt.kernels.ledger import (
     ANSWERED,
@@ -114,14 +114,6 @@ def is_beaten(view: Seen, a: int, b: int) -> bool:
     return evidence > setting.level and exceeds(setting, arms, view.clock[ROUND], a, b, evidence, True)
 
 
-def count_survivors(arms: Array) -> int:
-    """How many arms were not dropped."""
-    survivors = 0
-    for a in range(arms.shape[1]):
-        survivors += arms[MEMORY, a] == 0.0
-    return survivors
-
-
 def find_survivor(arms: Array, row: int, sign: float) -> int:
     """The survivor with the least entry of a row, times a sign, the lowest number first."""
     found = -1
@@ -153,11 +145,3 @@ def next_marked(arms: Array) -> int:
         if arms[MEMORY, a] > 0.0 and (marked < 0 or arms[MEMORY, a] < arms[MEMORY, marked]):
             marked = a
     return marked
-
-
-def count_leaders(pairs: Integers) -> int:
-    """m, from the pairs of each of m arms with each of the others, one good arm after the other."""
-    others = 1
-    while others < pairs.shape[1] and pairs[0, others] == pairs[0, 0]:
-        others += 1
-    return int(pairs.shape[1] // others)

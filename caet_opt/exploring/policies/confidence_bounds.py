@@ -7,8 +7,8 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks import BestArm, TopArms
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.kernels.choosing import count_leaders, least_pulled, next_marked
-from caet_opt.kernels.confidence import bound_level, clears, confidence_bound, levels_are_equal, reaches
+from caet_opt.kernels.choosing import least_pulled, next_marked
+from caet_opt.kernels.confidence import bound_level, confidence_bound, is_bound_above, levels_are_equal
 from caet_opt.kernels.ledger import COUNT, MEMORY, PROJECTED, ROUND, Seen, short_pair
 
 
@@ -63,7 +63,7 @@ class KlLucb(Marking):
                 bound = confidence_bound(setting, arms, a, level, False)
                 if bound < lowest:
                     leader, lowest = a, bound
-            elif highest == -inf or reaches(setting, arms, a, level, highest):
+            elif highest == -inf or is_bound_above(setting, arms, a, level, True, highest):
                 rival, highest = a, confidence_bound(setting, arms, a, level, True)
         if lowest >= highest:
             short = short_pair(view)
@@ -91,13 +91,16 @@ class Ugape(Marking):
     @staticmethod
     def learn(view: Seen, arm: int) -> None:
         """Find the next arm, unless it is over."""
-        arms, setting, size = view.arms, view.setting, count_leaders(view.pairs)
+        arms, setting, pairs, others = view.arms, view.setting, view.pairs, 1
+        while others < pairs.shape[1] and pairs[0, others] == pairs[0, 0]:
+            others += 1
+        size = pairs.shape[1] // others  # m: the pairs are those of each of m arms with each of the others
         now, equal, level = view.clock[ROUND], levels_are_equal(setting), 0.0
         upper, holder = np.full(size + 1, -inf), np.zeros(size + 1, dtype=np.int64)
         for a in range(arms.shape[1]):
             arms[MEMORY, a] = 0.0
             level = level if a > 0 and equal else bound_level(setting, arms, now, a)
-            if upper[size] == -inf or reaches(setting, arms, a, level, upper[size]):
+            if upper[size] == -inf or is_bound_above(setting, arms, a, level, True, upper[size]):
                 insert(upper, holder, confidence_bound(setting, arms, a, level, True), a)
         for place in range(size):
             arms[MEMORY, holder[place]] = 1.0
@@ -105,7 +108,7 @@ class Ugape(Marking):
         for a in range(arms.shape[1]):  # gain is -B
             rival = upper[size] if arms[MEMORY, a] > 0.0 else upper[size - 1]
             level = level if equal else bound_level(setting, arms, now, a)
-            if gain[size - 1] == -inf or clears(setting, arms, a, level, rival + gain[size - 1]):
+            if gain[size - 1] == -inf or is_bound_above(setting, arms, a, level, False, rival + gain[size - 1]):
                 insert(gain, chosen, confidence_bound(setting, arms, a, level, False) - rival, a)
         mark_next(view, holder, chosen, gain[size - 1] >= 0.0)
 

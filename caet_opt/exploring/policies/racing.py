@@ -9,7 +9,7 @@ from caet_opt.bandits.tasks import BestArm
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.state import State
-from caet_opt.kernels.choosing import count_survivors, find_survivor, free_turn, is_beaten, race_ends
+from caet_opt.kernels.choosing import find_survivor, free_turn, is_beaten, race_ends
 from caet_opt.kernels.confidence import bound_level, confidence_bound
 from caet_opt.kernels.ledger import COST, COUNT, MEAN, MEMORY, ROUND, Seen, update_costs
 
@@ -33,7 +33,10 @@ class Elimination(IndexPolicy):
     @staticmethod
     def ended(view: Seen) -> bool:
         """Whether one arm is left."""
-        return count_survivors(view.arms) == 1
+        survivors = 0
+        for a in range(view.arms.shape[1]):
+            survivors += view.arms[MEMORY, a] == 0.0
+        return survivors == 1
 
     @staticmethod
     def refresh(view: Seen, arm: int) -> bool:

@@ -172,22 +172,15 @@ def excess(log_constant: float, arms: int, theta: float, log_inv_delta: float) -
     offset = log_constant + log_inv_delta
     logs = np.log(np.arange(2, SUMMED_TERMS + 1))
     summed = logsumexp(log_term(logs, offset, arms, theta))
-    series = np.logaddexp(summed, log_tail(log(SUMMED_TERMS), offset, arms, theta))
+    start = log(SUMMED_TERMS)  # beyond it terms rise and then fall in t: no more than their integral and their largest
+    largest = log_term(max(start, peak(offset, arms, theta)), offset, arms, theta)
+    series = np.logaddexp(summed, np.logaddexp(log_integral(start, offset, arms, theta), largest))
     return float(arms + 1 - arms * log(arms) - log_constant + series) + ACCURACY
 
 
 def log_term(log_t: Any, offset: float, arms: int, theta: float) -> Any:
     """log of ``(beta^2 log t)^K t^-theta`` with ``beta = offset + theta log t``."""
     return arms * (2.0 * np.log(offset + theta * log_t) + np.log(log_t)) - theta * log_t
-
-
-def log_tail(start: float, offset: float, arms: int, theta: float) -> float:
-    """log of an upper bound on the terms with log t > start: their integral, and their largest.
-
-    The terms rise and then fall in t, so they sum to no more than the two together.
-    """
-    largest = log_term(max(start, peak(offset, arms, theta)), offset, arms, theta)
-    return float(np.logaddexp(log_integral(start, offset, arms, theta), largest))
 
 
 def peak(offset: float, arms: int, theta: float) -> float:
