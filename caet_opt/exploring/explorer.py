@@ -14,12 +14,12 @@ from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.model import check_costs, check_unmasked, read_only
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.checks import check_whole, is_whole, show_value
-from caet_opt.common.files import write_whole
+from caet_opt.common.files import read_text, write_whole
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies import find_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Setup, state_of
-from caet_opt.exploring.saving import Saved, Target, read_saved, to_text
-from caet_opt.exploring.settings import LARGEST_BATCH, LARGEST_SEED, CostSource, Parameters
+from caet_opt.exploring.saving import Saved, Target, from_text, to_text
+from caet_opt.exploring.settings import LARGEST_BATCH, LARGEST_SEED, Parameters
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.exploring.stopping import threshold_of
 from caet_opt.kernels.aiming import Pursuit
@@ -31,9 +31,6 @@ from caet_opt.solving.result import CharacteristicTime
 
 #: The largest reward, in size, and the largest cost: sums of a hundred million are finite doubles.
 LARGEST_AMOUNT = 1e300
-
-#: Nothing is known of a target.
-NO_TARGET = Target()
 
 
 class Explorer:
@@ -66,7 +63,11 @@ class Explorer:
         family = parse_family(family) if isinstance(family, str) else family
         threshold = threshold_of(parameters, family, arms, task)
         family.dispersions(arms)
-        source = source_of_costs(parameters.cost_source, costs)
+        source = parameters.cost_source or "known"
+        if costs is not None and source != "known":
+            raise InputError(f"costs are given, and cost_source is {source!r}; give one of them")
+        if costs is None and parameters.cost_source == "known":
+            raise InputError("cost_source is 'known', and no costs are given; give both, or neither where each is 1")
         costs = [1.0] * arms if costs is None and source == "known" else costs
         parameters = replace(parameters, cost_source=source, threshold=threshold.name)
         if costs is not None:
@@ -79,7 +80,7 @@ class Explorer:
         seed = check_whole(seed, "seed", 0, LARGEST_SEED)
         self.setup = Setup(task, family, arms, parameters, threshold, known, profile, seed, truth)
         self.policy = find_policy(parameters.policy)(self.setup)
-        #: What the policy sees. It is replaced, by this class and by whoever plays rounds, and its arrays never change.
+        #: What the policy sees: an outcome leads to another view, here and where rounds are played.
         self.view = self.policy.begin()
 
     @classmethod
@@ -149,9 +150,9 @@ class Explorer:
         With the native solver it does so to the last bit; solvers that keep a state of their own may end some ulps
         away.
         """
-        saved = read_saved(path)
+        text = read_text(path)
         try:
-            return cls.from_saved(saved)
+            return cls.from_saved(from_text(text))
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
 
@@ -303,15 +304,15 @@ class Explorer:
             deviations = np.sqrt(self.family.unit_variance(means) * self.setup.dispersions)
         deviations = np.minimum(deviations, deviations[arm])
         hidden = (abs(means - means[arm]) <= 2.0 * blur) & (deviations > 0.0) & (deviations < 2.0 * blur)
+        hidden[arm] = False
         for other in np.flatnonzero(hidden).tolist():
-            if other != arm:
-                raise InputError(
-                    f"the rewards of arms {arm} and {other} are near {means[arm]:g}, where doubles are "
-                    f"{ulp(means[arm]):.2g} apart, and their standard deviation is {deviations[other]:.2g}: rounding "
-                    "hides what tells these arms apart; tell differences from a constant instead, or another variance"
-                )
+            raise InputError(
+                f"the rewards of arms {arm} and {other} are near {means[arm]:g}, where doubles are "
+                f"{ulp(means[arm]):.2g} apart, and their standard deviation is {deviations[other]:.2g}: rounding "
+                "hides what tells these arms apart; tell differences from a constant instead, or another variance"
+            )
 
-    def continue_from(self, state: State, target: Target = NO_TARGET) -> None:
+    def continue_from(self, state: State, target: Target | None = None) -> None:
         """Go on from a state, forgetting this one; `InputError` when it is none of this experiment."""
         self.policy.check_state(state)
         if len(state.counts) != self.arms:
@@ -319,7 +320,7 @@ class Explorer:
         for arm, count in enumerate(state.counts):
             if count:
                 self._check_mean(state.reward_sums[arm] / count, arm)
-        self.view = self.policy.restore(state, target)
+        self.view = self.policy.restore(state, target or Target())
 
     def _check_mean(self, mean: float, arm: int) -> None:
         if mean not in self.family.mean_space:
@@ -346,15 +347,6 @@ def fewest_first(observed: Sequence[int], pulls: int, pending: Sequence[int]) ->
         chosen.append(counts.index(min(counts)))
         counts[chosen[-1]] += 1
     return chosen
-
-
-def source_of_costs(source: CostSource | None, costs: Sequence[float] | None) -> CostSource:
-    """Where the costs come from: known where they are given, and where nothing is said, so that each is 1."""
-    if costs is not None and source not in (None, "known"):
-        raise InputError(f"costs are given, and cost_source is {source!r}; give one of them")
-    if costs is None and source == "known":
-        raise InputError("cost_source is 'known', and no costs are given; give both, or neither where each is 1")
-    return source or "known"
 
 
 def read_arm(arm: Any, arms: int) -> int:

@@ -34,10 +34,7 @@ ACCURACY, MOST_ROUNDS = 1e-4, 1e200
 
 @dataclass(frozen=True)
 class Prediction:
-    """When CAET is expected to stop at a given delta, and what it has paid by then; all means are taken for known.
-
-    Pulls are counted at the target u_alpha, with its exploration, until every pair exceeds the threshold: the cost is
-    ``T* beta(tau)`` where no arm is free, up to what exploration adds. See `caet_opt.exploring.prediction.predict`.
+    """When CAET is expected to stop at a given delta, and what it has paid by then: `predict` says how.
 
     Attributes
     ----------
@@ -161,11 +158,9 @@ def project(target: Array, floor: float) -> Array:
 
 
 def compare_thresholds(optimum: CharacteristicTime, parameters: Parameters) -> list[dict[str, Any]]:
-    """A record per threshold in order of preference, with its options at their defaults and where they prove it.
+    """The rows of `threshold_table`, in order of preference, with options at their defaults and where they prove it.
 
-    ``threshold``, ``formula``, whether it is ``proven`` for this family and task and the ``reason``; ``value``, beta at
-    the predicted stopping time, ``predicted_rounds`` and ``predicted_cost``. What is not defined for the family has no
-    formula, and what cannot be predicted is None.
+    What is not defined for the family has no formula, and what cannot be predicted is None.
     """
     model, task = optimum.model, optimum.task
     keys, found = ("threshold", "formula", "proven", "reason", "value", "predicted_rounds", "predicted_cost"), []

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import inf
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +12,8 @@ from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.tasks import Custom, Pair, Task, parse_task
 from caet_opt.common.checks import check_whole, is_number, is_whole
-from caet_opt.common.files import parse_json, read_text
-from caet_opt.errors import CaetError, InputError
+from caet_opt.common.files import parse_json
+from caet_opt.errors import InputError
 from caet_opt.exploring.earlier import complete_settings, say_unknown
 from caet_opt.exploring.settings import SETTINGS, Parameters
 from caet_opt.exploring.state import State
@@ -142,15 +141,6 @@ def to_text(saved: Saved) -> str:
     return json.dumps(record, indent=1, allow_nan=False, default=np.ndarray.tolist) + "\n"
 
 
-def read_saved(path: str | Path) -> Saved:
-    """The experiment in a file; every error is an `InputError` that begins with the path."""
-    text = read_text(path)
-    try:
-        return from_text(text)
-    except CaetError as error:
-        raise InputError(f"{path}: {error}") from error
-
-
 def from_text(text: str) -> Saved:
     """The experiment that a text holds, or `InputError`."""
     record = read_record(text)
@@ -190,7 +180,10 @@ def read_record(text: str) -> dict[str, Any]:
         raise InputError(f"not a saved experiment: {error}") from error
     kind = record.get("format") if isinstance(record, dict) else None
     if not isinstance(kind, str) or kind not in FORMATS:
-        raise InputError(say_format(kind))
+        name, _, number = str(kind).rpartition(" ")
+        if name == NAME and number.isdecimal() and int(number) > NUMBER:
+            raise InputError(f"made by a newer caet-opt ({kind}, known here up to {NUMBER}); update caet-opt")
+        raise InputError(f"not a saved experiment, whose 'format' is {FORMAT!r}")
     if not isinstance(record.get("version"), str):
         raise InputError("'version' of a saved experiment must be a text, as '0.2.0'")
     if missing := [key for key in KEYS if key not in record and key not in FORMATS[kind]]:
@@ -212,14 +205,6 @@ def read_earlier(record: dict[str, Any]) -> dict[str, Any]:
     if isinstance(record.get("solution"), dict):
         record["solution"] = {key: part for key, part in record["solution"].items() if key not in ("means", "costs")}
     return record
-
-
-def say_format(kind: Any) -> str:
-    """Why a text of such a format is none that can be read."""
-    name, _, number = str(kind).rpartition(" ")
-    if name == NAME and number.isdecimal() and int(number) > NUMBER:
-        return f"made by a newer caet-opt ({kind}, known here up to {NUMBER}); update caet-opt"
-    return f"not a saved experiment, whose 'format' is {FORMAT!r}"
 
 
 def check_keys(record: Any, keys: tuple[str, ...], what: str) -> None:

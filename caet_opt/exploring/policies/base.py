@@ -111,7 +111,7 @@ class Setup:
     @cached_property
     def is_shipped(self) -> bool:
         """Whether compiled code knows the family and the threshold."""
-        return type(self.family) in FAMILY_CODES and self.has_known_formula
+        return self.code >= 0 and self.has_known_formula
 
     @cached_property
     def shape(self) -> tuple[int, Integers]:
@@ -125,13 +125,23 @@ class Setup:
         estimate = state.mean_costs() if self.parameters.cost_source == "observed" else np.max(means) - means
         return np.where(estimate > self.parameters.negligible_cost, estimate, 0.0)
 
+    @cached_property
+    def code(self) -> int:
+        """The family in compiled code; -1 for one that it does not know."""
+        return FAMILY_CODES.get(type(self.family), -1)
+
+    @cached_property
+    def pair_evidence(self) -> Callable[..., float]:
+        """`ledger.pair_evidence` with the divergence of the family."""
+        foreign = self.code < 0
+        return rebind(ledger.pair_evidence, interpreted_kernel(type(self.family)).parts if foreign else {})
+
     def evidence(self, state: State, pairs: tuple[Pair, ...], means: Array) -> Array:
         """Z_ab of each pair, by `ledger.pair_evidence`, as in a round."""
-        code, evidence = evidence_of(type(self.family))
         with np.errstate(over="ignore"):  # as in compiled code: evidence that is not a number stops no run
             weight = (np.array(state.counts) / self.dispersions).tolist()
         mean = means.tolist()
-        return np.array([evidence(code, weight[a], weight[b], mean[a], mean[b]) for a, b in pairs])
+        return np.array([self.pair_evidence(self.code, weight[a], weight[b], mean[a], mean[b]) for a, b in pairs])
 
     def needed(self, state: State, pairs: tuple[Pair, ...], means: Array, evidence: Array) -> Array:
         """What the evidence of each pair must exceed: itself, where it would not with rounding counted against it."""
@@ -145,9 +155,8 @@ class Setup:
         needed = self.threshold.needed(self.family, evidence, now, winner, loser)
         if self.threshold.code == E_PROCESS or not evidence > needed:  # the e-process has counted rounding
             return needed
-        code, weigh = evidence_of(type(self.family))
-        apart = told_apart(code, winner.mean, loser.mean)
-        found = weigh(code, winner.pulls / winner.dispersion, loser.pulls / loser.dispersion, *apart)
+        weights = winner.pulls / winner.dispersion, loser.pulls / loser.dispersion
+        found = self.pair_evidence(self.code, *weights, *told_apart(self.code, winner.mean, loser.mean))
         return needed if found > needed else evidence
 
     def setting(self, *, tracking: int, blind: bool = False, given: Array | None = None) -> ledger.Conditions:
@@ -158,7 +167,7 @@ class Setup:
         numbers[ledger.PRIOR] = threshold.slope * self.prior_scales / self.dispersions
         numbers[ledger.GIVEN] = 0.0 if given is None else given
         return ledger.Conditions(
-            family=FAMILY_CODES.get(type(self.family), -1),
+            family=self.code,
             error=float(self.family.divergence_error),
             low=float(space.low),
             high=float(space.high),
@@ -240,7 +249,7 @@ class Policy(ABC):
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.check(setup.task)
-        if self.shipped_only and type(setup.family) not in FAMILY_CODES:
+        if self.shipped_only and setup.code < 0:
             raise InputError(f"policy {self.name!r} knows the shipped families only, not {setup.family}; use 'top-two'")
         self.setting = self.make_setting()
         self.functions = interpret_play(type(self), type(setup.family))
@@ -392,14 +401,6 @@ def state_of(view: Seen) -> State:
 def as_columns(pairs: Sequence[Pair]) -> Integers:
     """Pairs as compiled code has them."""
     return np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
-
-
-@cache
-def evidence_of(family: type[Family]) -> tuple[int, Callable[..., float]]:
-    """The family's code, and `pair_evidence` with its divergence."""
-    if family in FAMILY_CODES:
-        return FAMILY_CODES[family], ledger.pair_evidence
-    return -1, rebind(ledger.pair_evidence, interpreted_kernel(family).parts)
 
 
 @cache
