@@ -145,11 +145,8 @@ class Explorer:
 
     @classmethod
     def resume(cls, path: str | Path) -> Self:
-        """Go on with a saved experiment as the object that saved it would.
-
-        With the native solver it does so to the last bit; solvers that keep a state of their own may end some ulps
-        away.
-        """
+        """Go on with a saved experiment as the object that saved it would: with the native solver to the last bit, with
+        one that keeps a state of its own up to some ulps."""
         text = read_text(path)
         try:
             return cls.from_saved(from_text(text))
@@ -341,7 +338,7 @@ class Explorer:
 
 
 def fewest_first(observed: Sequence[int], pulls: int, pending: Sequence[int]) -> list[int]:
-    """So many pulls, each of the arm with the fewest so far, observed or pending or of these."""
+    """The arms of these pulls, each the one with the fewest so far, observed or pending or of these."""
     counts, chosen = [count + pending.count(arm) for arm, count in enumerate(observed)], list[int]()
     for _ in range(pulls):
         chosen.append(counts.index(min(counts)))

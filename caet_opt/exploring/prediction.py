@@ -146,7 +146,7 @@ def find_target(optimum: CharacteristicTime, parameters: Parameters) -> Array:
 
 
 def mean_exploration_floor(arms: int, rounds: float) -> float:
-    """The mean of the floors of so many rounds, ``(1/t) integral of epsilon_s over s = 1 / (K + sqrt(K^2 + t))``."""
+    """The mean of the floors of the rounds so far, ``(1/t) integral of epsilon_s over s = 1 / (K + sqrt(K^2 + t))``."""
     return float(1.0 / (arms + np.sqrt(arms * arms + rounds)))
 
 

@@ -35,13 +35,12 @@ KEYS = (
     *("formula", "threshold_values", "state", "target", "kept", "solution"),
 )
 
-#: The formats that are read, with the keys that each does without, and keys of those before that mean nothing any more.
+#: The formats that are read, with the keys that each does without.
 FORMATS = {
     f"{NAME} 2": ("threshold_values", "kept"),
     f"{NAME} 3": ("threshold_values",),
     FORMAT: (),
 }
-FORGOTTEN = ("compiled",)
 
 #: Numbers of what is kept, by name; formats before 4 have them in this order in a list.
 NUMBERS = ("solves", "widest_gap", "solved", "decided", "due")
@@ -196,7 +195,8 @@ def read_record(text: str) -> dict[str, Any]:
 
 def read_earlier(record: dict[str, Any]) -> dict[str, Any]:
     """A table of a format before the present one, as this one has it."""
-    record = {key: part for key, part in record.items() if key not in FORGOTTEN}
+    # "compiled" means nothing any more
+    record = {key: part for key, part in record.items() if key != "compiled"}
     if "kept" in FORMATS[record["format"]]:
         record["target"] = None  # how long it is kept is not known: it is solved for anew
     if isinstance(record.get("kept"), dict) and isinstance(record["kept"].get("numbers"), list):
@@ -236,7 +236,7 @@ def read_parameters(record: Mapping[str, Any]) -> Parameters:
 
 
 def read_numbers(values: Any, what: str, length: int, least: float = 0.0) -> Array:
-    """A list of so many finite numbers, zero or more unless told otherwise."""
+    """A list of finite numbers of this length, zero or more unless told otherwise."""
     if not isinstance(values, list) or len(values) != length or not all(map(is_number, values)) or min(values) < least:
         more = ", zero or more" if least == 0 else ""
         raise InputError(f"{what} must be a list of {length} numbers{more}, got {values!r}")

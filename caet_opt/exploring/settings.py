@@ -8,7 +8,6 @@ page are all made from `SETTINGS`, the list of these fields: a new setting is on
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from math import exp, inf, isclose, isfinite, log, nan
-from sys import float_info
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin
 
@@ -24,9 +23,6 @@ COST_SOURCES: tuple[CostSource, ...] = get_args(CostSource)
 
 #: log(1/delta) for which delta is below one as a double, and a bound that grows with it is finite.
 SMALLEST_LEVEL, LARGEST_LEVEL = 1e-15, 1e100
-
-#: exp of more overflows.
-LARGEST_EXPONENT = log(float_info.max)
 
 #: The least share that ``auto`` gives the free arms: the paper's 0.36 at delta = 0.05 starves them
 #: (``analysis/threshold_study.py``).
@@ -273,13 +269,18 @@ class Parameters:
     @property
     def negligible_cost(self) -> float:
         """``gamma0 log(1/delta)^-r_prime``: an estimated cost up to this counts as zero."""
-        exponent = -self.r_prime * log(self.log_inv_delta)
-        return self.gamma0 * exp(exponent) if exponent < LARGEST_EXPONENT else inf
+        try:
+            return self.gamma0 * exp(-self.r_prime * log(self.log_inv_delta))
+        except OverflowError:
+            return inf
 
 
 def read_level(delta: Any, log_inv_delta: Any) -> float:
     """``log(1/delta)`` from the one of the two that is given, or from both if they agree."""
-    agree = is_number(log_inv_delta) and log_inv_delta > 0 and is_delta_of(delta, log_inv_delta)
+    agree = False
+    if is_number(log_inv_delta) and log_inv_delta > 0 and is_number(delta) and 0 <= delta < 1:
+        near = delta > 0 and isclose(-log(delta), log_inv_delta, rel_tol=1e-15)
+        agree = near or delta == exp(-log_inv_delta)  # whichever of the two was given first
     if (delta is None) == (log_inv_delta is None) and not agree:
         raise InputError("give either delta, as 0.05, or log_inv_delta = log(1/delta), as 3")
     if log_inv_delta is None:
@@ -296,13 +297,6 @@ def read_level(delta: Any, log_inv_delta: Any) -> float:
             f"are finite in double precision, got {log_inv_delta!r}"
         )
     return float(log_inv_delta)
-
-
-def is_delta_of(delta: Any, log_inv_delta: float) -> bool:
-    """Whether one is the logarithm of the other's inverse, whichever of the two was given first."""
-    if not (is_number(delta) and 0.0 <= delta < 1.0):
-        return False
-    return delta == exp(-log_inv_delta) or (delta > 0 and isclose(-log(delta), log_inv_delta, rel_tol=1e-15))
 
 
 def read_option(text: str, name: str, default: float) -> float:

@@ -1,6 +1,6 @@
 """What policies that solve nothing share, in the subset of Python that numba compiles."""
 
-from math import inf, log
+from math import inf, log, sqrt
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.tasks.pairs import pairs_hold, write_pairs
@@ -81,6 +81,19 @@ def free_turn(view: Seen, dropped: int) -> int:
     if idle >= 0 and (costly == 0.0 or free < view.setting.zero_cost_share * (free + costly)):
         return idle
     return -1
+
+
+def least_spent(view: Seen, root: bool, dropped: int) -> int:
+    """A free arm when it is their turn, else the costly one with the least ``c_a N_a``, or ``sqrt(c_a) N_a``; only arms
+    that were not dropped, as `free_turn` has it."""
+    arms, best, least = view.arms, free_turn(view, dropped), inf
+    if best >= 0:
+        return best
+    for a in range(arms.shape[1]):
+        index = (sqrt(arms[COST, a]) if root else arms[COST, a]) * arms[COUNT, a]
+        if arms[COST, a] > 0.0 and not (dropped >= 0 and arms[dropped, a] > 0.0) and index < least:
+            best, least = a, index
+    return best
 
 
 def weakest_pair(view: Seen, penalties: bool, costly: bool) -> int:

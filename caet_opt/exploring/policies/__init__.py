@@ -4,9 +4,9 @@ from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.registry import Registry
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.policies.base import Policy
-from caet_opt.exploring.policies.caet import CostAware, Ctas, Oracle, TrackAndStop
+from caet_opt.exploring.policies.caet import CostAware, Ctas, TrackAndStop
 from caet_opt.exploring.policies.confidence_bounds import KlLucb, Ugape
-from caet_opt.exploring.policies.equal_shares import EqualSpending, Uniform
+from caet_opt.exploring.policies.given_shares import EqualSpending, Oracle, Uniform
 from caet_opt.exploring.policies.racing import ChernoffOverlap, ChernoffRacing, KlRacing
 from caet_opt.exploring.policies.weakest_pair import BestChallenger, ThompsonTopTwo, TopTwo, TopTwoIds
 

@@ -113,11 +113,6 @@ class Setup:
         """Whether compiled code knows the family and the threshold."""
         return self.code >= 0 and self.has_known_formula
 
-    @cached_property
-    def shape(self) -> tuple[int, Integers]:
-        """The shape of the task's pairs and its members, for compiled code; -1 for one that it does not know."""
-        return self.task.compiled_shape(self.arms) or (-1, np.zeros(0, dtype=np.int64))
-
     def costs(self, state: State, means: Array) -> Array:
         """The costs that enter decisions: known ones as they are, estimated ones without the negligible."""
         if self.known_costs is not None:
@@ -282,7 +277,8 @@ class Policy(ABC):
 
     def make_view(self, arms: Array, clock: Array, pairs: Integers) -> Seen:
         """What the policy sees, with arrays of its own."""
-        return View(self.setting, arms, clock, pairs, np.zeros(pairs.shape[1]), *self.setup.shape)
+        shape = self.setup.task.compiled_shape(self.setup.arms) or (-1, np.zeros(0, dtype=np.int64))
+        return View(self.setting, arms, clock, pairs, np.zeros(pairs.shape[1]), *shape)
 
     def copy_view(self, view: Seen) -> Seen:
         """A view that can be changed without changing this one."""
@@ -350,7 +346,7 @@ class Policy(ABC):
         raise NotImplementedError
 
     def next_arms(self, view: Seen, pulls: int, pending: Sequence[int]) -> list[int]:
-        """Arms for so many pulls at once, given those of pulls that are not answered yet, the oldest first."""
+        """Arms for several pulls at once, given those of pulls that are not answered yet, the oldest first."""
         view, chosen = self.copy_view(view), list[int]()
         for arm in pending:
             view = self.pretend(view, arm)
@@ -385,17 +381,10 @@ def change(view: Any, **parts: Any) -> Seen:
 
 def state_of(view: Seen) -> State:
     """What was observed, and what the policy remembers."""
-    arms = view.arms
-    costs = tuple(arms[ledger.SPENT].tolist())
-    return State(
-        int(view.clock[ledger.ROUND]),
-        tuple(int(count) for count in arms[ledger.COUNT]),
-        tuple(arms[ledger.REWARD].tolist()),
-        costs,
-        tuple(arms[ledger.MEMORY].tolist()),
-        add_up(costs),
-        tuple(arms[ledger.REST_OF_REWARD].tolist()),
-    )
+    rows = ledger.REWARD, ledger.SPENT, ledger.MEMORY, ledger.REST_OF_REWARD
+    rewards, costs, memory, rests = (tuple(view.arms[row].tolist()) for row in rows)
+    counts = tuple(int(count) for count in view.arms[ledger.COUNT])
+    return State(int(view.clock[ledger.ROUND]), counts, rewards, costs, memory, add_up(costs), rests)
 
 
 def as_columns(pairs: Sequence[Pair]) -> Integers:

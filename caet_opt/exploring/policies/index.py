@@ -48,10 +48,8 @@ class IndexPolicy(Policy):
         if waiting:
             return DONE
         answered = view.clock[ANSWERED]
-        if answered == 0.0 or answered == view.clock[ROUND]:
-            if not survey(view):
-                return NEED_ANSWER
-        elif not refresh(view, arm):
+        is_new = answered == 0.0 or answered == view.clock[ROUND]
+        if not (survey(view) if is_new else refresh(view, arm)):
             return NEED_ANSWER
         learn(view, arm)
         return DONE

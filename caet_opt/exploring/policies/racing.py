@@ -1,7 +1,6 @@
 """Policies that drop arms one after the other until one is left: the best arm."""
 
 from collections.abc import Hashable
-from math import inf, sqrt
 
 import numpy as np
 
@@ -9,9 +8,9 @@ from caet_opt.bandits.tasks import BestArm
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.state import State
-from caet_opt.kernels.choosing import find_survivor, free_turn, is_beaten, race_ends
+from caet_opt.kernels.choosing import find_survivor, is_beaten, least_spent, race_ends
 from caet_opt.kernels.confidence import bound_level, confidence_bound
-from caet_opt.kernels.ledger import COST, COUNT, MEAN, MEMORY, ROUND, Seen, update_costs
+from caet_opt.kernels.ledger import COUNT, MEAN, MEMORY, ROUND, Seen, update_costs
 
 
 class Elimination(IndexPolicy):
@@ -72,14 +71,7 @@ class ChernoffOverlap(Elimination):
     @staticmethod
     def choose(view: Seen) -> int:
         """A free survivor when it is their turn, else the costly one with the least ``sqrt(c_a) N_a``."""
-        arms, best, least = view.arms, free_turn(view, MEMORY), inf
-        if best >= 0:
-            return best
-        for a in range(arms.shape[1]):
-            index = sqrt(arms[COST, a]) * arms[COUNT, a]
-            if arms[COST, a] > 0.0 and arms[MEMORY, a] == 0.0 and index < least:
-                best, least = a, index
-        return best
+        return least_spent(view, True, MEMORY)
 
     @staticmethod
     def learn(view: Seen, arm: int) -> None:

@@ -40,7 +40,7 @@ def make_threshold(
 ) -> Threshold:
     """The named threshold for this family, number of arms, task and ``delta``, or ``log_inv_delta = log(1/delta)``.
 
-    Without a task it covers every task on so many arms. Options belong to one threshold and are refused by the others:
+    Without a task it covers every task on these arms. Options belong to one threshold and are refused by the others:
     ``rho`` (positive; 8 unless given) to the e-process, ``theta`` (above 1; 1.2 unless given) and ``constant``
     (positive, or ``"certified"``; 1 unless given) to the deviational one.
 

@@ -13,9 +13,6 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.stopping.base import Threshold
 from caet_opt.kernels.thresholds import CUSTOMARY, POWER
 
-#: The theta of the paper's experiments.
-DEFAULT_THETA = 1.2
-
 CERTIFIED = "certified"
 
 #: Terms of the series that are summed one by one; an integral bounds the rest.
@@ -85,7 +82,7 @@ class Deviational(Threshold):
     options = ("theta", "constant")
     variants = ({}, {"constant": CERTIFIED})
 
-    theta: float = DEFAULT_THETA
+    theta: float = 1.2  # of the paper's experiments
     constant: float | str = 1.0
 
     def __post_init__(self) -> None:
@@ -155,10 +152,7 @@ def certified_log_constant(arms: int, theta: float, log_inv_delta: float) -> flo
         low, high = high, 2.0 * high
     while high - low > ACCURACY:
         middle = 0.5 * (low + high)
-        if excess(middle, arms, theta, log_inv_delta) > 0.0:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if excess(middle, arms, theta, log_inv_delta) > 0.0 else (low, middle)
     return high
 
 

@@ -14,9 +14,10 @@ from caet_opt.common.checks import is_number
 from caet_opt.errors import InputError
 from caet_opt.exploring.stopping.base import PairState, Threshold
 from caet_opt.kernels import e_values
-from caet_opt.kernels.compile import Kernel, rebind
+from caet_opt.kernels.compile import Kernel
 from caet_opt.kernels.e_values import Side
 from caet_opt.kernels.family_codes import FAMILY_CODES
+from caet_opt.kernels.interpret import interpret
 from caet_opt.kernels.thresholds import E_PROCESS
 
 #: What the prior of each mean is worth in observations; chosen by ``analysis/threshold_study.py``.
@@ -92,10 +93,8 @@ def rule_of(family: type[Family]) -> Callable[..., Any]:
     """`e_values.needed_evidence` with the martingales of the family."""
     if family in FAMILY_CODES:
         return e_values.needed_evidence
-    functions = foreign_martingales(family)
-    for source in (e_values.is_covered, e_values.needed_evidence):
-        functions[source.__name__] = rebind(source, functions)
-    return functions["needed_evidence"]
+    rules = e_values.is_covered, e_values.needed_evidence
+    return interpret(rules, family, foreign_martingales(family))["needed_evidence"]
 
 
 def foreign_martingales(family: type[Family]) -> Kernel:
