@@ -13,7 +13,7 @@ from caet_opt import Caet, InputError, LiveExperiment, load_results, run_study, 
 from caet_opt.cli import main
 from caet_opt.exploring import earlier, settings
 from caet_opt.exploring.saving import FORMAT, from_text
-from caet_opt.exploring.stopping import THRESHOLDS, deviational, e_process
+from caet_opt.exploring.stopping import THRESHOLDS, by_round, e_process
 from caet_opt.simulating.studies import store as store_module
 from caet_opt.simulating.studies.cells import digest
 from caet_opt.simulating.studies.manifest import seal, unseal
@@ -303,7 +303,7 @@ def test_the_last_line_of_every_meaning_is_the_present_one():
         ("batch", "growing"): f"growing:{settings.BATCH_RATIO:g}",
     }
     assert earlier.since(earlier.MEANINGS, __version__) == present
-    assert deviational.Deviational is THRESHOLDS["deviational"]
+    assert by_round.Deviational is THRESHOLDS["deviational"]
 
 
 @pytest.mark.parametrize("setting", [setting.name for setting in settings.SETTINGS if setting.owner != "simulation"])
@@ -344,8 +344,14 @@ def test_a_setting_of_a_newer_version_is_named(record, tmp_path):
 
 def test_a_setting_that_was_dropped_is_passed_over(record, tmp_path, monkeypatch):
     record["settings"]["zeal"] = 3
-    monkeypatch.setattr(earlier, "DROPPED", ("zeal",))
+    monkeypatch.setattr(earlier, "DROPPED", (*earlier.DROPPED, "zeal"))
     assert resumed(record, tmp_path).state.round == 60
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_what_was_allowed_outside_the_theory_goes_on(record, tmp_path, told):
+    record["settings"] |= {"outside_theory": told, "r": 0.7 if told else 0.4}
+    assert resumed(record, tmp_path).parameters.r == record["settings"]["r"]
 
 
 def test_a_key_of_a_newer_version_is_named(record, tmp_path):

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.policies.base import state_of
 from caet_opt.exploring.state import State
+from caet_opt.kernels.ledger import absorb
 from caet_opt.live import rows
 from caet_opt.live.intervals import Intervals
 from caet_opt.live.rows import Outcome
@@ -55,9 +57,8 @@ def choose_moments(outcomes: int, points: int) -> list[int]:
 
 def replay_sums(outcomes: Sequence[Outcome], explorer: Explorer, moments: Sequence[int]) -> Iterator[State]:
     """The sums after so many outcomes, for each of the moments."""
-    nothing, wanted = (0.0,) * explorer.arms, set(moments)
-    state = State(0, (0,) * explorer.arms, nothing, nothing, nothing, 0.0)
+    view, wanted = explorer.policy.begin(), set(moments)
     for number, (_, arm, reward, cost) in enumerate(outcomes, start=1):
-        state = state.absorb(arm, explorer.family.count_reward(reward), cost)
+        absorb(view.arms, view.clock, arm, explorer.family.count_reward(reward), cost)
         if number in wanted:
-            yield state
+            yield state_of(view)

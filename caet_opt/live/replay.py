@@ -55,7 +55,7 @@ def take_in(explorer: Explorer, arm: int, reward: float, cost: float | None) -> 
             if not isinstance(policy, TrackingPolicy):
                 raise
             view = policy.take_note_unsolved(absorbed)
-    explorer.go_on(view)
+    explorer.view = view
 
 
 def has_ended(explorer: Explorer) -> bool:

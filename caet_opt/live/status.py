@@ -10,11 +10,11 @@ import numpy as np
 from caet_opt.bandits.families.base import MeanSpace
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
+from caet_opt.common.checks import is_number
 from caet_opt.common.numbers import pair_names
 from caet_opt.errors import InputError, SolverError
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies.base import Setup
-from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.state import State
 from caet_opt.live import rows
 from caet_opt.live.intervals import Intervals
@@ -34,7 +34,7 @@ Record = dict[str, Any]
 
 def describe(db: sqlite3.Connection, explorer: Explorer, facts: Facts, level: float) -> Record:
     """The record: what was asked, every arm, every pair of the answer, what was spent and will be, and how it ended."""
-    if not (is_number_above(0.0, level) and level < 1.0):
+    if not (is_number(level) and 0.0 < level < 1.0):
         raise InputError(f"level must lie strictly between 0 and 1, as 0.95, got {level!r}")
     state, stop = explorer.state, rows.read_stop(db)
     out = rows.list_pulls(db, only_waiting=True)

@@ -20,7 +20,7 @@ def run(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
         reason, done = play(view, streams.buffers, left, again)
         left, again = left - done, False
         if reason in (ledger.STOPPED, ledger.LIMIT):
-            explorer.go_on(view)
+            explorer.view = view
             return bool(reason == ledger.STOPPED)
         if reason == ledger.REFILL:
             streams.refill_used()

@@ -35,8 +35,8 @@ MOST_ROUNDS, MOST_RUNS = 10**15, 10**8
 #: The largest cost of a pull: sums of so many, and their squares, stay in double precision.
 LARGEST_COST = 1e100
 
-#: The largest theta for which the paper's upper bound is proven.
-LARGEST_THETA = e / 2
+#: Up to which theta, and below which r and r_prime, the paper's asymptotic upper bound is proven.
+LARGEST_THETA, THEORY_R, THEORY_R_PRIME = e / 2, 1 / 2, 1 / 8
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,6 @@ class Experiment:
         self.policy.check(self.task)
         object.__setattr__(self, "parameters", replace(self.parameters, threshold=self.rule.name))
         check_whole(self.parameters.max_rounds, "max_rounds", 1, MOST_ROUNDS)
-        self._check_theta(self.rule)
         self._check_costs()
         self.model.family.check_drawing(self.model.means)
         self._check_resolution()
@@ -91,12 +90,6 @@ class Experiment:
                     f"{means[a]:g} by {0.5 * blur:.2g}: rewards do not tell these arms apart; "
                     "subtract a constant from all means"
                 )
-
-    def _check_theta(self, rule: Threshold) -> None:
-        if isinstance(rule, Deviational) and rule.theta > LARGEST_THETA and not self.parameters.outside_theory:
-            raise InputError(
-                f"theta = {rule.theta:g} is outside (1, e/2], where the upper bound holds; outside_theory allows it"
-            )
 
     def _check_costs(self) -> None:
         source, distribution = self.parameters.cost_source, self.parameters.cost_distribution
@@ -156,11 +149,17 @@ class Experiment:
         return self.optimum.lower_bound(log_inv_delta=self.parameters.log_inv_delta)
 
     @property
+    def is_in_theory(self) -> bool:
+        """Whether ``theta <= e/2``, ``r < 1/2`` and ``r_prime < 1/8``, where the asymptotic upper bound is proven."""
+        r, r_prime = self.parameters.r, self.parameters.r_prime
+        return self.theta_of_bound <= LARGEST_THETA and r < THEORY_R and r_prime < THEORY_R_PRIME
+
+    @property
     def upper_bound(self) -> float | None:
-        """``theta T* log(1/delta)``, the asymptotic upper bound of an optimal policy, and None for one that is not; see
-        `theta_of_bound`."""
+        """``theta T* log(1/delta)``, the asymptotic upper bound of an optimal policy, and None for one that is not and
+        outside the theory; see `theta_of_bound`."""
         bound = self.theta_of_bound * self.optimum.value * self.parameters.log_inv_delta
-        return bound if self.policy.optimal else None
+        return bound if self.policy.optimal and self.is_in_theory else None
 
     @cached_property
     def prediction(self) -> Prediction | None:

@@ -104,7 +104,8 @@ class Summary:
     error_rate : runs that stopped with a wrong answer over all runs
     error_ci : its 95 % Clopper-Pearson interval, whose upper end counts every unfinished run as an error
     characteristic_time, lower_bound : T*, T* kl(delta, 1 - delta)
-    upper_bound : theta T* log(1/delta), to which the cost of an optimal policy tends; None for one that is not
+    upper_bound : theta T* log(1/delta), to which the cost of an optimal policy tends; None for others, and outside the
+        ranges in which that is proven
     predicted_cost : T* beta(tau) at this delta, by counting pulls; see `Prediction`; None beyond double precision, and
         for a policy that is not predictable
     rounds_per_second : of all workers together; None when no time was given
@@ -217,6 +218,8 @@ class Summary:
         if self.upper_bound is not None:
             told = "  theta T* log(1/delta), as delta tends to 0"
             lines += [cost_line("upper bound", self.upper_bound, level, told, write_upper)]
+        elif self.experiment.policy.optimal:
+            lines += ["upper bound  not proven, which takes theta <= e/2, r < 1/2 and r_prime < 1/8"]
         lines += [f"{'samples':<12} {self.write_estimate(self.mean_samples)} on average"]
         if self.mean_solves > 0:
             gap = write_gap(self.widest_gap)

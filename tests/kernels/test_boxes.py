@@ -181,7 +181,7 @@ def test_a_resumed_experiment_goes_on_to_the_last_bit(tmp_path, settings):
         caet.observe(arm, rewards[arm][caet.state.counts[arm]])
         if step % 17 == 0:
             caet.save(tmp_path / "experiment.json")
-            resumed = Caet.resume(tmp_path / "experiment.json", **settings)
+            resumed = Caet.resume(tmp_path / "experiment.json")
             assert (resumed.state, resumed.solves, resumed.widest_gap) == (caet.state, caet.solves, caet.widest_gap)
             caet = resumed
     straight = Caet.start("ranking", "bernoulli", arms=3, delta=1e-9, cost_source="gaps", **settings)

@@ -76,7 +76,7 @@ def test_after_solves_that_fail_targets_are_those_of_the_present_answer(monkeypa
             if rng.random() < 0.3:
                 fail_to_solve(patch, SolverError("no"))
             setting = explorer.policy.setting = explorer.policy.make_setting()
-            explorer.go_on(explorer.view._replace(setting=setting))
+            explorer.view = explorer.view._replace(setting=setting)
             take_in(explorer, arm, *drawn)
         if not explorer.explored:
             continue
@@ -101,7 +101,7 @@ def test_a_solve_that_fails_ends_nothing_whose_answer_has_changed(monkeypatch):
     assert explorer.stopped
     fail_to_solve(monkeypatch, SolverError("no"))
     explorer.policy.setting = explorer.policy.make_setting()
-    explorer.go_on(explorer.view._replace(setting=explorer.policy.setting))
+    explorer.view = explorer.view._replace(setting=explorer.policy.setting)
     take_in(explorer, 2, 30.02, None)
     assert explorer.state.means().tolist()[2] == pytest.approx(10.01)
     assert explorer.answer == (2, 0, 1)
@@ -159,14 +159,14 @@ def test_saved_after_a_solve_that_failed_it_goes_on_to_the_same_bits(tmp_path, m
     explorer, streams = start("best-arm", "gaussian", [0.1 * arm for arm in range(arms)], batch=8)
     fail_to_solve(monkeypatch, SolverError("no"))
     explorer.policy.setting = explorer.policy.make_setting()
-    explorer.go_on(explorer.view._replace(setting=explorer.policy.setting))
+    explorer.view = explorer.view._replace(setting=explorer.policy.setting)
     for _ in range(arms + 3):
         arm = explorer.next_arm()
         take_in(explorer, arm, *streams.draw(arm))
     monkeypatch.undo()
     explorer.save(tmp_path / "experiment.json")
     explorer.policy.setting = explorer.policy.make_setting()
-    explorer.go_on(explorer.view._replace(setting=explorer.policy.setting))
+    explorer.view = explorer.view._replace(setting=explorer.policy.setting)
     resumed = Explorer.resume(tmp_path / "experiment.json")
     assert explorer.solves == 0
     for _ in range(20):
@@ -242,7 +242,7 @@ def test_a_threshold_of_the_users_own_is_interpreted(monkeypatch, policy, family
                 assert run(explorer, streams, 3000)
         if not is_listed:
             assert run(explorer, streams, 3000)
-        assert (explorer.is_shipped, explorer.stopped, explorer.answer) == (False, True, 0)
+        assert (explorer.setup.is_shipped, explorer.stopped, explorer.answer) == (False, True, 0)
         runs.append(bits_of(explorer))
     assert runs[0] == runs[1]
 
@@ -269,7 +269,7 @@ def test_a_threshold_with_a_known_formula_is_compiled(monkeypatch):
     runs = []
     for run in (run_compiled, run_interpreted):
         explorer, streams = start("best-arm", "gaussian", [1.0, 0.0], threshold="higher", log_inv_delta=2.0)
-        assert explorer.is_shipped
+        assert explorer.setup.is_shipped
         assert run(explorer, streams, 3000)
         runs.append(bits_of(explorer))
         assert explorer.diagnostics.thresholds[0] == pytest.approx(5.0 + log(1 + log(explorer.state.round)))

@@ -188,9 +188,9 @@ def other_rule(monkeypatch):
     """Interpreted code has a rule of its own."""
     shared = tuple(share_out if rule is aiming.share_out else rule for rule in compiling.SHARED)
     monkeypatch.setattr(compiling, "SHARED", shared)
-    base.interpret_with.cache_clear()
+    base.interpret_play.cache_clear()
     yield
-    base.interpret_with.cache_clear()
+    base.interpret_play.cache_clear()
 
 
 @pytest.mark.usefixtures("other_rule")

@@ -138,6 +138,11 @@ def test_blocks_are_of_a_sensible_size(tmp_path, runs, block):
     assert read_study(write_study(tmp_path, runs=runs, block=None)).block == block
 
 
+def test_settings_that_are_no_more_are_passed_over(tmp_path):
+    """A study that somebody keeps may name them."""
+    assert read_study(write_study(tmp_path, outside_theory=True, loop="compiled", r=0.7)).grid["r"] == (0.7,)
+
+
 def test_expected_rounds_are_about_right(tmp_path):
     for cell in cells_of(tmp_path, log_inv_deltas=[2, 8], threshold="mixture"):
         rounds = np.mean([record.rounds for record in run_many(cell.experiment, 20, 1)])

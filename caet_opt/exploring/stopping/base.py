@@ -10,7 +10,7 @@ from caet_opt.bandits.families import Family
 from caet_opt.common.checks import is_whole
 from caet_opt.common.numbers import round_down, round_up, typed_delta
 from caet_opt.errors import InputError
-from caet_opt.exploring.settings import is_number_above
+from caet_opt.exploring.settings import read_level
 from caet_opt.kernels.thresholds import threshold_value
 
 #: Rounds and pulls of two arms at which thresholds are compared: few and many, alike and not.
@@ -59,10 +59,7 @@ class Threshold(ABC):
     def __post_init__(self) -> None:
         if not is_whole(self.pairs, 1):
             raise InputError(f"a threshold needs the number of pairs at risk, one or more, got {self.pairs!r}")
-        if not is_number_above(0.0, self.log_inv_delta):
-            raise InputError(
-                f"log_inv_delta = log(1/delta) must be positive and finite (0 < delta < 1), got {self.log_inv_delta!r}"
-            )
+        read_level(None, self.log_inv_delta)
 
     @property
     @abstractmethod

@@ -80,7 +80,6 @@ SETTING_KINDS = {
     "count": COUNT,
     "word": TEXT,
     "number or word": Kind("a number or a text", lambda value: is_text(value) or is_amount(value)),
-    "flag": FLAG,
 }
 
 

@@ -13,6 +13,7 @@ from caet_opt.bandits.modelfile import model_paths
 from caet_opt.common.checks import check_whole, is_number
 from caet_opt.common.files import read_toml
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.exploring.earlier import DROPPED
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.settings import RUNS, SEED, SETTINGS
 
@@ -83,7 +84,7 @@ def read_study(path: str | Path) -> Study:
 def from_table(table: Mapping[str, Any], path: Path) -> Study:
     """A study from the table that TOML holds; models are looked for from the folder of the file."""
     for key in table:
-        if key not in KEYS:
+        if key not in KEYS and key not in DROPPED:
             raise InputError(unknown_name("key", key, KEYS))
     for key in ("title", "task"):
         if not isinstance(table.get(key, ""), str):

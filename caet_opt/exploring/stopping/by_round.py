@@ -1,4 +1,4 @@
-"""The paper's deviational threshold, and the smallest constant that its proof certifies."""
+"""Thresholds that depend on the round alone: the customary one, the paper's two, and the constant of its proof."""
 
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from caet_opt.bandits.families import Family
+from caet_opt.bandits.families import Bernoulli, Family
+from caet_opt.common.checks import is_number
 from caet_opt.errors import InputError
-from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.stopping.base import Threshold
-from caet_opt.kernels.thresholds import POWER
-
-#: The theta of the paper's experiments.
-DEFAULT_THETA = 1.2
+from caet_opt.kernels.thresholds import CUSTOMARY, POWER
 
 CERTIFIED = "certified"
 
@@ -23,6 +20,49 @@ SUMMED_TERMS = 10_000
 
 #: log C is found to this accuracy and the series kept below delta by this relative margin, against rounding.
 ACCURACY = 1e-9
+
+
+class Customary(Threshold):
+    """``beta = log((1 + log t) / delta)``: errors are rare in practice, and no proof is known."""
+
+    name = "customary"
+    about = "log((1 + log t) / delta); not proven"
+    code = CUSTOMARY
+    reason = "not proven for any family"
+
+    @property
+    def level(self) -> float:
+        return float(self.log_inv_delta)
+
+    def guarantees(self, family: Family) -> bool:
+        return False
+
+    def describe(self) -> str:
+        return f"log((1 + log t) / delta), log(1/delta) = {self.log_inv_delta:g}"
+
+
+class Informational(Threshold):
+    """``beta = log(2 t R / delta)`` for R pairs at risk, proven for Bernoulli rewards.
+
+    A given wrongly ordered pair ever exceeds ``log(2 t / x)`` with probability at most x: take ``x = delta / R``. The
+    paper's ``log(2 t K (K - 1) / delta)`` is a union over twice the pairs of any task.
+    """
+
+    name = "informational"
+    about = "log(2 t R / delta); proven for bernoulli"
+    code = POWER
+    slope = 1.0
+    reason = "proven for bernoulli"
+
+    @property
+    def level(self) -> float:
+        return log(2.0 * self.pairs) + self.log_inv_delta
+
+    def guarantees(self, family: Family) -> bool:
+        return isinstance(family, Bernoulli)
+
+    def describe(self) -> str:
+        return f"log(2 t R / delta), R = {self.pairs}, log(1/delta) = {self.log_inv_delta:g}"
 
 
 @dataclass(frozen=True)
@@ -42,14 +82,15 @@ class Deviational(Threshold):
     options = ("theta", "constant")
     variants = ({}, {"constant": CERTIFIED})
 
-    theta: float = DEFAULT_THETA
+    theta: float = 1.2  # of the paper's experiments
     constant: float | str = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not is_number_above(1.0, self.theta):
+        if not (is_number(self.theta) and self.theta > 1):
             raise InputError(f"theta of the deviational threshold must be a number above 1, got {self.theta!r}")
-        if self.constant != CERTIFIED and not is_number_above(0.0, self.constant):
+        constant: Any = self.constant
+        if constant != CERTIFIED and not (is_number(constant) and constant > 0):
             raise InputError(
                 f"constant of the deviational threshold must be a positive number or {CERTIFIED!r}, "
                 f"got {self.constant!r}"
@@ -111,10 +152,7 @@ def certified_log_constant(arms: int, theta: float, log_inv_delta: float) -> flo
         low, high = high, 2.0 * high
     while high - low > ACCURACY:
         middle = 0.5 * (low + high)
-        if excess(middle, arms, theta, log_inv_delta) > 0.0:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if excess(middle, arms, theta, log_inv_delta) > 0.0 else (low, middle)
     return high
 
 
@@ -128,22 +166,15 @@ def excess(log_constant: float, arms: int, theta: float, log_inv_delta: float) -
     offset = log_constant + log_inv_delta
     logs = np.log(np.arange(2, SUMMED_TERMS + 1))
     summed = logsumexp(log_term(logs, offset, arms, theta))
-    series = np.logaddexp(summed, log_tail(log(SUMMED_TERMS), offset, arms, theta))
+    start = log(SUMMED_TERMS)  # beyond it terms rise and then fall in t: no more than their integral and their largest
+    largest = log_term(max(start, peak(offset, arms, theta)), offset, arms, theta)
+    series = np.logaddexp(summed, np.logaddexp(log_integral(start, offset, arms, theta), largest))
     return float(arms + 1 - arms * log(arms) - log_constant + series) + ACCURACY
 
 
 def log_term(log_t: Any, offset: float, arms: int, theta: float) -> Any:
     """log of ``(beta^2 log t)^K t^-theta`` with ``beta = offset + theta log t``."""
     return arms * (2.0 * np.log(offset + theta * log_t) + np.log(log_t)) - theta * log_t
-
-
-def log_tail(start: float, offset: float, arms: int, theta: float) -> float:
-    """log of an upper bound on the terms with log t > start: their integral, and their largest.
-
-    The terms rise and then fall in t, so they sum to no more than the two together.
-    """
-    largest = log_term(max(start, peak(offset, arms, theta)), offset, arms, theta)
-    return float(np.logaddexp(log_integral(start, offset, arms, theta), largest))
 
 
 def peak(offset: float, arms: int, theta: float) -> float:
