@@ -18,7 +18,7 @@ from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, from_text
 from caet_opt.kernels.native import is_worth_compiling, without_compiling
 from caet_opt.live import rows
-from caet_opt.live.guard import DamagedError, show
+from caet_opt.live.database import DamagedError, show
 from caet_opt.live.history import POINTS, trace
 from caet_opt.live.names import find_arm, is_answer, name_answer, name_arms
 from caet_opt.live.replay import begin, choose_arms, find_differences, load, may_declare, take_in

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from caet_opt.common.checks import is_whole, show_value
 from caet_opt.common.files import parse_json
 from caet_opt.errors import InputError
-from caet_opt.live.guard import DamagedError, check_moment, check_number, check_text, check_whole
+from caet_opt.live.database import DamagedError, check_moment, check_number, check_text, check_whole
 from caet_opt.live.names import name_arms
 
 
