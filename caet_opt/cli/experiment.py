@@ -15,11 +15,10 @@ from caet_opt.common.exact import read_whole
 from caet_opt.common.numbers import table
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import SETTINGS
-from caet_opt.live.experiment import COLUMNS, LiveExperiment, Pull
-from caet_opt.live.folder import list_experiments
+from caet_opt.live.experiment import COLUMNS, LiveExperiment, Pull, list_experiments
 from caet_opt.live.status import LEVEL
+from caet_opt.live.status_text import say_guarantee, to_words, write
 from caet_opt.live.store import WAIT, is_filled
-from caet_opt.live.words import say_guarantee, to_words, write
 
 DESCRIPTION = """\
 An experiment in a file, for pulls that cost something: start it, ask which arm is next,

@@ -54,7 +54,7 @@ from numpy.typing import NDArray
 from caet_opt.bandits.families import Bernoulli, Family, Gaussian, Poisson
 from caet_opt.bandits.families.base import NAMED_AFTER
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.live import rows
+from caet_opt.live import contents
 
 #: The probability with which rewards as they are assumed raise a false alarm, ever; what log E must reach for one.
 LEVEL = 0.001
@@ -197,7 +197,7 @@ def likelihood_gains(x: Array) -> Array:
     return np.asarray(xlogy(x, sums / number) - x + before * np.log1p(moved))
 
 
-def describe_watch(db: sqlite3.Connection, family: Family, arms: int) -> Record:
+def report_spread(db: sqlite3.Connection, family: Family, arms: int) -> Record:
     """What the watch says of an experiment: whether there is an alarm, since which outcome, and what would fit.
 
     ``log_e`` is the largest so far, so that an alarm stays; ``unseen`` are the arms with fewer than two outcomes.
@@ -206,7 +206,7 @@ def describe_watch(db: sqlite3.Connection, family: Family, arms: int) -> Record:
         name = NAMED_AFTER.get(family.name, family.name)
         known = isinstance(family, Bernoulli)  # zeros and ones spread as their mean says
         return NOTHING | {"reason": None if known else f"not watched for {name} rewards"}
-    outcomes = np.array([(one.arm, one.reward) for one in rows.read_outcomes(db)]).reshape(-1, 2)
+    outcomes = np.array([(one.arm, one.reward) for one in contents.read_outcomes(db, arms)]).reshape(-1, 2)
     seen = see_spread(family, outcomes[:, 0].astype(np.int64), outcomes[:, 1], arms)
     return NOTHING | {
         "watched": True,

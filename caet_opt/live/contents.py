@@ -1,27 +1,28 @@
-"""The rows of a live experiment, inside a transaction of its `Store`; a cell that is not what it should be is a
-`DamagedError`."""
+"""What the file of a live experiment holds, read and changed inside a transaction of its `Store`; a cell that is not
+what it should be is a `DamagedError`."""
 
 import json
 import sqlite3
 import time
-from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from caet_opt.common.checks import is_whole, show_value
 from caet_opt.common.files import parse_json
 from caet_opt.errors import InputError
+from caet_opt.live.arm_names import name_arms
 from caet_opt.live.database import DamagedError, check_moment, check_number, check_text, check_whole
-from caet_opt.live.names import name_arms
 
 
 class Facts(NamedTuple):
-    """What was started: names of the arms, whether delta is guaranteed, when, and the experiment before any pull."""
+    """What was started: names of the arms, whether delta is guaranteed, when, the experiment before any pull, and by
+    which version of caet-opt."""
 
     names: tuple[str, ...]
     guaranteed: bool
     started: float
     saved: str
+    version: str
 
 
 class Outcome(NamedTuple):
@@ -44,14 +45,15 @@ class Stop(NamedTuple):
 
 def read_facts(db: sqlite3.Connection) -> Facts:
     """What was started."""
-    names, guaranteed, started, saved = read_row(db, "names, guaranteed, started, saved", "experiment")
+    names, guaranteed, started, *texts = read_row(db, "names, guaranteed, started, saved, version", "experiment")
     try:
         listed = parse_json(check_text(names, "names"))
         told = name_arms(listed if isinstance(listed, list) else None)
     except ValueError as error:
         raise DamagedError(f"names of the arms: {error}") from error
     known = bool(check_whole(guaranteed, "guaranteed", most=1))
-    return Facts(told, known, check_moment(started, "the start"), check_text(saved, "what was started"))
+    saved, version = map(check_text, texts, ("what was started", "its version"))
+    return Facts(told, known, check_moment(started, "the start"), saved, version)
 
 
 def read_row(db: sqlite3.Connection, columns: str, table: str) -> tuple[Any, ...]:
@@ -60,11 +62,6 @@ def read_row(db: sqlite3.Connection, columns: str, table: str) -> tuple[Any, ...
     if found is None:
         raise DamagedError(f"the row of {table} is missing")
     return tuple(found)
-
-
-def count_arms(db: sqlite3.Connection) -> int:
-    """How many arms there are."""
-    return len(read_facts(db).names)
 
 
 def check_arm(arm: Any, pull: Any, arms: int) -> int:
@@ -89,14 +86,14 @@ def keep_checkpoint(db: sqlite3.Connection, position: int, saved: str) -> None:
 
 def hand_out(db: sqlite3.Connection, arm: int) -> int:
     """A new pull, and its number."""
-    return insert(db, "pulls (arm, handed_out)", (arm, time.time()))
+    return int(db.execute("INSERT INTO pulls (arm, handed_out) VALUES (?, ?)", (arm, time.time())).lastrowid or 0)
 
 
 def record(db: sqlite3.Connection, pull: int, reward: float, cost: float) -> int:
     """The outcome of a pull, and its position."""
-    position = insert(db, "outcomes (pull, reward, cost, recorded)", (pull, reward, cost, time.time()))
     db.execute("UPDATE pulls SET waiting = 0 WHERE number = ?", (pull,))
-    return position
+    change = "INSERT INTO outcomes (pull, reward, cost, recorded) VALUES (?, ?, ?, ?)"
+    return int(db.execute(change, (pull, reward, cost, time.time())).lastrowid or 0)
 
 
 def withdraw(db: sqlite3.Connection, pull: int) -> bool:
@@ -107,23 +104,13 @@ def withdraw(db: sqlite3.Connection, pull: int) -> bool:
 
 def declare(db: sqlite3.Connection, position: int, answer: Hashable, cost: float) -> None:
     """The answer, by the outcome at this position."""
-    insert(db, "stop (position, stopped, answer, cost)", (position, time.time(), answer_text(answer), cost))
+    row = position, time.time(), json.dumps(answer), cost
+    db.execute("INSERT INTO stop (position, stopped, answer, cost) VALUES (?, ?, ?, ?)", row)
 
 
-def insert(db: sqlite3.Connection, where: str, row: Sequence[Any]) -> int:
-    """Add a row, and return its number."""
-    return int(db.execute(f"INSERT INTO {where} VALUES ({', '.join('?' * len(row))})", row).lastrowid or 0)
-
-
-def count_waiting(db: sqlite3.Connection, arms: int) -> list[int]:
-    """How many pulls of each arm are out."""
-    found = Counter(waiting_arms(db))
-    return [found[arm] for arm in range(arms)]
-
-
-def waiting_arms(db: sqlite3.Connection) -> list[int]:
+def waiting_arms(db: sqlite3.Connection, arms: int) -> list[int]:
     """The arms of the pulls that are out, in the order in which they were handed out."""
-    query, arms = "SELECT number, arm FROM pulls INDEXED BY waiting WHERE waiting = 1 ORDER BY number", count_arms(db)
+    query = "SELECT number, arm FROM pulls INDEXED BY waiting WHERE waiting = 1 ORDER BY number"
     return [check_arm(arm, number, arms) for number, arm in db.execute(query)]
 
 
@@ -134,18 +121,13 @@ def oldest_waiting(db: sqlite3.Connection, arm: int) -> int | None:
     return None if found is None else int(found)
 
 
-def look_up(db: sqlite3.Connection, number: Any) -> tuple[int, int]:
-    """The number and the arm of a pull that was handed out, or `InputError`."""
-    whole = is_whole(number, 1, 2**63 - 1)
-    found = db.execute("SELECT number, arm FROM pulls WHERE number = ?", (int(number),)).fetchone() if whole else None
+def look_up(db: sqlite3.Connection, number: Any, arms: int) -> tuple[int, int, bool]:
+    """The number and the arm of a pull that was handed out, and whether it has an outcome; or `InputError`."""
+    query = "SELECT number, arm, position FROM pulls LEFT JOIN outcomes ON pull = number WHERE number = ?"
+    found = db.execute(query, (int(number),)).fetchone() if is_whole(number, 1, 2**63 - 1) else None
     if found is None:
         raise InputError(f"pull {show_value(number)} was not handed out")
-    return int(found[0]), check_arm(found[1], found[0], count_arms(db))
-
-
-def is_recorded(db: sqlite3.Connection, pull: int) -> bool:
-    """Whether a pull has an outcome."""
-    return db.execute("SELECT 1 FROM outcomes WHERE pull = ?", (pull,)).fetchone() is not None
+    return int(found[0]), check_arm(found[1], found[0], arms), found[2] is not None
 
 
 def read_stop(db: sqlite3.Connection) -> Stop | None:
@@ -157,10 +139,10 @@ def read_stop(db: sqlite3.Connection) -> Stop | None:
     return Stop(position, moment, read_answer(check_text(found[2], "the answer")), check_number(found[3], "cost"))
 
 
-def read_outcomes(db: sqlite3.Connection) -> Iterator[Outcome]:
+def read_outcomes(db: sqlite3.Connection, arms: int) -> Iterator[Outcome]:
     """Every outcome, in the order in which they were recorded."""
     query = "SELECT position, arm, reward, cost FROM outcomes JOIN pulls ON number = pull ORDER BY position"
-    arms, last = count_arms(db), 0
+    last = 0
     for position, arm, reward, cost in db.execute(query):
         last = check_whole(position, "the next position", least=last + 1)
         yield Outcome(last, check_arm(arm, "of an outcome", arms), *check_outcome(reward, cost, last))
@@ -171,14 +153,14 @@ def check_outcome(reward: Any, cost: Any, position: int) -> tuple[float, float]:
     return check_number(reward, f"reward {position}"), check_number(cost, f"cost {position}")
 
 
-def list_pulls(db: sqlite3.Connection, *, only_waiting: bool = False) -> list[dict[str, Any]]:
+def list_pulls(db: sqlite3.Connection, arms: int, *, only_waiting: bool = False) -> list[dict[str, Any]]:
     """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""
     index, condition = ("INDEXED BY waiting", "WHERE waiting = 1") if only_waiting else ("", "")
     query = (
         "SELECT number, arm, handed_out, withdrawn, position, reward, cost, recorded "
         f"FROM pulls {index} LEFT JOIN outcomes ON pull = number {condition} ORDER BY number"
     )
-    arms, found, last = count_arms(db), [], 0
+    found, last = [], 0
     for row in db.execute(query):
         last = check_whole(row[0], "the next pull", least=last + 1)
         found.append(check_pull(row, arms))
@@ -217,11 +199,6 @@ def count_wrong_marks(db: sqlite3.Connection) -> int:
     return int(db.execute(query).fetchone()[0])
 
 
-def read_version(db: sqlite3.Connection) -> str:
-    """The version of caet-opt that started it."""
-    return str(db.execute("SELECT version FROM experiment").fetchone()[0])
-
-
 def last_position(db: sqlite3.Connection) -> int:
     """The position of the last outcome, which is how many there are; 0 before the first."""
     return int(db.execute("SELECT max(position) FROM outcomes").fetchone()[0] or 0)
@@ -248,11 +225,6 @@ def count_foreign_arms(db: sqlite3.Connection, arms: int) -> int:
     """How many pulls are of arms other than 0 to arms - 1."""
     query = "SELECT count(*) FROM pulls WHERE typeof(arm) != 'integer' OR arm NOT BETWEEN 0 AND ?"
     return int(db.execute(query, (arms - 1,)).fetchone()[0])
-
-
-def answer_text(answer: Hashable) -> str:
-    """An answer as the file has it."""
-    return json.dumps(answer)
 
 
 def read_answer(text: str) -> Hashable:
