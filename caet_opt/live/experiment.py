@@ -72,6 +72,7 @@ class LiveExperiment:
                 self._facts, self._start = self._read_start(db)
                 self.names = self._facts.names
                 self._load(db)
+                self._read_stop(db)
         except BaseException:
             store.close()
             raise
@@ -227,7 +228,7 @@ class LiveExperiment:
 
     def _choose(self, db: sqlite3.Connection, pulls: int) -> list[int]:
         """The arms that the policy wants; a state that was made from the rows is kept, so that nobody does it again."""
-        explorer, _ = self._load(db)
+        explorer = self._load(db)
         if self._renewed:
             self._known, self._renewed = None, False  # until it is on disk
             contents.keep_checkpoint(db, explorer.state.round, explorer.to_text())
@@ -253,8 +254,8 @@ class LiveExperiment:
         told = list(outcomes)
         self._expect_solves(len(told))
         with self._store.writing() as db:
-            explorer, stop = self._load(db)
-            self._known, self._renewed, stopped = None, False, stop is not None  # until it is on disk
+            explorer, stopped = self._load(db), self._read_stop(db) is not None
+            self._known, self._renewed = None, False  # until it is on disk
             for number, outcome in enumerate(told, start=1):
                 try:
                     stopped = self._record(db, explorer, outcome, stopped)
@@ -321,17 +322,19 @@ class LiveExperiment:
         ``level`` is the probability with which all intervals of means, and all of differences, hold at every look.
         """
         with self._store.reading() as db, without_compiling():
-            return report_status(db, *self._load(db), self._facts, level) | {"file": str(self._store.path)}
+            return report_status(db, self._load(db), self._read_stop(db), self._facts, level) | {
+                "file": str(self._store.path)
+            }
 
     def history(self, level: float = LEVEL, points: int = POINTS) -> dict[str, Any]:
         """The way here, at so many moments at most: evidence, what it must exceed, spending, estimates, intervals."""
         with self._store.reading() as db:
-            return list_moments(db, *self._load(db), level, points)
+            return list_moments(db, self._load(db), self._read_stop(db), level, points)
 
     def summary(self) -> dict[str, Any]:
         """In brief: what is asked, what was done and spent, and the answer, declared or leading."""
         with self._store.reading() as db:
-            return summarise(db, *self._load(db), self.names)
+            return summarise(db, self._load(db), self._read_stop(db), self.names)
 
     def __str__(self) -> str:
         from caet_opt.live.status_text import to_words
@@ -360,14 +363,14 @@ class LiveExperiment:
             explorer = begin(start, facts.names)
         return facts._replace(guaranteed=explorer.threshold.guarantees(explorer.family)), start
 
-    def _load(self, db: sqlite3.Connection) -> tuple[Explorer, Stop | None]:
-        """The experiment as it is now, read again only where another process has gone on, and its declared answer."""
+    def _load(self, db: sqlite3.Connection) -> Explorer:
+        """The experiment as it is now: read again only where another process has gone on."""
         position = contents.checkpoint_position(db)
         if self._known is None or self._known[0] != position:
             with self._named_errors():
                 explorer, self._renewed = load(db, self._start)
             self._known = position, explorer
-        return self._known[1], self._read_stop(db)
+        return self._known[1]
 
     def _read_stop(self, db: sqlite3.Connection) -> Stop | None:
         """The declared answer, if there is one; `DamagedError` where it is none of the task."""
