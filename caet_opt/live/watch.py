@@ -1,47 +1,19 @@
 """Whether rewards spread more than their family allows: a test that may be looked at after every outcome.
 
-Gaussian rewards of a larger variance than was stated, and counts that vary more than Poisson counts do, make a
-guarantee false. Under what the guarantee assumes an e-process is at most 1 on average whenever one looks, and ever
-reaches 1 / alpha with probability at most alpha, `LEVEL` here; where it does, the assumption is refuted. Let F_k be all
-that is known after k outcomes. Of the rewards (A) of ``docs/live_experiments.md`` is assumed: given F_k, the next
-outcome, if it is of arm a, has the distribution of arm a. Arms may be chosen, and the experiment ended, in any way.
+Under what the guarantee assumes each E_n below ever reaches 1 / alpha with probability at most alpha, `LEVEL` here,
+whatever chose the arms; where it does, the assumption is refuted. The proofs are in ``docs/mathematics/live.md``.
 
-Residuals from the mean so far would not do, though for arms pulled in turn they are independent and normal: a policy
-has seen the mean from which the next residual is taken, and where an arm is pulled again because its first outcome was
-extreme, its second residual is large. So the means are unknown constants here, and each test is below a martingale that
-starts at 1 for the true ones, whatever they are.
-
-**Gaussian.** Let z_i = (X_i - mu_a) / sigma_a for the i-th outcome, of arm a. For v > 1, given F_(i-1),
-
-    v^(-1/2) exp((1 - 1/v) z_i^2 / 2)
-
-has the expectation 1 if X_i is Gaussian with variance sigma_a^2, and less with a smaller one; it is the density of
-variance v over that of variance 1. It is at most 1 as well for every reward that is sub-Gaussian, with
-``E exp(s (X_i - mu_a)) <= exp(s^2 sigma_a^2 / 2)`` for all s, which is all that the e-process threshold needs: with
-``t = 1 - 1/v`` and g standard normal, ``E exp(t z^2 / 2) = E exp(sqrt(t) g z) <= E exp(t g^2 / 2) = v^(1/2)``. So the
-product over all n outcomes is a supermartingale that starts at 1, for each v, and so is its average over v. Now
-``sum of z_i^2 >= Q``, the sum over the arms of ``sum (X_i - mean_a)^2 / sigma_a^2``, because a sum of squares is least
-about the mean. So
-
-    E_n = average over v of  v^(-n/2) exp((1 - 1/v) Q / 2)
-
-is below that supermartingale, and by Ville's inequality it ever reaches 1 / alpha with probability at most alpha. With
-a density ``a u^(a - 1)`` of ``u = 1/v`` on (0, 1), ``A = n/2 + a`` and ``y = Q/2`` it is
+Gaussian: with Q the sum over the arms of ``sum (X_i - mean_a)^2 / sigma_a^2``, ``A = n/2 + a`` and ``y = Q/2``, the
+average of ``v^(-n/2) exp((1 - 1/v) Q / 2)`` over variances v, ``1/v`` having the density ``a u^(a - 1)`` on (0, 1),
 
     E_n = a e^y y^(-A) gamma(A, y)  >=  a / A,       gamma the lower incomplete gamma function.
 
-**Poisson.** Let q_i be a distribution on the whole numbers that depends on F_(i-1) alone. Given F_(i-1), if X_i is
-Poisson with mean mu_a, the expectation of ``q_i(X_i) / p(X_i; mu_a)`` is the sum of q_i, which is 1. So the product
-over all outcomes is a martingale that starts at 1, and so is an average of several. The likelihood of an arm is largest
-at the mean of its outcomes. So
+Poisson: with q_i the negative binomial distribution whose mean is ``(S + 1/2) / m``, for the m outcomes of the arm
+before and their sum S, and whose variance is ``phi (1 + 1/m)`` times that, for each phi of `DISPERSIONS`,
 
-    E_n = average over q of  product of q_i(X_i) / product over arms of  max over mu of  product of p(X_i; mu)
+    E_n = average over q of  product of q_i(X_i) / product over arms of  max over mu of  product of p(X_i; mu).
 
-is below that martingale, and Ville's inequality says the same of it. q_i is the negative binomial distribution whose
-mean is ``(S + 1/2) / m``, for the m outcomes of the arm before and their sum S, and whose variance is ``phi (1 + 1/m)``
-times that, for each phi of `DISPERSIONS`. The first outcome of an arm is met with ``1 / ((x + 1) (x + 2))`` in one half
-of the products. The other half leave it out, above and below: they lose less where means are large, and the former see
-gross deviations an outcome earlier.
+The first outcome of an arm is met with ``1 / ((x + 1) (x + 2))`` in one half of the products; the other leaves it out.
 """
 
 import sqlite3
