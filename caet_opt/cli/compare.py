@@ -44,24 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read everything, then measure; the status is 1 when a row failed or certified intervals exclude each other."""
-    models = read_models(arguments.models)
+    paths = list(dict.fromkeys(path for word in arguments.models for path in model_paths(word)))
+    names = shortest_names([str(path) for path in paths], [path.stem for path in paths])
+    models = {name: read_model(path) for name, path in zip(names, paths, strict=True)}
     solvers = name_solvers(None if arguments.solvers is None else list(dict.fromkeys(arguments.solvers)))
     write = output_file(arguments.csv, "--csv")
-    repeat = arguments.repeat
-    found = dict(compare(models, solvers, repeat))
+    found = dict(compare(models, solvers, arguments.repeat))
     rows = [{"model": name, **row} for name, comparison in found.items() for row in comparison.rows()]
     write(csv_text(rows))
     apart = [name for name, comparison in found.items() if comparison.disagree]
-    record = {"repeat": repeat, "rows": rows, "disagreements": apart}
+    record = {"repeat": arguments.repeat, "rows": rows, "disagreements": apart}
     show(arguments.json, lambda: record, lambda: describe(found, apart))
     return 1 if apart or any(row["error"] for row in rows) else 0
-
-
-def read_models(words: Sequence[str]) -> dict[str, ModelFile]:
-    """The models of the files and folders, by their shortest distinct names."""
-    paths = list(dict.fromkeys(path for word in words for path in model_paths(word)))
-    names = shortest_names([str(path) for path in paths], [path.stem for path in paths])
-    return {name: read_model(path) for name, path in zip(names, paths, strict=True)}
 
 
 def compare(

@@ -5,27 +5,14 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from caet_opt.bandits.modelfile import ModelFile
-from caet_opt.cli.arguments import (
-    INTERRUPTED,
-    add_confidence,
-    add_setting,
-    count,
-    read_confidence,
-    seed,
-    worker_count,
-)
+from caet_opt.cli.arguments import INTERRUPTED, add_confidence, add_setting, count, read_confidence, seed, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, list_entries, output_file, show
-from caet_opt.exploring.policies import POLICIES, Policy
+from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.settings import RUNS, SEED, SETTINGS
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.presenting.progress import Bar
-from caet_opt.simulating.comparison import (
-    ComparisonInterrupted,
-    PolicyComparison,
-    make_experiments,
-    run_policies,
-)
+from caet_opt.simulating.comparison import ComparisonInterrupted, PolicyComparison, make_experiments, run_policies
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare
 
@@ -40,16 +27,16 @@ difference to the first. Run i depends on the policy, the seed and i only, not o
 number of workers. Ctrl-C prints what is finished."""
 
 
-def describe_policy(policy: type[Policy]) -> str:
-    """What the help says of a policy: its rule, and its tasks where these are not all."""
-    only = "" if policy.covered is None else f"; {', '.join(task.name for task in policy.covered)} only"
-    return f"{policy.about}{only}"
-
+#: What the help says of each policy: its rule, and its tasks where these are not all.
+RULES = {
+    name: policy.about + (f"; {', '.join(task.name for task in policy.covered)} only" if policy.covered else "")
+    for name, policy in POLICIES.items()
+}
 
 EXAMPLES = f"""\
 {GRAMMAR}
 policies:
-{list_entries({name: describe_policy(policy) for name, policy in POLICIES.items()})}
+{list_entries(RULES)}
 
 thresholds:
 {list_entries({name: threshold.about for name, threshold in THRESHOLDS.items()})}

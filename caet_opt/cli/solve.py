@@ -21,7 +21,7 @@ from caet_opt.proving.problem import pose_exactly
 from caet_opt.proving.result import ProvenTime
 from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.compare import Measurement, compare_solvers
+from caet_opt.solving.compare import compare_solvers
 from caet_opt.solving.profiles import DEFAULT_TOLERANCE
 from caet_opt.solving.programs.text import show_program
 from caet_opt.solving.result import (
@@ -97,8 +97,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Solve, print, and return the exit status."""
-    check_combination(arguments)
-    arguments.parameters = read_parameters(arguments)
+    is_delta_given = arguments.delta is not None or arguments.log_inv_delta is not None
+    check_combination(arguments, is_delta_given)
+    # the settings of CAET at the delta that is given, all at their defaults
+    arguments.parameters = Parameters.read(read_confidence(arguments), {}) if is_delta_given else None
     entry = find_model(arguments)
     program = show_program(entry.model, entry.task) + "\n" if arguments.show_program else ""
     if arguments.cross_check:
@@ -114,26 +116,16 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def check_combination(arguments: argparse.Namespace) -> None:
+def check_combination(arguments: argparse.Namespace, is_delta_given: bool) -> None:
     """Raise `InputError` for options that exclude each other."""
     if arguments.json and arguments.show_program:
         raise InputError("--show-program prints text and --json one object; give one of them")
     if arguments.cross_check and arguments.solver is not None:
         raise InputError("--cross-check solves with every installed backend; leave out --solver")
-    if arguments.cross_check and is_confidence_given(arguments):
+    if arguments.cross_check and is_delta_given:
         raise InputError("--cross-check prints no lower bound; leave out --delta, or --cross-check")
     if arguments.cross_check and (arguments.digits is not None or arguments.certificate is not None):
         raise InputError("--cross-check proves no digits; leave out --digits and --certificate, or --cross-check")
-
-
-def is_confidence_given(arguments: argparse.Namespace) -> bool:
-    """Whether bound and prediction are asked for."""
-    return arguments.delta is not None or arguments.log_inv_delta is not None
-
-
-def read_parameters(arguments: argparse.Namespace) -> Parameters | None:
-    """The settings of CAET at the delta that is given, all at their defaults."""
-    return Parameters.read(read_confidence(arguments), {}) if is_confidence_given(arguments) else None
 
 
 def solve(entry: ModelFile, arguments: argparse.Namespace) -> CharacteristicTime:
@@ -145,19 +137,18 @@ def solve(entry: ModelFile, arguments: argparse.Namespace) -> CharacteristicTime
 def cross_check(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
     """Compare every installed backend, each solving once; status 1 for a failure or a disagreement."""
     found = compare_solvers(entry.model, entry.task, repeat=0, tolerance=arguments.tolerance)
+    records = [
+        {"solver": one.solver, "error": str(one.error)}
+        if one.result is None
+        else {**one.result.to_record(), "solver_gap": one.to_record()["solver_gap"]}
+        for one in found.measurements
+    ]
     show(
         arguments.json,
-        lambda: {"solvers": list(map(as_entry, found.measurements)), "agree": found.agree},
+        lambda: {"solvers": records, "agree": found.agree},
         lambda: program + "\n".join([*heading(entry), "", found.describe(CROSS_CHECK)]),
     )
     return 0 if found.complete else 1
-
-
-def as_entry(one: Measurement) -> dict[str, Any]:
-    """One backend's answer or error as JSON."""
-    if one.result is None:
-        return {"solver": one.solver, "error": str(one.error)}
-    return {**one.result.to_record(), "solver_gap": one.to_record()["solver_gap"]}
 
 
 def prove(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
