@@ -94,7 +94,7 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:
         return report_refusal(error)
     except Exception as error:  # noqa: BLE001 - the one place where what no command foresaw becomes one line
-        return confess(error)
+        return report_defect(error)
     return status
 
 
@@ -126,7 +126,7 @@ def report_refusal(error: OSError) -> int:
     return 1
 
 
-def confess(error: Exception) -> int:
+def report_defect(error: Exception) -> int:
     """Say that the program has a defect; the traceback is for those who look for it."""
     if os.environ.get(DEBUG):
         traceback.print_exception(error)

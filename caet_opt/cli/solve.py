@@ -19,20 +19,13 @@ from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.proving.problem import pose_exactly
 from caet_opt.proving.result import ProvenTime
+from caet_opt.solving import result as solved
 from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.compare import compare_solvers
 from caet_opt.solving.profiles import DEFAULT_TOLERANCE
 from caet_opt.solving.programs.text import show_program
-from caet_opt.solving.result import (
-    ARM_HEADERS,
-    BoundForm,
-    CharacteristicTime,
-    arm_rows,
-    binding_line,
-    certified_line,
-    solver_line,
-)
+from caet_opt.solving.result import BoundForm, CharacteristicTime
 
 DESCRIPTION = """\
 Compute the characteristic time T* of a bandit model and a task, with the optimal
@@ -180,17 +173,15 @@ def describe(
     result: CharacteristicTime, entry: ModelFile, arguments: argparse.Namespace, proven: ProvenTime | None = None
 ) -> str:
     """The answer as people read it."""
-    arms = table(ARM_HEADERS, arm_rows(result) if proven is None else tabulate_arms(proven))
-    lines = [*heading(entry), "", arms, "", binding_line(result)]
-    lines += [certified_line(result) if proven is None else say_proven(proven)]
+    arms = table(solved.ARM_HEADERS, solved.arm_rows(result) if proven is None else tabulate_arms(proven))
+    lines = [*heading(entry), "", arms, "", solved.binding_line(result)]
+    lines += [solved.certified_line(result) if proven is None else say_proven(proven)]
     if entry.characteristic_time is not None:
         deviation = relative_deviation(result.value, entry.characteristic_time)
         lines += [f"expected {entry.characteristic_time!r}, relative deviation {deviation:.1e}"]
     if arguments.parameters is not None:
-        parameters = arguments.parameters
-        lines += [say_bound(result, arguments)]
-        lines += say_prediction(*predict_caet(result, parameters), parameters.tracking)
-    lines += [solver_line(result) + ("" if proven is None else f"; proof {duration(proven.seconds)}")]
+        lines += [say_bound(result, arguments), *say_prediction(result, arguments.parameters)]
+    lines += [solved.solver_line(result) + ("" if proven is None else f"; proof {duration(proven.seconds)}")]
     return "\n".join(lines)
 
 
@@ -212,14 +203,15 @@ def predict_caet(result: CharacteristicTime, parameters: Parameters) -> tuple[Th
     return rule, predict(result, rule, parameters)
 
 
-def say_prediction(rule: Threshold, prediction: Prediction | None, tracking: str) -> list[str]:
+def say_prediction(result: CharacteristicTime, parameters: Parameters) -> list[str]:
     """What CAET is predicted to cost at delta, where that can be said, and how good predictions have been."""
+    rule, prediction = predict_caet(result, parameters)
     if prediction is None:
         return []
     cost, rounds = (to_digits(number, PREDICTED_DIGITS) for number in (prediction.cost, prediction.rounds))
     return [
         f"predicted cost of CAET with the {rule.name} threshold: about {cost}, in about {rounds} rounds; "
-        f"mean costs were {say_measured(tracking)} that in a study"
+        f"mean costs were {say_measured(parameters.tracking)} that in a study"
     ]
 
 

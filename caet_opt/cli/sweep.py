@@ -9,8 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from caet_opt.cli.arguments import INTERRUPTED, explain, worker_count
-from caet_opt.cli.drawing import add_width
-from caet_opt.cli.output import list_entries, make_folder, say, show
+from caet_opt.cli.output import add_width, list_entries, make_folder, say, show
 from caet_opt.common.numbers import are_typed, duration, table, write_level
 from caet_opt.errors import InputError
 from caet_opt.exploring.prediction import rule_of, say_measured
@@ -216,13 +215,8 @@ def tabulate(rows: Sequence[dict[str, Any]], runs: Sequence[int]) -> str:
     usual = ("model", shown, "threshold")
     names = [name for name in rows[0] if name in usual or len({row[name] for row in rows}) > 1]
     names = [name for name in names if name not in ("cell", hidden, "rounds", "predicted_cost", "seconds")]
-    heads = [
-        *(name.replace("log_inv_delta", "log(1/delta)") for name in names),
-        "runs",
-        "rounds each",
-        "predicted cost",
-        "time",
-    ]
+    heads = [name.replace("log_inv_delta", "log(1/delta)") for name in names]
+    heads += ["runs", "rounds each", "predicted cost", "time"]
     cells = [
         [
             *(write_parameter(row[name]) for name in names),
