@@ -140,7 +140,10 @@ def report_defect(error: Exception) -> int:
 
 def run(argv: list[str]) -> int:
     """Parse the arguments and run the command that they name."""
-    parser = build_parser(find_command(argv))
+    word = next((word for word in argv if not word.startswith("-")), None)
+    if word is not None and word not in COMMANDS:
+        raise InputError(unknown_name("command", word, COMMANDS))
+    parser = build_parser(word)
     try:
         arguments, extra = parser.parse_known_args(shield_negative_numbers(argv))
     except SystemExit as stop:  # --help and --version
@@ -188,14 +191,6 @@ def build_parser(command: str | None) -> Parser:
             module.add_arguments(one)
             one.set_defaults(parser=one)
     return parser
-
-
-def find_command(argv: list[str]) -> str | None:
-    """The first word that is no option, if any; `InputError` when it is no command."""
-    word = next((word for word in argv if not word.startswith("-")), None)
-    if word is not None and word not in COMMANDS:
-        raise InputError(unknown_name("command", word, COMMANDS))
-    return word
 
 
 def check_nothing_left(extra: list[str], parser: argparse.ArgumentParser) -> None:

@@ -88,7 +88,7 @@ def write_curve(arguments: argparse.Namespace) -> Curve:
     files = [data]
     if not arguments.no_figure:
         files += save(curve_figure(curve, heading(entry)[0], arguments.width), stem)
-    say(f"{describe(curve, entry)}\nwritten: {', '.join(map(str, files))}")
+    say(f"{say_curve(curve, entry)}\nwritten: {', '.join(map(str, files))}")
     return curve
 
 
@@ -113,7 +113,7 @@ def as_object(curve: Curve) -> dict[str, Any]:
     }
 
 
-def describe(curve: Curve, entry: ModelFile) -> str:
+def say_curve(curve: Curve, entry: ModelFile) -> str:
     """Some points, the switches, the ties, the gaps, and the agreement with a closed form."""
     lines = [*heading(entry), "", tabulate(curve), "", say_closed_forms(curve), *say_switches(curve)]
     missing = {point.value for point in curve.points if point.result is None}

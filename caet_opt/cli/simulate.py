@@ -2,9 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.cli.arguments import INTERRUPTED, add_confidence, add_setting, count, read_confidence, seed, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, list_entries, output_file, show
@@ -79,7 +78,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything, run, print, and return the exit status."""
     confidence = read_confidence(arguments)
     entry = find_model(arguments)
-    experiments = read_experiments(entry, arguments, confidence)
+    words = {setting.name: getattr(arguments, setting.name) for setting in OTHER_SETTINGS}
+    given = {name: value for name, value in words.items() if value is not None}
+    experiments = make_experiments(entry.model, entry.task, arguments.policy, confidence, given)
+    for experiment in experiments:  # T* is finite and the loop compiled from here on: no notice of it meets the bar
+        prepare(experiment)
     write = output_file(arguments.csv, "--csv")
     comparison, interrupted = collect_runs(experiments, arguments)
     if interrupted:
@@ -92,18 +95,6 @@ def run(arguments: argparse.Namespace) -> int:
         record = comparison.to_records if several else comparison.summaries[0].to_record
         show(arguments.json, record, lambda: "\n".join([*heading(entry), str(shown)]))
     return INTERRUPTED if interrupted else 0
-
-
-def read_experiments(
-    entry: ModelFile, arguments: argparse.Namespace, confidence: Mapping[str, float | None]
-) -> list[Experiment]:
-    """An experiment per policy, with T* known to be finite and the loop compiled."""
-    words = {setting.name: getattr(arguments, setting.name) for setting in OTHER_SETTINGS}
-    given = {name: value for name, value in words.items() if value is not None}
-    experiments = make_experiments(entry.model, entry.task, arguments.policy, confidence, given)
-    for experiment in experiments:  # here, so that no notice of it meets the bar
-        prepare(experiment)
-    return experiments
 
 
 def collect_runs(experiments: Sequence[Experiment], arguments: argparse.Namespace) -> tuple[PolicyComparison, bool]:

@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     show(
         arguments.json,
         lambda: with_bound(result, arguments),
-        lambda: program + describe(result, entry, arguments),
+        lambda: program + say_answer(result, entry, arguments),
     )
     return 0
 
@@ -164,12 +164,12 @@ def prove(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
     show(
         arguments.json,
         lambda: {**with_bound(result, arguments), **as_object(proven), "certificate": path},
-        lambda: program + describe(result, entry, arguments, proven) + written,
+        lambda: program + say_answer(result, entry, arguments, proven) + written,
     )
     return 0
 
 
-def describe(
+def say_answer(
     result: CharacteristicTime, entry: ModelFile, arguments: argparse.Namespace, proven: ProvenTime | None = None
 ) -> str:
     """The answer as people read it."""

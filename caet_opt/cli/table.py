@@ -20,7 +20,7 @@ from caet_opt.presenting.tables.api import make_request, sources
 from caet_opt.presenting.tables.columns import PROVEN, columns, conventions, usual_names
 from caet_opt.presenting.tables.formats import FOR_PEOPLE, FORMATS
 from caet_opt.presenting.tables.layout import ERROR, Column, Table, choose_columns
-from caet_opt.presenting.tables.rows import BAD_INPUT, KIND, SOLVER_FAILED, Interrupted, Request, Source, compute
+from caet_opt.presenting.tables.rows import BAD_INPUT, KIND, SOLVER_FAILED, Interrupted, Source, compute
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.studies.results import summarise_results
 from caet_opt.solving.backends import DEFAULT_SOLVER
@@ -140,7 +140,13 @@ def tabulate_models(arguments: argparse.Namespace, models: Sequence[Source]) -> 
     for delta in deltas:
         check_delta(delta)
     request = make_request(arguments.solvers or [DEFAULT_SOLVER], deltas, names, arguments.digits)
-    rows, finished = compute_rows(models, request, arguments.workers or cores())
+    with Bar(len(models), "models") as bar:
+        try:
+            rows, finished = compute(models, request, arguments.workers or cores(), bar.step), len(models)
+        except Interrupted as interrupt:
+            rows, finished = interrupt.rows, interrupt.models
+    if finished < len(models):
+        print(f"caet-opt: interrupted, {finished} of {len(models)} models are finished", file=sys.stderr)
     notes = () if finished == len(models) else (f"Interrupted: {finished} of {len(models)} models are finished.",)
     count = len({row["model"] for row in rows})
     caption = f"Characteristic times of {count} bandit model{'s'[: count != 1]}."
@@ -185,14 +191,3 @@ def choose_for_models(arguments: argparse.Namespace) -> tuple[Column, ...]:
         return choose_columns(usual_names(*counts, proven=arguments.digits is not None), known)
     absent = PROVEN if arguments.digits is None else ()
     return tuple(column for column in known if column.name not in absent)
-
-
-def compute_rows(models: Sequence[Source], request: Request, workers: int) -> tuple[list[dict[str, Any]], int]:
-    """The rows, and of how many models they are: fewer than all after Ctrl-C, which is said on stderr."""
-    with Bar(len(models), "models") as bar:
-        try:
-            return compute(models, request, workers, bar.step), len(models)
-        except Interrupted as interrupt:
-            rows, finished = interrupt.rows, interrupt.models
-    print(f"caet-opt: interrupted, {finished} of {len(models)} models are finished", file=sys.stderr)
-    return rows, finished

@@ -65,12 +65,10 @@ def is_answer(task: Task, answer: Hashable, arms: int) -> bool:
     if not isinstance(answer, tuple):
         return False
     if isinstance(task, Comparisons):
-        return len(answer) == len(task.compared) and all(map(is_order, answer, task.compared))
+        orders = ((pair, pair[::-1]) for pair in task.compared)
+        return len(answer) == len(task.compared) and all(
+            pair in both for pair, both in zip(answer, orders, strict=True)
+        )
     if isinstance(task, Groups) and len(answer) != len(task.groups):
         return False
     return all(isinstance(arm, int) and arm < arms for arm in answer) and len(set(answer)) == len(answer)
-
-
-def is_order(pair: Hashable, compared: tuple[int, int]) -> bool:
-    """Whether two arms are those that are compared, in either order."""
-    return pair in (compared, compared[::-1])

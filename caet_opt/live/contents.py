@@ -4,7 +4,7 @@ what it should be is a `DamagedError`."""
 import json
 import sqlite3
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
 from caet_opt.common.checks import is_whole, show_value
@@ -64,11 +64,6 @@ def read_row(db: sqlite3.Connection, columns: str, table: str) -> tuple[Any, ...
     return tuple(found)
 
 
-def check_arm(arm: Any, pull: Any, arms: int) -> int:
-    """The arm of a pull."""
-    return check_whole(arm, f"the arm of pull {pull}", most=arms - 1)
-
-
 def checkpoint_position(db: sqlite3.Connection) -> int:
     """How many outcomes the checkpoint has taken in."""
     return check_whole(read_row(db, "position", "checkpoint")[0], "position of the checkpoint")
@@ -111,7 +106,7 @@ def declare(db: sqlite3.Connection, position: int, answer: Hashable, cost: float
 def waiting_arms(db: sqlite3.Connection, arms: int) -> list[int]:
     """The arms of the pulls that are out, in the order in which they were handed out."""
     query = "SELECT number, arm FROM pulls INDEXED BY waiting WHERE waiting = 1 ORDER BY number"
-    return [check_arm(arm, number, arms) for number, arm in db.execute(query)]
+    return [check_whole(arm, f"the arm of pull {number}", most=arms - 1) for number, arm in db.execute(query)]
 
 
 def oldest_waiting(db: sqlite3.Connection, arm: int) -> int | None:
@@ -127,7 +122,7 @@ def look_up(db: sqlite3.Connection, number: Any, arms: int) -> tuple[int, int, b
     found = db.execute(query, (int(number),)).fetchone() if is_whole(number, 1, 2**63 - 1) else None
     if found is None:
         raise InputError(f"pull {show_value(number)} was not handed out")
-    return int(found[0]), check_arm(found[1], found[0], arms), found[2] is not None
+    return int(found[0]), check_whole(found[1], f"the arm of pull {number}", most=arms - 1), found[2] is not None
 
 
 def read_stop(db: sqlite3.Connection) -> Stop | None:
@@ -145,7 +140,8 @@ def read_outcomes(db: sqlite3.Connection, arms: int) -> Iterator[Outcome]:
     last = 0
     for position, arm, reward, cost in db.execute(query):
         last = check_whole(position, "the next position", least=last + 1)
-        yield Outcome(last, check_arm(arm, "of an outcome", arms), *check_outcome(reward, cost, last))
+        arm = check_whole(arm, f"the arm of outcome {last}", most=arms - 1)
+        yield Outcome(last, arm, *check_outcome(reward, cost, last))
 
 
 def check_outcome(reward: Any, cost: Any, position: int) -> tuple[float, float]:
@@ -161,26 +157,21 @@ def list_pulls(db: sqlite3.Connection, arms: int, *, only_waiting: bool = False)
         f"FROM pulls {index} LEFT JOIN outcomes ON pull = number {condition} ORDER BY number"
     )
     found, last = [], 0
-    for row in db.execute(query):
-        last = check_whole(row[0], "the next pull", least=last + 1)
-        found.append(check_pull(row, arms))
+    for number, arm, handed_out, withdrawn, position, reward, cost, recorded in db.execute(query):
+        last = check_whole(number, "the next pull", least=last + 1)
+        pull = {
+            "pull": number,
+            "arm": check_whole(arm, f"the arm of pull {number}", most=arms - 1),
+            "handed_out": check_moment(handed_out, f"pull {number}"),
+            "withdrawn": None if withdrawn is None else check_moment(withdrawn, f"the end of pull {number}"),
+            **dict.fromkeys(("position", "reward", "cost", "recorded")),
+        }
+        if position is not None:
+            reward, cost = check_outcome(reward, cost, check_whole(position, "position", least=1))
+            moment = check_moment(recorded, f"outcome {position}")
+            pull |= {"position": position, "reward": reward, "cost": cost, "recorded": moment}
+        found.append(pull)
     return found
-
-
-def check_pull(row: Sequence[Any], arms: int) -> dict[str, Any]:
-    """A pull with its outcome, if it has one."""
-    number, arm, handed_out, withdrawn, position, reward, cost, recorded = row
-    known = {
-        "pull": number,
-        "arm": check_arm(arm, number, arms),
-        "handed_out": check_moment(handed_out, f"pull {number}"),
-        "withdrawn": None if withdrawn is None else check_moment(withdrawn, f"the end of pull {number}"),
-    }
-    if position is None:
-        return known | dict.fromkeys(("position", "reward", "cost", "recorded"))
-    told = check_outcome(reward, cost, check_whole(position, "position", least=1))
-    moment = check_moment(recorded, f"outcome {position}")
-    return known | {"position": position, "reward": told[0], "cost": told[1], "recorded": moment}
 
 
 def count_pulls(db: sqlite3.Connection) -> tuple[int, int]:
@@ -188,15 +179,6 @@ def count_pulls(db: sqlite3.Connection) -> tuple[int, int]:
     handed = db.execute("SELECT max(number) FROM pulls").fetchone()[0] or 0
     waiting = db.execute("SELECT count(*) FROM pulls INDEXED BY waiting WHERE waiting = 1").fetchone()[0]
     return int(handed), int(handed - waiting - last_position(db))
-
-
-def count_wrong_marks(db: sqlite3.Connection) -> int:
-    """How many pulls are marked as out and are not, or the other way round."""
-    query = (
-        "SELECT count(*) FROM pulls LEFT JOIN outcomes ON pull = number "
-        "WHERE waiting != (pull IS NULL AND withdrawn IS NULL)"
-    )
-    return int(db.execute(query).fetchone()[0])
 
 
 def last_position(db: sqlite3.Connection) -> int:
@@ -209,22 +191,28 @@ def time_of(db: sqlite3.Connection, position: int) -> float:
     return float(db.execute("SELECT recorded FROM outcomes WHERE position = ?", (position,)).fetchone()[0])
 
 
-def find_gaps(db: sqlite3.Connection) -> list[str]:
-    """Numbers of pulls and positions of outcomes that are not 1, 2, 3 and so on, and outcomes of no pull."""
+def find_wrong_rows(db: sqlite3.Connection, arms: int) -> list[str]:
+    """Rows that no command writes: numbers of pulls and positions of outcomes other than 1, 2, 3 and so on, outcomes of
+    no pull, pulls of arms other than 0 to arms - 1, and pulls that are wrongly marked as out or not."""
     found = []
-    for table, column, words in (("pulls", "number", "pulls"), ("outcomes", "position", "outcomes")):
+    for table, column in (("pulls", "number"), ("outcomes", "position")):
         count, first, last = db.execute(f"SELECT count(*), min({column}), max({column}) FROM {table}").fetchone()
         if count and (first, last) != (1, count):
-            found.append(f"{count} {words} are numbered from {first} to {last}")
-    if lost := db.execute("SELECT count(*) FROM outcomes WHERE pull NOT IN (SELECT number FROM pulls)").fetchone()[0]:
-        found.append(f"{lost} outcomes are of pulls that were not handed out")
+            found.append(f"{count} {table} are numbered from {first} to {last}")
+    for rows, words in (
+        ("outcomes WHERE pull NOT IN (SELECT number FROM pulls)", "outcomes are of pulls that were not handed out"),
+        (
+            f"pulls WHERE typeof(arm) != 'integer' OR arm NOT BETWEEN 0 AND {arms - 1}",
+            "pulls are of arms that there are not",
+        ),
+        (
+            "pulls LEFT JOIN outcomes ON pull = number WHERE waiting != (pull IS NULL AND withdrawn IS NULL)",
+            "pulls are marked as out and are not, or the other way round",
+        ),
+    ):
+        if count := db.execute(f"SELECT count(*) FROM {rows}").fetchone()[0]:
+            found.append(f"{count} {words}")
     return found
-
-
-def count_foreign_arms(db: sqlite3.Connection, arms: int) -> int:
-    """How many pulls are of arms other than 0 to arms - 1."""
-    query = "SELECT count(*) FROM pulls WHERE typeof(arm) != 'integer' OR arm NOT BETWEEN 0 AND ?"
-    return int(db.execute(query, (arms - 1,)).fetchone()[0])
 
 
 def read_answer(text: str) -> Hashable:

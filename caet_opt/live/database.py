@@ -109,11 +109,15 @@ class Steps:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection, self._changes = connection, 0
-        self.allow(0)
+        self.allow()
         connection.set_progress_handler(self._count, STRIDE)
 
-    def allow(self, size: int) -> None:
-        """Begin to count again, for a file of so many bytes."""
+    def allow(self, *files: Path) -> None:
+        """Begin to count again, for a file and its log, if there is one."""
+        size = 0
+        for file in files:
+            with suppress(OSError):
+                size += file.stat().st_size
         self._left = self._allowed = (STEPS + STEPS_PER_BYTE * size) // STRIDE
 
     def _count(self) -> int:

@@ -1,9 +1,8 @@
 """A live experiment: pulls are handed out, outcomes recorded, by several people and programs, over days."""
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -15,11 +14,11 @@ from caet_opt.errors import CaetError, InputError, unknown_name
 from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies.tracking import TrackingPolicy
-from caet_opt.exploring.saving import OWN, Saved, from_text
+from caet_opt.exploring.saving import OWN, from_text
 from caet_opt.kernels.native import is_worth_compiling, without_compiling
 from caet_opt.live import contents
 from caet_opt.live.arm_names import find_arm, is_answer, name_answer, name_arms
-from caet_opt.live.contents import Facts, Stop
+from caet_opt.live.contents import Stop
 from caet_opt.live.database import DamagedError, show
 from caet_opt.live.replay import absorb_outcome, begin, choose_arms, find_differences, load, may_declare
 from caet_opt.live.status import LEVEL, POINTS, list_moments, report_status, summarise
@@ -69,8 +68,12 @@ class LiveExperiment:
         self._renewed = False
         try:
             with store.reading() as db:
-                self._facts, self._start = self._read_start(db)
-                self.names = self._facts.names
+                facts = contents.read_facts(db)
+                with self._named_errors():
+                    self._start = from_text(facts.saved)
+                    explorer = begin(self._start, facts.names)
+                guaranteed = explorer.threshold.guarantees(explorer.family)  # whatever the file says of it
+                self._facts, self.names = facts._replace(guaranteed=guaranteed), facts.names
                 self._load(db)
                 self._read_stop(db)
         except BaseException:
@@ -119,7 +122,7 @@ class LiveExperiment:
         caet_opt.errors.InputError: delta must lie strictly between 0 and 1, got 5
         """
         asked = {"delta": delta, "log_inv_delta": log_inv_delta, "costs": costs, "policy": policy, "seed": seed}
-        return cls(create_file(path, *pose(task, family, arms, unproven=unproven, **asked, **settings), wait))
+        return cls(Store.create(path, *pose(task, family, arms, unproven=unproven, **asked, **settings), wait))
 
     @classmethod
     def open_or_start(
@@ -150,7 +153,7 @@ class LiveExperiment:
         """
         explorer, names = pose(task, family, arms, **asked)
         try:
-            return cls(create_file(path, explorer, names, wait))
+            return cls(Store.create(path, explorer, names, wait))
         except InputError:
             if not is_filled(Path(path)):
                 raise
@@ -355,14 +358,6 @@ class LiveExperiment:
             pulls = contents.list_pulls(db, len(self.names))
             return [{**record, "name": self.names[record["arm"]]} for record in pulls]
 
-    def _read_start(self, db: sqlite3.Connection) -> tuple[Facts, Saved]:
-        """What was started, with the guarantee that it has, whatever the file says of it."""
-        facts = contents.read_facts(db)
-        with self._named_errors():
-            start = from_text(facts.saved)
-            explorer = begin(start, facts.names)
-        return facts._replace(guaranteed=explorer.threshold.guarantees(explorer.family)), start
-
     def _load(self, db: sqlite3.Connection) -> Explorer:
         """The experiment as it is now: read again only where another process has gone on."""
         position = contents.checkpoint_position(db)
@@ -406,12 +401,6 @@ def pose(
     return explorer, names
 
 
-def create_file(path: str | Path, explorer: Explorer, names: Sequence[str], wait: float) -> Store:
-    """A new file with what is started."""
-    guaranteed = explorer.threshold.guarantees(explorer.family)
-    return Store.create(path, explorer.to_text(), json.dumps(names), guaranteed, wait)
-
-
 def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:
     """What an experiment was asked, part by part, in words of the command line."""
     parameters, costs = explorer.parameters, explorer.known_costs
@@ -437,18 +426,16 @@ def list_experiments(folder: str | Path = ".") -> list[dict[str, Any]]:
     """
     if not Path(folder).is_dir():
         raise InputError(f"{folder}: no such folder")
-    found = []
+    found: list[dict[str, Any]] = []
     for path in sorted(path for path in Path(folder).iterdir() if path.is_file()):
-        with suppress(InputError):  # what cannot be read is not known to be one
-            if is_experiment(read_header(path)):
-                found.append({"file": path.name, **summarise_file(path)})
+        try:
+            if not is_experiment(read_header(path)):
+                continue
+        except InputError:  # what cannot be read is not known to be one
+            continue
+        try:
+            with LiveExperiment.open(path) as experiment:
+                found.append({"file": path.name, **experiment.summary(), "error": None})
+        except (CaetError, OSError) as error:
+            found.append({"file": path.name, "error": str(error)})
     return found
-
-
-def summarise_file(path: Path) -> dict[str, Any]:
-    """What there is to say of a file in one line."""
-    try:
-        with LiveExperiment.open(path) as experiment:
-            return {**experiment.summary(), "error": None}
-    except (CaetError, OSError) as error:
-        return {"error": str(error)}

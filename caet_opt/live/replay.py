@@ -158,7 +158,7 @@ def find_differences(db: sqlite3.Connection, progress: Callable[[], None] | None
         differences.append(f"guaranteed: {facts.guaranteed} stored, and threshold {rule.name!r} is {rule.reason}")
     if facts.version != start.version:
         differences.append(f"version: {facts.version} stored, and caet-opt {start.version} wrote what was started")
-    differences += find_wrong_rows(db, explorer)
+    differences += [*contents.find_wrong_rows(db, explorer.arms), *find_wrong_costs(db, explorer)]
     try:
         found = replay(explorer, contents.read_outcomes(db, start.arms), progress)
     except InputError as error:
@@ -166,20 +166,16 @@ def find_differences(db: sqlite3.Connection, progress: Callable[[], None] | None
     return [*differences, *compare_checkpoint(db, found.explorer), *compare_stop(db, found, facts.version)]
 
 
-def find_wrong_rows(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
-    """Rows that no command writes."""
-    differences, known = contents.find_gaps(db), explorer.known_costs
-    if known is not None:
-        costs = dict(enumerate(known.tolist()))
-        wrong = [one for one in contents.read_outcomes(db, explorer.arms) if one.cost != costs.get(one.arm, one.cost)]
-        if wrong:
-            first = f"the first is outcome {wrong[0].position}, {wrong[0].cost} instead of {costs[wrong[0].arm]}"
-            differences.append(f"{len(wrong)} outcomes have not the known costs of their arms; {first}")
-    if strange := contents.count_foreign_arms(db, explorer.arms):
-        differences.append(f"{strange} pulls are of arms that there are not")
-    if wrong_marks := contents.count_wrong_marks(db):
-        differences.append(f"{wrong_marks} pulls are marked as out and are not, or the other way round")
-    return differences
+def find_wrong_costs(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
+    """Outcomes that did not cost what is known of their arms."""
+    if explorer.known_costs is None:
+        return []
+    costs = explorer.known_costs.tolist()
+    wrong = [one for one in contents.read_outcomes(db, explorer.arms) if one.cost != costs[one.arm]]
+    if not wrong:
+        return []
+    first = f"the first is outcome {wrong[0].position}, {wrong[0].cost} instead of {costs[wrong[0].arm]}"
+    return [f"{len(wrong)} outcomes have not the known costs of their arms; {first}"]
 
 
 def compare_checkpoint(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
@@ -205,10 +201,9 @@ def compare_checkpoint(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
 
 def compare_states(state: State, stored: State, parts: Mapping[str, float]) -> list[str]:
     """Parts of a state that are stored otherwise than the rows give, their numbers up to a rounding each."""
-    different = [
-        name for name, rounding in parts.items() if not is_alike(getattr(stored, name), getattr(state, name), rounding)
-    ]
-    return [f"{name}: {getattr(stored, name)} stored, {getattr(state, name)} from the rows" for name in different]
+    given = [(name, getattr(stored, name), getattr(state, name), rounding) for name, rounding in parts.items()]
+    differing = [(name, kept, found) for name, kept, found, rounding in given if not is_alike(kept, found, rounding)]
+    return [f"{name}: {kept} stored, {found} from the rows" for name, kept, found in differing]
 
 
 def compare_rewards(db: sqlite3.Connection, state: State, stored: State) -> list[str]:

@@ -6,11 +6,12 @@ moment. The log is merged into the file whenever an experiment is closed, and at
 path is looked at before and after each change: one that would go where nobody finds it is refused.
 """
 
+import json
 import os
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -23,16 +24,17 @@ from caet_opt.common.checks import is_number
 from caet_opt.common.files import DATABASE as MAGIC
 from caet_opt.common.files import UNFINISHED
 from caet_opt.errors import BusyError, InputError
+from caet_opt.exploring.explorer import Explorer
 from caet_opt.live import database
 from caet_opt.live.database import DamagedError, Place, Seen, Steps
 from caet_opt.live.turn import LOOK, Turn
 from caet_opt.version import __version__
 
-#: Which files are ours (the word "caet" in four bytes), and the version of its tables.
-APPLICATION, SCHEMA_VERSION = 0x63616574, 1
+#: Which files are ours, as application_id says, and the version of its tables.
+APPLICATION, SCHEMA_VERSION = b"caet", 1
 
 #: Where the header of an SQLite file has user_version and application_id, and how long it is.
-VERSION_AT, APPLICATION_AT, HEADER = 60, 68, 100
+VERSION_AT, APPLICATION_AT, HEADER = slice(60, 64), slice(68, 72), 100
 
 #: Seconds that a command waits for another one that writes, unless told otherwise, and at most.
 WAIT, LONGEST_WAIT = 10.0, 1e6
@@ -65,9 +67,9 @@ class Store:
         self._timer: Timer | None = None
 
     @classmethod
-    def create(cls, path: str | Path, saved: str, names: str, guaranteed: bool, wait: float = WAIT) -> "Store":
-        """A new file, whole or not there; `InputError` where there is one already."""
-        store = cls(path, wait)
+    def create(cls, path: str | Path, explorer: Explorer, names: Sequence[str], wait: float = WAIT) -> "Store":
+        """A new file with what is started, whole or not there; `InputError` where there is one already."""
+        store, saved = cls(path, wait), explorer.to_text()
         taken = InputError(
             f"{path}: there is a file already; name one that does not exist, or, to go on with the experiment in it, "
             "--if-missing (in Python LiveExperiment.open_or_start, or open)"
@@ -80,11 +82,12 @@ class Store:
                 raise taken  # another process was quicker
             for statement in database.STATEMENTS:
                 connection.execute(statement)
-            row = (time.time(), __version__, names, guaranteed, saved)
+            guaranteed = explorer.threshold.guarantees(explorer.family)
+            row = (time.time(), __version__, json.dumps(names), guaranteed, saved)
             connection.execute("INSERT INTO experiment VALUES (1, ?, ?, ?, ?, ?)", row)
             connection.execute("INSERT INTO checkpoint VALUES (1, 0, ?)", (saved,))
             database.identify(connection)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA application_id = {int.from_bytes(APPLICATION, 'big')}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             connection.execute("COMMIT")
         return store
@@ -169,7 +172,7 @@ class Store:
         connection = self._open()
         connection.execute("PRAGMA shrink_memory")
         if self._steps is not None:
-            self._steps.allow(total_size(self._file, self._log))
+            self._steps.allow(self._file, self._log)
         if not writes:
             connection.execute("BEGIN")
             return connection
@@ -324,15 +327,6 @@ STORES: WeakSet[Store] = WeakSet()
 OPENING = RLock()
 
 
-def total_size(*paths: Path) -> int:
-    """The bytes of files; none where there is no file."""
-    size = 0
-    for path in paths:
-        with suppress(OSError):
-            size += path.stat().st_size
-    return size
-
-
 def can_write(path: Path) -> bool:
     """Whether a file can be changed, which takes a log beside it."""
     return os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
@@ -373,12 +367,7 @@ def read_header(path: Path) -> bytes:
 
 def is_experiment(header: bytes) -> bool:
     """Whether the first bytes of a file are those of an experiment."""
-    return header.startswith(MAGIC) and number_at(header, APPLICATION_AT) == APPLICATION
-
-
-def number_at(header: bytes, place: int) -> int:
-    """Four bytes of a header."""
-    return int.from_bytes(header[place : place + 4], "big")
+    return header.startswith(MAGIC) and header[APPLICATION_AT] == APPLICATION
 
 
 def check_file(path: Path) -> None:
@@ -386,7 +375,7 @@ def check_file(path: Path) -> None:
     header = read_header(path)
     if not is_experiment(header):
         raise InputError(f"{path}: not an experiment; caet-opt experiment start makes one")
-    version = number_at(header, VERSION_AT)
+    version = int.from_bytes(header[VERSION_AT], "big")
     if version > SCHEMA_VERSION:
         raise InputError(
             f"{path}: made by a newer caet-opt (schema {version}, known here up to {SCHEMA_VERSION}); update caet-opt"

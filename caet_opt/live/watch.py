@@ -180,6 +180,13 @@ def report_spread(db: sqlite3.Connection, family: Family, arms: int) -> Record:
         return NOTHING | {"reason": None if known else f"not watched for {name} rewards"}
     outcomes = np.array([(one.arm, one.reward) for one in contents.read_outcomes(db, arms)]).reshape(-1, 2)
     seen = see_spread(family, outcomes[:, 0].astype(np.int64), outcomes[:, 1], arms)
+    largest = max((variance for variance in seen.variances if variance is not None), default=0.0)
+    fits = [
+        f"family gaussian:VAR with VAR at least the variance of the rewards (so far {largest:.4g} in one arm)",
+        "rewards cut to a range [low, high], for which gaussian:VAR with VAR = (high - low)^2 / 4 is proven",
+        *([INSTEAD[family.name]] if family.name in INSTEAD else []),
+        "bernoulli for whether there was any",
+    ]
     return NOTHING | {
         "watched": True,
         "alarm": seen.since is not None,
@@ -189,16 +196,5 @@ def report_spread(db: sqlite3.Connection, family: Family, arms: int) -> Record:
         "since": seen.since,
         "unseen": [arm for arm, count in enumerate(seen.counts) if count < LEAST_OUTCOMES],
         "variances": seen.variances,
-        "fits": None if seen.since is None else list_fitting(family, seen),
+        "fits": None if seen.since is None else fits,
     }
-
-
-def list_fitting(family: Family, seen: Spread) -> list[str]:
-    """What would fit rewards that spread more than assumed, in words."""
-    largest = max(variance for variance in seen.variances if variance is not None)
-    return [
-        f"family gaussian:VAR with VAR at least the variance of the rewards (so far {largest:.4g} in one arm)",
-        "rewards cut to a range [low, high], for which gaussian:VAR with VAR = (high - low)^2 / 4 is proven",
-        *([INSTEAD[family.name]] if family.name in INSTEAD else []),
-        "bernoulli for whether there was any",
-    ]
