@@ -122,7 +122,7 @@ def say_curve(curve: Curve, entry: ModelFile) -> str:
 
 
 def tabulate(curve: Curve) -> str:
-    """Every so many points of the grid, and all that were added at switches; shares in the order of the arms."""
+    """About `LINES` points of the grid, and all that were added at switches; shares in the order of the arms."""
     grid = [point.value for point in curve.points if point.kind == "grid"]
     shown = {grid[round(line * (len(grid) - 1) / (LINES - 1))] for line in range(LINES)}
     rows = [

@@ -60,7 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")
     runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     how = parser.add_argument_group("the algorithm")
-    how.add_argument("--policy", default="caet", metavar="P,P,...", help=POLICY_HELP)
+    several = "sampling rule (caet), several with commas between them, or all, for those that cover the task"
+    how.add_argument("--policy", default="caet", metavar="P,P,...", help=several)
     for setting in OTHER_SETTINGS:
         add_setting(how, setting)
     what = parser.add_argument_group("what to print")
@@ -70,8 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 #: Settings that have one value; the policy may have several.
 OTHER_SETTINGS = tuple(setting for setting in SETTINGS if setting.name != "policy")
-
-POLICY_HELP = "sampling rule (caet), several with commas between them, or all, for those that cover the task"
 
 
 def run(arguments: argparse.Namespace) -> int:

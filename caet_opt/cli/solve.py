@@ -53,20 +53,14 @@ examples:
   caet-opt solve models/paper-instance-1.toml --digits 50
 """
 
-#: Proven digits where only a certificate is asked for.
-DEFAULT_DIGITS = 50
-
-#: Most decimals of a refined proportion on a terminal.
-MOST_DECIMALS = 20
+#: Proven digits where only a certificate is asked for, and most decimals of a refined proportion on a terminal.
+DEFAULT_DIGITS, MOST_DECIMALS = 50, 20
 
 #: What a cross-check shows of each backend.
 CROSS_CHECK = ("solver", "T*", "lower", "upper", "gap", "own gap", "iterations", "time")
 
-#: Significant digits of a lower bound on the cost.
-BOUND_DIGITS = 10
-
-#: Significant digits of a predicted cost.
-PREDICTED_DIGITS = 3
+#: Significant digits of a lower bound on the cost, and of a predicted cost.
+BOUND_DIGITS, PREDICTED_DIGITS = 10, 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -267,7 +261,7 @@ def as_object(proven: ProvenTime, most: int = maxsize) -> dict[str, Any]:
 
 
 def write_share(share: Fraction, decimals: int) -> str:
-    """A proportion to so many decimals; a smaller one in scientific notation, so that it is not taken for zero."""
+    """A proportion to ``decimals`` decimals; a smaller one in scientific notation, so that it is not taken for zero."""
     if share * 10**decimals < 1:
         return proportion(float(share), decimals)
     whole = str(round(share * 10**decimals)).rjust(decimals + 1, "0")

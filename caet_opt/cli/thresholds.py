@@ -30,7 +30,7 @@ examples:
 
 HEADERS = ("threshold", "proven", "beta(tau)", "tau", "predicted cost", "formula")
 
-#: Columns of words; the others are numbers, which have these names in JSON, to so many significant digits.
+#: Columns of words; the others are numbers, with these names in JSON, to `DIGITS` significant digits.
 WORDS, PREDICTED, DIGITS = (0, 1, 5), ("value", "predicted_rounds", "predicted_cost"), 4
 
 

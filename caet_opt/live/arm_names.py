@@ -18,7 +18,7 @@ LONGEST_NAME = 10_000
 
 
 def name_arms(arms: Any) -> tuple[str, ...]:
-    """The names of so many arms, or those that are given; a name that is a number would be another arm's."""
+    """The names that are given, or numbers for a number of arms; a name that is a number would be another arm's."""
     if is_whole(arms):
         if int(arms) > MOST_ARMS:
             raise InputError(f"arms must be at most {MOST_ARMS}, got {show_value(int(arms))}")

@@ -1,7 +1,7 @@
 """The database in a file, as SQLite has it: its tables, which file it is, what it holds, its copies, what it refuses.
 
-Before a file is trusted its tables are compared by their text, reading it may take so many steps, and cells must be
-what they should be: what a damaged or a hostile file holds is then data, and never a program.
+Before a file is trusted its tables are compared by their text, reading it must end, and cells must be what they should
+be: what a damaged or a hostile file holds is then data, and never a program.
 """
 
 import errno

@@ -216,7 +216,7 @@ class LiveExperiment:
             return None if stop is None else name_answer(self._start.task, stop.answer, self.names)
 
     def next(self, pulls: int = 1, *, arm: str | int | None = None) -> tuple[Pull, ...]:
-        """Hand out so many pulls, which are then out until their outcomes are recorded; none once it has stopped.
+        """Hand out pulls, as many as told, which are out until their outcomes are recorded; none once it has stopped.
 
         The policy decides, counting what is out (`Explorer.next_arms`), unless an arm is named: the
         guarantee holds whoever chooses, as long as nobody knows the outcome.
@@ -325,12 +325,11 @@ class LiveExperiment:
         ``level`` is the probability with which all intervals of means, and all of differences, hold at every look.
         """
         with self._store.reading() as db, without_compiling():
-            return report_status(db, self._load(db), self._read_stop(db), self._facts, level) | {
-                "file": str(self._store.path)
-            }
+            found = report_status(db, self._load(db), self._read_stop(db), self._facts, level)
+        return found | {"file": str(self._store.path)}
 
     def history(self, level: float = LEVEL, points: int = POINTS) -> dict[str, Any]:
-        """The way here, at so many moments at most: evidence, what it must exceed, spending, estimates, intervals."""
+        """The way here, at ``points`` moments at most: evidence, what it must exceed, money, estimates, intervals."""
         with self._store.reading() as db:
             return list_moments(db, self._load(db), self._read_stop(db), level, points)
 

@@ -249,7 +249,7 @@ def list_moments(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, 
 
 
 def replay_sums(db: sqlite3.Connection, explorer: Explorer, points: int) -> Iterator[State]:
-    """The sums at so many moments at most, at equal distances, the first and the last outcome among them."""
+    """The sums at ``points`` moments at most, at equal distances, the first and the last outcome among them."""
     outcomes, nothing = list(contents.read_outcomes(db, explorer.arms)), (0.0,) * explorer.arms
     total = len(outcomes)
     wanted = set(np.linspace(1, total, min(points, total)).round().astype(int).tolist())

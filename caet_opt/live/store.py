@@ -190,24 +190,24 @@ class Store:
         finally:
             connection.execute(f"PRAGMA busy_timeout = {round(1000 * self.wait)}")
 
-    def _check_place(self, writes: bool, so: str) -> None:
+    def _check_place(self, writes: bool, effect: str) -> None:
         """Raise `InputError` unless what is open is what others find under this name, and under no other."""
         if self._place is None:
             return  # what is open is a copy
         try:
             found = self._named.stat()
         except OSError:
-            raise InputError(f"{self.path}: was removed while it was open; {so}") from None
+            raise InputError(f"{self.path}: was removed while it was open; {effect}") from None
         if Place(found.st_dev, found.st_ino) != self._place:
-            raise InputError(f"{self.path}: was replaced by another file while it was open; {so}; open it again")
+            raise InputError(f"{self.path}: was replaced by another file while it was open; {effect}; open it again")
         if writes and found.st_nlink > 1:
-            raise self._linked(so)
+            raise self._linked(effect)
         if self._is_cut_off():
-            raise InputError(f"{self.path}: another process has removed the log that is open; {so}; try again")
+            raise InputError(f"{self.path}: another process has removed the log that is open; {effect}; try again")
 
-    def _linked(self, so: str) -> InputError:
+    def _linked(self, effect: str) -> InputError:
         return InputError(
-            f"{self.path}: has another name, a hard link, and under each name another log; {so}; remove one name "
+            f"{self.path}: has another name, a hard link, and under each name another log; {effect}; remove one name "
             "(caet-opt experiment backup makes a copy)"
         )
 

@@ -84,7 +84,7 @@ def least_outcomes(family: Family) -> int:
 
 
 def see_spread(family: Family, arms: Arms, rewards: Array, count: int) -> Spread:
-    """What outcomes in the order of recording say of the spread, for so many arms."""
+    """What outcomes in the order of recording say of the spread, for ``count`` arms."""
     squares = residual_squares(arms, rewards, count)
     if isinstance(family, Gaussian):
         log_e = gaussian_log_e(arms, squares, family.dispersions(count))
