@@ -60,8 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")
     runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     how = parser.add_argument_group("the algorithm")
-    several = "sampling rule (caet), several with commas between them, or all, for those that cover the task"
-    how.add_argument("--policy", default="caet", metavar="P,P,...", help=several)
+    help_of_policy = "sampling rule (caet), several with commas between them, or all, for those that cover the task"
+    how.add_argument("--policy", default="caet", metavar="P,P,...", help=help_of_policy)
     for setting in OTHER_SETTINGS:
         add_setting(how, setting)
     what = parser.add_argument_group("what to print")
