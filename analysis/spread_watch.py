@@ -26,7 +26,7 @@ from caet_opt.common.numbers import table
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.kernels.native import without_compiling
 from caet_opt.live import watch
-from caet_opt.live.replay import choose_arms, has_ended, may_declare, take_in
+from caet_opt.live.replay import absorb_outcome, choose_arms, has_ended, may_declare
 from caet_opt.simulating.summary import SIGNIFICANCE, tail_probability
 
 RUNS, DELTA = 10_000, 0.05
@@ -199,7 +199,7 @@ def run_revenue(run: int, ended: Callable[[Explorer], bool]) -> Ending:
         with without_compiling():
             (arm,) = choose_arms(explorer, 1, ()) if ended is may_declare else explorer.next_arms(1)
         reward = draw_revenue(rng, arm)
-        take_in(explorer, arm, reward, None)
+        absorb_outcome(explorer, arm, reward, None)
         arms.append(arm)
         rewards.append(reward)
     seen = watch.see_spread(explorer.family, np.array(arms), np.array(rewards), 2)

@@ -50,7 +50,7 @@ from .kernels.ledger import Seen as Seen
 from .kernels.ledger import View as View
 from .live.experiment import LiveExperiment as LiveExperiment
 from .live.experiment import Pull as Pull
-from .live.folder import list_experiments as list_experiments
+from .live.experiment import list_experiments as list_experiments
 from .presenting.curves import Curve as Curve
 from .presenting.curves import CurvePoint as CurvePoint
 from .presenting.curves import Sweep as Sweep

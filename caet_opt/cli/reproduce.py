@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.cli.arguments import count, seed, worker_count
-from caet_opt.cli.drawing import add_width
-from caet_opt.cli.output import csv_text, list_entries, make_folder, output_file, say
+from caet_opt.cli.output import add_width, csv_text, list_entries, make_folder, output_file, say
 from caet_opt.cli.sweep import run_missing
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.presenting.figures import FIGURES, Effort, Figure, StudyFigure, require_matplotlib

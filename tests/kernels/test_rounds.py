@@ -13,7 +13,7 @@ from caet_opt import POLICIES, BanditModel, Custom, Explorer, SolverError, State
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.stopping import THRESHOLDS, Customary
 from caet_opt.kernels import boxes, ledger
-from caet_opt.live.replay import take_in
+from caet_opt.live.replay import absorb_outcome
 from caet_opt.simulating.runs import compile_loop
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.certificate import pair_terms
@@ -77,7 +77,7 @@ def test_after_solves_that_fail_targets_are_those_of_the_present_answer(monkeypa
                 fail_to_solve(patch, SolverError("no"))
             setting = explorer.policy.setting = explorer.policy.make_setting()
             explorer.view = explorer.view._replace(setting=setting)
-            take_in(explorer, arm, *drawn)
+            absorb_outcome(explorer, arm, *drawn)
         if not explorer.explored:
             continue
         assert explorer.stopped <= explorer.diagnostics.settled
@@ -102,7 +102,7 @@ def test_a_solve_that_fails_ends_nothing_whose_answer_has_changed(monkeypatch):
     fail_to_solve(monkeypatch, SolverError("no"))
     explorer.policy.setting = explorer.policy.make_setting()
     explorer.view = explorer.view._replace(setting=explorer.policy.setting)
-    take_in(explorer, 2, 30.02, None)
+    absorb_outcome(explorer, 2, 30.02, None)
     assert explorer.state.means().tolist()[2] == pytest.approx(10.01)
     assert explorer.answer == (2, 0, 1)
     assert not explorer.diagnostics.settled
@@ -162,7 +162,7 @@ def test_saved_after_a_solve_that_failed_it_goes_on_to_the_same_bits(tmp_path, m
     explorer.view = explorer.view._replace(setting=explorer.policy.setting)
     for _ in range(arms + 3):
         arm = explorer.next_arm()
-        take_in(explorer, arm, *streams.draw(arm))
+        absorb_outcome(explorer, arm, *streams.draw(arm))
     monkeypatch.undo()
     explorer.save(tmp_path / "experiment.json")
     explorer.policy.setting = explorer.policy.make_setting()

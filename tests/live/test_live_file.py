@@ -16,7 +16,7 @@ import live_fairness
 import pytest
 
 from caet_opt import BusyError, CaetError, InputError, LiveExperiment
-from caet_opt.live import database, rows, store
+from caet_opt.live import contents, database, store
 from caet_opt.live.turn import Turn
 
 ASKED = {"arms": ["a", "b"], "costs": [1, 2], "log_inv_delta": 1e6, "policy": "top-two"}
@@ -205,7 +205,7 @@ def test_a_plain_copy_in_the_same_process_loses_nothing(tmp_path):
 def test_a_log_that_is_removed_in_the_midst_is_told(tmp_path, monkeypatch):
     experiment = start(tmp_path)
     experiment.next(2)
-    monkeypatch.setattr(rows, "hand_out", lambda db, arm: (tmp_path / "trial.caet-shm").unlink() or 3)
+    monkeypatch.setattr(contents, "hand_out", lambda db, arm: (tmp_path / "trial.caet-shm").unlink() or 3)
     with pytest.raises(InputError, match="removed the log that is open; whether this command is in it cannot be said"):
         experiment.next()
     experiment.close()

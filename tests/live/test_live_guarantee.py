@@ -7,7 +7,7 @@ import live_errors
 import pytest
 
 from caet_opt import Explorer
-from caet_opt.live.replay import take_in
+from caet_opt.live.replay import absorb_outcome
 from caet_opt.simulating.summary import tail_probability
 
 MEANS, OTHERS, PULLS, WORKERS = (0.6, 0.3), (0.75, 0.2), 7, 3
@@ -48,7 +48,7 @@ def run_once(policy, outcomes, come_back):
         out.remove(pull)
         arm = pending.pop(pull)
         recorded.append((arm, outcomes[pull]))
-        take_in(explorer, arm, outcomes[pull], None)
+        absorb_outcome(explorer, arm, outcomes[pull], None)
     return recorded, arms
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from caet_opt.common.files import write_whole
 from caet_opt.common.numbers import pair_names
 from caet_opt.live.experiment import LiveExperiment
-from caet_opt.live.words import (
+from caet_opt.live.status_text import (
     ARM_HEADERS,
     arm_texts,
     came_late,

@@ -18,7 +18,7 @@ LONGEST_NAME = 10_000
 
 
 def name_arms(arms: Any) -> tuple[str, ...]:
-    """The names of so many arms, or those that are given; a name that is a number would be another arm's."""
+    """The names that are given, or numbers for a number of arms; a name that is a number would be another arm's."""
     if is_whole(arms):
         if int(arms) > MOST_ARMS:
             raise InputError(f"arms must be at most {MOST_ARMS}, got {show_value(int(arms))}")
@@ -65,12 +65,10 @@ def is_answer(task: Task, answer: Hashable, arms: int) -> bool:
     if not isinstance(answer, tuple):
         return False
     if isinstance(task, Comparisons):
-        return len(answer) == len(task.compared) and all(map(is_order, answer, task.compared))
+        orders = ((pair, pair[::-1]) for pair in task.compared)
+        return len(answer) == len(task.compared) and all(
+            pair in both for pair, both in zip(answer, orders, strict=True)
+        )
     if isinstance(task, Groups) and len(answer) != len(task.groups):
         return False
     return all(isinstance(arm, int) and arm < arms for arm in answer) and len(set(answer)) == len(answer)
-
-
-def is_order(pair: Hashable, compared: tuple[int, int]) -> bool:
-    """Whether two arms are those that are compared, in either order."""
-    return pair in (compared, compared[::-1])

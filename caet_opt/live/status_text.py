@@ -16,24 +16,25 @@ PAIR_HEADERS = ["pair", "evidence", "needed", "settled", "difference", "interval
 
 def to_words(status: Record) -> str:
     """The whole: what is asked and by which guarantee, where it stands, the arms, the pairs, and what is out."""
-    parts = [say_question(status), *say_watch(status), say_standing(status), tabulate_arms(status)]
+    names = ", ".join(arm["name"] for arm in status["arms"])
+    parts = [
+        f"{status['task']} of {names}: {status['family']} rewards, policy {status['policy']}\n"
+        f"stops when {status['formula']}; {say_guarantee(status)}"
+    ]
+    if status["watch"]["alarm"]:
+        parts.append(f"WARNING: {say_alarm(status)}\n{say_fitting(status)}")
+    elif (spread := say_spread(status)) is not None:
+        parts.append(f"spread: {spread}")
+    parts += [say_standing(status), table(ARM_HEADERS, list(map(arm_texts, status["arms"])))]
     if status["pairs"]:
-        parts.append(tabulate_pairs(status))
+        more = status["pairs_left_out"]
+        left_out = f"\nand {more} pairs with a larger margin" if more else ""
+        late = f"\n{say_late(status)}" if came_late(status) else ""
+        parts.append(table(pair_headers(status), list(map(pair_texts, status["pairs"]))) + left_out + late)
     parts.append(say_intervals(status))
     if status["out"]:
         parts.append(say_out(status))
     return "\n\n".join(parts)
-
-
-def say_question(status: Record) -> str:
-    """The first lines."""
-    names = ", ".join(arm["name"] for arm in status["arms"])
-    return "\n".join(
-        [
-            f"{status['task']} of {names}: {status['family']} rewards, policy {status['policy']}",
-            f"stops when {status['formula']}; {say_guarantee(status)}",
-        ]
-    )
 
 
 def say_guarantee(status: Record) -> str:
@@ -46,14 +47,6 @@ def say_worth(record: Record) -> str:
     if record["refuted"]:
         return f"NOT GUARANTEED: the rewards spread more than {record['assumes']}"
     return stopping.say_worth(record["guaranteed"], record["assumes"], record["log_inv_delta"])
-
-
-def say_watch(status: Record) -> list[str]:
-    """A warning, or a line on the spread."""
-    if status["watch"]["alarm"]:
-        return [f"WARNING: {say_alarm(status)}\n{say_fitting(status)}"]
-    spread = say_spread(status)
-    return [] if spread is None else [f"spread: {spread}"]
 
 
 def say_spread(status: Record) -> str | None:
@@ -117,23 +110,9 @@ def say_ahead(status: Record) -> str:
     )
 
 
-def tabulate_arms(status: Record) -> str:
-    """A line per arm."""
-    return table(ARM_HEADERS, [arm_texts(arm) for arm in status["arms"]])
-
-
 def arm_texts(arm: Record) -> list[str]:
     """An arm, by the headers above."""
-    numbers = [str(arm["pulls"]), str(arm["out"]), write_beside(arm["mean"], arm)]
-    return [arm["name"], *numbers, say_interval(arm), write(arm["spent"])]
-
-
-def tabulate_pairs(status: Record) -> str:
-    """A line per pair of the answer."""
-    more = status["pairs_left_out"]
-    rest = f"\nand {more} pairs with a larger margin" if more else ""
-    late = f"\n{say_late(status)}" if came_late(status) else ""
-    return table(pair_headers(status), [pair_texts(pair) for pair in status["pairs"]]) + rest + late
+    return [arm["name"], str(arm["pulls"]), str(arm["out"]), *write_estimate(arm["mean"], arm), write(arm["spent"])]
 
 
 def came_late(status: Record) -> int:
@@ -156,9 +135,8 @@ def say_late(status: Record) -> str:
 
 def pair_texts(pair: Record) -> list[str]:
     """A pair, by the headers above."""
-    settled = "yes" if pair["settled"] else "no"
-    weights = [write(pair["evidence"]), write(pair["threshold"]), settled]
-    return [pair["name"], *weights, write_beside(pair["difference"], pair), say_interval(pair)]
+    weights = [write(pair["evidence"]), write(pair["threshold"]), "yes" if pair["settled"] else "no"]
+    return [pair["name"], *weights, *write_estimate(pair["difference"], pair)]
 
 
 def say_intervals(status: Record) -> str:
@@ -179,14 +157,11 @@ def say_out(status: Record) -> str:
     return f"out: {', '.join(shown)}" + (f" and {more} more" if more > 0 else "")
 
 
-def say_interval(record: Record) -> str:
-    """An interval, rounded outward; it may have no end."""
-    return write_interval(record["low"], record["high"], DIGITS)
-
-
-def write_beside(value: float | None, record: Record) -> str:
-    """An estimate to as many digits as its interval has."""
-    return NONE if value is None else to_digits(value, digits_beside(value, (record["low"], record["high"]), DIGITS))
+def write_estimate(value: float | None, record: Record) -> tuple[str, str]:
+    """An estimate to as many digits as its interval has, and the interval, rounded outward; it may have no end."""
+    ends = record["low"], record["high"]
+    told = NONE if value is None else to_digits(value, digits_beside(value, ends, DIGITS))
+    return told, write_interval(*ends, DIGITS)
 
 
 def write(value: float | None) -> str:

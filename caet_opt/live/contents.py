@@ -1,27 +1,28 @@
-"""The rows of a live experiment, inside a transaction of its `Store`; a cell that is not what it should be is a
-`DamagedError`."""
+"""What the file of a live experiment holds, read and changed inside a transaction of its `Store`; a cell that is not
+what it should be is a `DamagedError`."""
 
 import json
 import sqlite3
 import time
-from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
 from caet_opt.common.checks import is_whole, show_value
 from caet_opt.common.files import parse_json
 from caet_opt.errors import InputError
-from caet_opt.live.guard import DamagedError, check_moment, check_number, check_text, check_whole
-from caet_opt.live.names import name_arms
+from caet_opt.live.arm_names import name_arms
+from caet_opt.live.database import DamagedError, check_moment, check_number, check_text, check_whole
 
 
 class Facts(NamedTuple):
-    """What was started: names of the arms, whether delta is guaranteed, when, and the experiment before any pull."""
+    """What was started: names of the arms, whether delta is guaranteed, when, the experiment before any pull, and by
+    which version of caet-opt."""
 
     names: tuple[str, ...]
     guaranteed: bool
     started: float
     saved: str
+    version: str
 
 
 class Outcome(NamedTuple):
@@ -44,14 +45,15 @@ class Stop(NamedTuple):
 
 def read_facts(db: sqlite3.Connection) -> Facts:
     """What was started."""
-    names, guaranteed, started, saved = read_row(db, "names, guaranteed, started, saved", "experiment")
+    names, guaranteed, started, *texts = read_row(db, "names, guaranteed, started, saved, version", "experiment")
     try:
         listed = parse_json(check_text(names, "names"))
         told = name_arms(listed if isinstance(listed, list) else None)
     except ValueError as error:
         raise DamagedError(f"names of the arms: {error}") from error
     known = bool(check_whole(guaranteed, "guaranteed", most=1))
-    return Facts(told, known, check_moment(started, "the start"), check_text(saved, "what was started"))
+    saved, version = map(check_text, texts, ("what was started", "its version"))
+    return Facts(told, known, check_moment(started, "the start"), saved, version)
 
 
 def read_row(db: sqlite3.Connection, columns: str, table: str) -> tuple[Any, ...]:
@@ -60,16 +62,6 @@ def read_row(db: sqlite3.Connection, columns: str, table: str) -> tuple[Any, ...
     if found is None:
         raise DamagedError(f"the row of {table} is missing")
     return tuple(found)
-
-
-def count_arms(db: sqlite3.Connection) -> int:
-    """How many arms there are."""
-    return len(read_facts(db).names)
-
-
-def check_arm(arm: Any, pull: Any, arms: int) -> int:
-    """The arm of a pull."""
-    return check_whole(arm, f"the arm of pull {pull}", most=arms - 1)
 
 
 def checkpoint_position(db: sqlite3.Connection) -> int:
@@ -89,14 +81,14 @@ def keep_checkpoint(db: sqlite3.Connection, position: int, saved: str) -> None:
 
 def hand_out(db: sqlite3.Connection, arm: int) -> int:
     """A new pull, and its number."""
-    return insert(db, "pulls (arm, handed_out)", (arm, time.time()))
+    return int(db.execute("INSERT INTO pulls (arm, handed_out) VALUES (?, ?)", (arm, time.time())).lastrowid or 0)
 
 
 def record(db: sqlite3.Connection, pull: int, reward: float, cost: float) -> int:
     """The outcome of a pull, and its position."""
-    position = insert(db, "outcomes (pull, reward, cost, recorded)", (pull, reward, cost, time.time()))
     db.execute("UPDATE pulls SET waiting = 0 WHERE number = ?", (pull,))
-    return position
+    change = "INSERT INTO outcomes (pull, reward, cost, recorded) VALUES (?, ?, ?, ?)"
+    return int(db.execute(change, (pull, reward, cost, time.time())).lastrowid or 0)
 
 
 def withdraw(db: sqlite3.Connection, pull: int) -> bool:
@@ -107,24 +99,14 @@ def withdraw(db: sqlite3.Connection, pull: int) -> bool:
 
 def declare(db: sqlite3.Connection, position: int, answer: Hashable, cost: float) -> None:
     """The answer, by the outcome at this position."""
-    insert(db, "stop (position, stopped, answer, cost)", (position, time.time(), answer_text(answer), cost))
+    row = position, time.time(), json.dumps(answer), cost
+    db.execute("INSERT INTO stop (position, stopped, answer, cost) VALUES (?, ?, ?, ?)", row)
 
 
-def insert(db: sqlite3.Connection, where: str, row: Sequence[Any]) -> int:
-    """Add a row, and return its number."""
-    return int(db.execute(f"INSERT INTO {where} VALUES ({', '.join('?' * len(row))})", row).lastrowid or 0)
-
-
-def count_waiting(db: sqlite3.Connection, arms: int) -> list[int]:
-    """How many pulls of each arm are out."""
-    found = Counter(waiting_arms(db))
-    return [found[arm] for arm in range(arms)]
-
-
-def waiting_arms(db: sqlite3.Connection) -> list[int]:
+def waiting_arms(db: sqlite3.Connection, arms: int) -> list[int]:
     """The arms of the pulls that are out, in the order in which they were handed out."""
-    query, arms = "SELECT number, arm FROM pulls INDEXED BY waiting WHERE waiting = 1 ORDER BY number", count_arms(db)
-    return [check_arm(arm, number, arms) for number, arm in db.execute(query)]
+    query = "SELECT number, arm FROM pulls INDEXED BY waiting WHERE waiting = 1 ORDER BY number"
+    return [check_whole(arm, f"the arm of pull {number}", most=arms - 1) for number, arm in db.execute(query)]
 
 
 def oldest_waiting(db: sqlite3.Connection, arm: int) -> int | None:
@@ -134,18 +116,13 @@ def oldest_waiting(db: sqlite3.Connection, arm: int) -> int | None:
     return None if found is None else int(found)
 
 
-def look_up(db: sqlite3.Connection, number: Any) -> tuple[int, int]:
-    """The number and the arm of a pull that was handed out, or `InputError`."""
-    whole = is_whole(number, 1, 2**63 - 1)
-    found = db.execute("SELECT number, arm FROM pulls WHERE number = ?", (int(number),)).fetchone() if whole else None
+def look_up(db: sqlite3.Connection, number: Any, arms: int) -> tuple[int, int, bool]:
+    """The number and the arm of a pull that was handed out, and whether it has an outcome; or `InputError`."""
+    query = "SELECT number, arm, position FROM pulls LEFT JOIN outcomes ON pull = number WHERE number = ?"
+    found = db.execute(query, (int(number),)).fetchone() if is_whole(number, 1, 2**63 - 1) else None
     if found is None:
         raise InputError(f"pull {show_value(number)} was not handed out")
-    return int(found[0]), check_arm(found[1], found[0], count_arms(db))
-
-
-def is_recorded(db: sqlite3.Connection, pull: int) -> bool:
-    """Whether a pull has an outcome."""
-    return db.execute("SELECT 1 FROM outcomes WHERE pull = ?", (pull,)).fetchone() is not None
+    return int(found[0]), check_whole(found[1], f"the arm of pull {number}", most=arms - 1), found[2] is not None
 
 
 def read_stop(db: sqlite3.Connection) -> Stop | None:
@@ -157,13 +134,14 @@ def read_stop(db: sqlite3.Connection) -> Stop | None:
     return Stop(position, moment, read_answer(check_text(found[2], "the answer")), check_number(found[3], "cost"))
 
 
-def read_outcomes(db: sqlite3.Connection) -> Iterator[Outcome]:
+def read_outcomes(db: sqlite3.Connection, arms: int) -> Iterator[Outcome]:
     """Every outcome, in the order in which they were recorded."""
     query = "SELECT position, arm, reward, cost FROM outcomes JOIN pulls ON number = pull ORDER BY position"
-    arms, last = count_arms(db), 0
+    last = 0
     for position, arm, reward, cost in db.execute(query):
         last = check_whole(position, "the next position", least=last + 1)
-        yield Outcome(last, check_arm(arm, "of an outcome", arms), *check_outcome(reward, cost, last))
+        arm = check_whole(arm, f"the arm of outcome {last}", most=arms - 1)
+        yield Outcome(last, arm, *check_outcome(reward, cost, last))
 
 
 def check_outcome(reward: Any, cost: Any, position: int) -> tuple[float, float]:
@@ -171,34 +149,29 @@ def check_outcome(reward: Any, cost: Any, position: int) -> tuple[float, float]:
     return check_number(reward, f"reward {position}"), check_number(cost, f"cost {position}")
 
 
-def list_pulls(db: sqlite3.Connection, *, only_waiting: bool = False) -> list[dict[str, Any]]:
+def list_pulls(db: sqlite3.Connection, arms: int, *, only_waiting: bool = False) -> list[dict[str, Any]]:
     """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""
     index, condition = ("INDEXED BY waiting", "WHERE waiting = 1") if only_waiting else ("", "")
     query = (
         "SELECT number, arm, handed_out, withdrawn, position, reward, cost, recorded "
         f"FROM pulls {index} LEFT JOIN outcomes ON pull = number {condition} ORDER BY number"
     )
-    arms, found, last = count_arms(db), [], 0
-    for row in db.execute(query):
-        last = check_whole(row[0], "the next pull", least=last + 1)
-        found.append(check_pull(row, arms))
+    found, last = [], 0
+    for number, arm, handed_out, withdrawn, position, reward, cost, recorded in db.execute(query):
+        last = check_whole(number, "the next pull", least=last + 1)
+        pull = {
+            "pull": number,
+            "arm": check_whole(arm, f"the arm of pull {number}", most=arms - 1),
+            "handed_out": check_moment(handed_out, f"pull {number}"),
+            "withdrawn": None if withdrawn is None else check_moment(withdrawn, f"the end of pull {number}"),
+            **dict.fromkeys(("position", "reward", "cost", "recorded")),
+        }
+        if position is not None:
+            reward, cost = check_outcome(reward, cost, check_whole(position, "position", least=1))
+            moment = check_moment(recorded, f"outcome {position}")
+            pull |= {"position": position, "reward": reward, "cost": cost, "recorded": moment}
+        found.append(pull)
     return found
-
-
-def check_pull(row: Sequence[Any], arms: int) -> dict[str, Any]:
-    """A pull with its outcome, if it has one."""
-    number, arm, handed_out, withdrawn, position, reward, cost, recorded = row
-    known = {
-        "pull": number,
-        "arm": check_arm(arm, number, arms),
-        "handed_out": check_moment(handed_out, f"pull {number}"),
-        "withdrawn": None if withdrawn is None else check_moment(withdrawn, f"the end of pull {number}"),
-    }
-    if position is None:
-        return known | dict.fromkeys(("position", "reward", "cost", "recorded"))
-    told = check_outcome(reward, cost, check_whole(position, "position", least=1))
-    moment = check_moment(recorded, f"outcome {position}")
-    return known | {"position": position, "reward": told[0], "cost": told[1], "recorded": moment}
 
 
 def count_pulls(db: sqlite3.Connection) -> tuple[int, int]:
@@ -206,20 +179,6 @@ def count_pulls(db: sqlite3.Connection) -> tuple[int, int]:
     handed = db.execute("SELECT max(number) FROM pulls").fetchone()[0] or 0
     waiting = db.execute("SELECT count(*) FROM pulls INDEXED BY waiting WHERE waiting = 1").fetchone()[0]
     return int(handed), int(handed - waiting - last_position(db))
-
-
-def count_wrong_marks(db: sqlite3.Connection) -> int:
-    """How many pulls are marked as out and are not, or the other way round."""
-    query = (
-        "SELECT count(*) FROM pulls LEFT JOIN outcomes ON pull = number "
-        "WHERE waiting != (pull IS NULL AND withdrawn IS NULL)"
-    )
-    return int(db.execute(query).fetchone()[0])
-
-
-def read_version(db: sqlite3.Connection) -> str:
-    """The version of caet-opt that started it."""
-    return str(db.execute("SELECT version FROM experiment").fetchone()[0])
 
 
 def last_position(db: sqlite3.Connection) -> int:
@@ -232,27 +191,28 @@ def time_of(db: sqlite3.Connection, position: int) -> float:
     return float(db.execute("SELECT recorded FROM outcomes WHERE position = ?", (position,)).fetchone()[0])
 
 
-def find_gaps(db: sqlite3.Connection) -> list[str]:
-    """Numbers of pulls and positions of outcomes that are not 1, 2, 3 and so on, and outcomes of no pull."""
+def find_wrong_rows(db: sqlite3.Connection, arms: int) -> list[str]:
+    """Rows that no command writes: numbers of pulls and positions of outcomes other than 1, 2, 3 and so on, outcomes of
+    no pull, pulls of arms other than 0 to arms - 1, and pulls that are wrongly marked as out or not."""
     found = []
-    for table, column, words in (("pulls", "number", "pulls"), ("outcomes", "position", "outcomes")):
+    for table, column in (("pulls", "number"), ("outcomes", "position")):
         count, first, last = db.execute(f"SELECT count(*), min({column}), max({column}) FROM {table}").fetchone()
         if count and (first, last) != (1, count):
-            found.append(f"{count} {words} are numbered from {first} to {last}")
-    if lost := db.execute("SELECT count(*) FROM outcomes WHERE pull NOT IN (SELECT number FROM pulls)").fetchone()[0]:
-        found.append(f"{lost} outcomes are of pulls that were not handed out")
+            found.append(f"{count} {table} are numbered from {first} to {last}")
+    for rows, words in (
+        ("outcomes WHERE pull NOT IN (SELECT number FROM pulls)", "outcomes are of pulls that were not handed out"),
+        (
+            f"pulls WHERE typeof(arm) != 'integer' OR arm NOT BETWEEN 0 AND {arms - 1}",
+            "pulls are of arms that there are not",
+        ),
+        (
+            "pulls LEFT JOIN outcomes ON pull = number WHERE waiting != (pull IS NULL AND withdrawn IS NULL)",
+            "pulls are marked as out and are not, or the other way round",
+        ),
+    ):
+        if count := db.execute(f"SELECT count(*) FROM {rows}").fetchone()[0]:
+            found.append(f"{count} {words}")
     return found
-
-
-def count_foreign_arms(db: sqlite3.Connection, arms: int) -> int:
-    """How many pulls are of arms other than 0 to arms - 1."""
-    query = "SELECT count(*) FROM pulls WHERE typeof(arm) != 'integer' OR arm NOT BETWEEN 0 AND ?"
-    return int(db.execute(query, (arms - 1,)).fetchone()[0])
-
-
-def answer_text(answer: Hashable) -> str:
-    """An answer as the file has it."""
-    return json.dumps(answer)
 
 
 def read_answer(text: str) -> Hashable:
