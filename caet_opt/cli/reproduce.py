@@ -15,7 +15,7 @@ from caet_opt.presenting.figures import FIGURES, Effort, Figure, StudyFigure, re
 from caet_opt.presenting.figures.sheet import save
 from caet_opt.presenting.figures.style import Width
 from caet_opt.presenting.progress import Bar
-from caet_opt.presenting.tables import results
+from caet_opt.presenting.tables import result_columns as results
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.studies.blocks import run_locally
 from caet_opt.simulating.studies.cells import make_cells

@@ -13,8 +13,8 @@ from caet_opt.common import numbers
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RECORDED
 from caet_opt.presenting.tables.formats import csv_lines
-from caet_opt.presenting.tables.results import plain_rows
-from caet_opt.presenting.words import family_words, task_words
+from caet_opt.presenting.tables.result_columns import plain_rows
+from caet_opt.presenting.tables.time_columns import family_words, task_words
 from caet_opt.simulating.studies.cells import find_varying
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.results import QUANTILES, read_costs, summarise_results
