@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
+from types import SimpleNamespace
 from typing import Any
 
 from caet_opt.common.files import escape_controls
@@ -64,11 +65,6 @@ def markdown_cells(table: Table, row: Row) -> list[str]:
     return cells + [""] * (len(table.columns) - len(cells))
 
 
-def csv_table(table: Table) -> str:
-    """The raw values; every row ends in its error."""
-    return csv_text(table.rows, machine_names(table))
-
-
 def csv_text(rows: Sequence[Row], columns: Iterable[str] | None = None) -> str:
     """Rows as CSV with a header, the columns those of the first row unless given; lists as JSON, nothing for None."""
     names = list(rows[0] if columns is None else columns)
@@ -77,21 +73,12 @@ def csv_text(rows: Sequence[Row], columns: Iterable[str] | None = None) -> str:
 
 def csv_lines(lines: Iterable[Iterable[Any]]) -> str:
     """Lines of CSV: numbers in full, lists as JSON, nothing for None, and no text that a spreadsheet would run."""
-    sink = Lines()
+    written: list[str] = []
+    # The writer puts a cell in quotes that has a part of the end of a line in it, and a reader ends a line at either
+    # part: both are told to the writer, and one is kept.
+    sink = SimpleNamespace(write=lambda line: written.append(line.removesuffix(LINE_END) + "\n"))
     csv.writer(sink, lineterminator=LINE_END).writerows([csv_cell(value) for value in line] for line in lines)
-    return "".join(sink.lines)
-
-
-class Lines:
-    """Takes lines of CSV. What is written puts a cell in quotes that has a part of the end of a line in it, and a
-    reader ends a line at either part: both are told to the writer, and one is kept."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def write(self, line: str) -> None:
-        """Keep a line."""
-        self.lines.append(line.removesuffix(LINE_END) + "\n")
+    return "".join(written)
 
 
 def csv_cell(value: Any) -> Any:
@@ -157,7 +144,7 @@ def markdown_text(text: str) -> str:
 FORMATS: Mapping[str, Callable[[Table], str]] = {
     "terminal": terminal,
     "markdown": markdown,
-    "csv": csv_table,
+    "csv": lambda table: csv_text(table.rows, machine_names(table)),
     "json": json_text,
     "latex": latex_document,
     "latex-fragment": latex_fragment,

@@ -132,8 +132,7 @@ def heading(column: Column) -> str:
 def latex_row(table: Table, row: Row, forms: Sequence[Shape]) -> str:
     """One line of the table; the error of a failed one runs over the columns that it lacks."""
     if row.get(ERROR) is None:
-        cells = [column.cell(row) for column in table.columns]
-        return " & ".join(latex_cell(cell, column) for cell, column in zip(cells, table.columns, strict=True)) + r" \\"
+        return " & ".join(latex_cell(column.cell(row), column) for column in table.columns) + r" \\"
     lead = leading_cells(table, row)
     left, span = len(lead), len(table.columns) - len(lead)
     width = sum(shape.width for shape in forms[left:]) - SPACE
@@ -170,8 +169,7 @@ def siunitx(number: Number) -> str:
 def shapes(table: Table) -> list[Shape]:
     """How each column is set, by the cells of the rows that did not fail."""
     rows = [row for row in table.rows if row.get(ERROR) is None]
-    cells = [[column.cell(row) for row in rows] for column in table.columns]
-    return [shape_of(column, found) for column, found in zip(table.columns, cells, strict=True)]
+    return [shape_of(column, [column.cell(row) for row in rows]) for column in table.columns]
 
 
 def shape_of(column: Column, cells: Sequence[Cell]) -> Shape:
@@ -182,9 +180,8 @@ def shape_of(column: Column, cells: Sequence[Cell]) -> Shape:
     characters = max([len(column.heading), *(longest_run(cell) for cell in cells if cell is not None)])
     if characters <= WIDEST_TEXT:
         return Shape("l", characters * CHARACTER + SPACE)
-    return Shape(
-        rf">{{\raggedright\arraybackslash}}p{{{WIDEST_TEXT * CHARACTER:.1f}em}}", WIDEST_TEXT * CHARACTER + SPACE
-    )
+    width = WIDEST_TEXT * CHARACTER
+    return Shape(rf">{{\raggedright\arraybackslash}}p{{{width:.1f}em}}", width + SPACE)
 
 
 def longest_run(cell: Cell) -> int:
@@ -200,20 +197,13 @@ def number_format(numbers: Sequence[Number]) -> tuple[str, int]:
     >>> number_format([Number("11.657"), Number("972.5")]), number_format([Number("1.3e-14"), Number("2e-9")])
     (('3.3', 8), ('1.1e-2', 9))
     """
-    parts = [split_number(number) for number in numbers]
-    whole = max((len(part[0]) for part in parts), default=1)
-    decimals = max((len(part[1]) for part in parts), default=0)
-    exponents = [part[2] for part in parts if part[2]]
+    parts = [siunitx(number).partition("e") for number in numbers]
+    whole = max((len(mantissa.partition(".")[0]) for mantissa, _, _ in parts), default=1)
+    decimals = max((len(mantissa.partition(".")[2]) for mantissa, _, _ in parts), default=0)
+    exponents = [exponent for _, _, exponent in parts if exponent]
     form = f"{whole}.{decimals}" if decimals else str(whole)
     width = whole + decimals + 1 + (whole + decimals) // 5
     if not exponents:
         return form, width
     digits, sign = max(len(exponent.lstrip("-")) for exponent in exponents), "-" * any("-" in e for e in exponents)
     return f"{form}e{sign}{digits}", width + digits + 4
-
-
-def split_number(number: Number) -> tuple[str, str, str]:
-    """Digits before the point, after it, and the exponent."""
-    mantissa, _, exponent = siunitx(number).partition("e")
-    whole, _, decimals = mantissa.partition(".")
-    return whole, decimals, exponent
