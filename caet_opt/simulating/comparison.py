@@ -23,6 +23,7 @@ from caet_opt.simulating.summary import (
     Summary,
     bound_lines,
     conditions,
+    ends,
     name_tracking,
     summarise,
     threshold_lines,
@@ -263,12 +264,6 @@ class ComparisonInterrupted(Interrupted):
     def __init__(self, records: Sequence[RunRecord], comparison: PolicyComparison) -> None:
         super().__init__(records)
         self.comparison = comparison
-
-
-def ends(name: str, interval: tuple[float, float] | None) -> dict[str, float]:
-    """The columns of an interval."""
-    low, high = interval or (nan, nan)
-    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def write_ends(interval: tuple[float, float] | None) -> str:

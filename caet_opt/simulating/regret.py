@@ -132,7 +132,13 @@ def explore_then_commit(
     regret_model = BanditModel(model.family, model.means, "gaps", model.arms)
     exploration = Exploration(regret_model, parameters, recorded_rounds(arms, last, checkpoints))
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    regrets, times, chosen = zip(*explore_all(exploration, seeds, workers, progress), strict=True)
+    compile_loop()  # here, so that workers find it compiled
+    found: dict[int, Trajectory] = {}
+    with closing(run_jobs(explore_once, exploration, list(enumerate(seeds)), workers)) as finished:
+        for index, trajectory in finished:
+            found[index] = trajectory
+            progress()
+    regrets, times, chosen = zip(*(found[index] for index in range(runs)), strict=True)
     recorded = np.array(exploration.times, dtype=float)
     return RegretCurve(regret_model, last, beta, recorded, np.array(regrets), np.array(times), np.array(chosen))
 
@@ -159,19 +165,6 @@ def recorded_rounds(arms: int, horizon: int, checkpoints: int) -> tuple[int, ...
     """Rounds from the number of arms to the horizon, evenly in log t, the horizon last."""
     rounds = np.unique(np.geomspace(arms, horizon, checkpoints).round().astype(np.int64))
     return (*(int(t) for t in rounds if t < horizon), horizon)
-
-
-def explore_all(
-    exploration: Exploration, seeds: list[np.random.SeedSequence], workers: int, progress: Callable[[], None]
-) -> list[Trajectory]:
-    """One trajectory per seed, in their order."""
-    compile_loop()  # here, so that workers find it compiled
-    found: dict[int, Trajectory] = {}
-    with closing(run_jobs(explore_once, exploration, list(enumerate(seeds)), workers)) as finished:
-        for index, trajectory in finished:
-            found[index] = trajectory
-            progress()
-    return [found[index] for index in range(len(seeds))]
 
 
 def explore_once(exploration: Exploration, job: tuple[int, np.random.SeedSequence]) -> tuple[int, Trajectory]:

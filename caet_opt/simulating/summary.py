@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from math import log
+from math import log, nan
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +184,8 @@ class Summary:
     def __str__(self) -> str:
         """What was run, and what came of it, as people read it."""
         head = [self._what_was_run(), *threshold_lines(self.experiment)]
-        lines = [*head, "", *self._cost_lines(), *self._error_lines()]
+        errors = [f"{'errors':<12} {self.error_text()}", f"{'unfinished':<12} {self.unfinished_text() or 0}"]
+        lines = [*head, "", *self._cost_lines(), *errors]
         if self.rounds_per_second is not None:
             lines += [f"{'speed':<12} {float(f'{self.rounds_per_second:.3g}'):.10g} rounds per second"]
         return "\n".join(lines)
@@ -216,7 +217,7 @@ class Summary:
         lines += [cost_line("mean cost", self.mean_cost, level, spread, partial(self.write_estimate, digits=digits))]
         if self.upper_bound is not None:
             told = "  theta T* log(1/delta), as delta tends to 0"
-            lines += [cost_line("upper bound", self.upper_bound, level, told, write_upper)]
+            lines += [cost_line("upper bound", self.upper_bound, level, told, partial(write_bound, round_up))]
         lines += [f"{'samples':<12} {self.write_estimate(self.mean_samples)} on average"]
         if self.mean_solves > 0:
             gap = write_gap(self.widest_gap)
@@ -225,7 +226,7 @@ class Summary:
 
     def write_estimate(self, mean: float | Fraction, digits: int = DIGITS) -> str:
         """A mean over all runs; rounded down where unfinished ones make it a lower estimate."""
-        return f"at least {write_lower(mean)}" if self.lower_estimate else write_cost(mean, digits)
+        return f"at least {write_bound(round_down, mean)}" if self.lower_estimate else write_cost(mean, digits)
 
     def least_text(self) -> str:
         """What the expected cost is at least."""
@@ -236,10 +237,6 @@ class Summary:
         if self.unfinished:
             return "no upper end while runs are unfinished"
         return f"no upper end, {MAY_STARVE}" if self.open_ended else f"no interval of fewer than {FEWEST} runs"
-
-    def _error_lines(self) -> list[str]:
-        """The error rate with its interval, and the unfinished runs."""
-        return [f"{'errors':<12} {self.error_text()}", f"{'unfinished':<12} {self.unfinished_text() or 0}"]
 
     def error_text(self) -> str:
         """The error rate with its interval, and whether that is too much."""
@@ -287,7 +284,7 @@ def bound_lines(experiment: Experiment) -> list[str]:
     level = experiment.parameters.log_inv_delta
     nothing = ", zero from delta = 1/2 on" if level <= log(2) else ""
     told = f"  T* kl(delta, 1 - delta){nothing}"
-    lowest = cost_line("lower bound", experiment.lower_bound, level, told, write_lower)
+    lowest = cost_line("lower bound", experiment.lower_bound, level, told, partial(write_bound, round_down))
     return [f"{'T*':<12} {experiment.optimum.value:.9g}", lowest]
 
 
@@ -296,14 +293,9 @@ def write_cost(cost: float | Fraction, digits: int = DIGITS) -> str:
     return f"{float(cost):.{digits}g}"
 
 
-def write_lower(bound: float | Fraction) -> str:
-    """A lower bound."""
-    return without_zeros(round_down(bound, DIGITS))
-
-
-def write_upper(bound: float | Fraction) -> str:
-    """An upper bound."""
-    return without_zeros(round_up(bound, DIGITS))
+def write_bound(rounded: Callable[[float | Fraction, int], str], bound: float | Fraction) -> str:
+    """A bound, rounded to its own side."""
+    return without_zeros(rounded(bound, DIGITS))
 
 
 def cost_line(
@@ -362,6 +354,12 @@ def measure_runs(
         "error_ci": error_interval(errors, errors + unfinished, runs),
         "consistent": tail_probability(errors, runs, delta) >= SIGNIFICANCE,
     }
+
+
+def ends(name: str, interval: tuple[float, float] | None) -> dict[str, float]:
+    """The columns of an interval."""
+    low, high = interval or (nan, nan)
+    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def error_interval(fewest: int, most: int, runs: int) -> tuple[float, float]:
