@@ -24,7 +24,7 @@ from caet_opt.live.words import (
     write,
 )
 from caet_opt.presenting.report.render import Table, render_page
-from caet_opt.simulating.studies.places import check_no_result
+from caet_opt.simulating.studies import check_no_result
 
 Record = dict[str, Any]
 

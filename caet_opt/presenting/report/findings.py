@@ -6,7 +6,7 @@ from math import inf
 from caet_opt.bandits.families import describe_assumption
 from caet_opt.common.numbers import digits_beside, to_digits, write_interval
 from caet_opt.presenting.report.results import Results, write_level
-from caet_opt.simulating.comparison import mean_difference, subtract_runs
+from caet_opt.simulating.comparison import mean_difference
 from caet_opt.simulating.studies.manifest import Record
 
 #: What runs cost, by cell and by run.
@@ -65,7 +65,7 @@ def say_others(best: Record, others: Sequence[Record], run_costs: Costs) -> list
     little. Intervals that overlap would say less, since most of what makes costs vary is common to both."""
     known, first = [], run_costs[best["cell"]]
     for row in (row for row in others if is_paired(best, row)):
-        mean, ends = mean_difference(subtract_runs(run_costs[row["cell"]], first), open_ended=False)
+        mean, ends = mean_difference(run_costs[row["cell"]], first)
         if mean is not None and ends:
             known.append((mean, ends, row))
     if not known:

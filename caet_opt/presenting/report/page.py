@@ -3,7 +3,8 @@
 The words of the page stand in the template, which escapes every value that it is given.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from caet_opt.common.numbers import (
     digits_rooted,
     format_certified,
     magnitude,
+    pair_names,
     proportion,
     round_down,
     round_up,
@@ -36,8 +38,8 @@ from caet_opt.presenting.report.results import (
     write_setting,
 )
 from caet_opt.simulating.mean_intervals import FEWEST
+from caet_opt.simulating.studies import check_no_result
 from caet_opt.simulating.studies.manifest import Record
-from caet_opt.simulating.studies.places import check_no_result
 from caet_opt.simulating.studies.results import QUANTILES
 from caet_opt.version import __version__
 
@@ -127,19 +129,13 @@ def list_settings(results: Results) -> dict[str, list[str]]:
 
 def find_guarantees(results: Results) -> dict[str, str]:
     """The thresholds, and whether they guarantee the error probability, and for which rewards."""
-    found: dict[str, list[Record]] = {}
-    for record in results.manifest["cells"]:
-        found.setdefault(record["threshold"], []).append(record)
-    return {name: say_guarantee(records) for name, records in found.items()}
-
-
-def say_guarantee(cells: Sequence[Record]) -> str:
-    """Whether the cells of a threshold have a guarantee, and for which rewards."""
-    proven = list(dict.fromkeys(describe_assumption(one["family"]) for one in cells if one["guaranteed"]))
-    if not proven:
-        return "does not guarantee δ"
-    some = "" if all(one["guaranteed"] for one in cells) else " in some cells,"
-    return f"guarantees δ{some} for {', '.join(proven)}"
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(cell["threshold"] for cell in results.manifest["cells"]):
+        cells = [cell for cell in results.manifest["cells"] if cell["threshold"] == name]
+        proven = dict.fromkeys(describe_assumption(cell["family"]) for cell in cells if cell["guaranteed"])
+        some = "" if all(cell["guaranteed"] for cell in cells) else " in some cells,"
+        found[name] = f"guarantees δ{some} for {', '.join(proven)}" if proven else "does not guarantee δ"
+    return found
 
 
 def make_card(record: Record, label: str) -> dict[str, Any]:
@@ -159,34 +155,25 @@ def make_card(record: Record, label: str) -> dict[str, Any]:
         "time": value,
         "interval": interval,
         "gap": write_gap(record["gap"]),
-        "pairs": ", ".join(f"{arms[a]} > {arms[b]}" for a, b in record["binding_pairs"]) or "none",
+        "pairs": ", ".join(pair_names(record["binding_pairs"], arms)) or "none",
         "arms": (["arm", "mean", "cost", "ω*", "u*"], rows),
     }
 
 
 def tabulate_failures(results: Results) -> Table:
     """The blocks given up, with what it takes to run them again."""
-    levels = {row["cell"]: write_level(row) for row in results.rows}
-    rows: list[tuple[str | None, list[str]]] = [
-        (
-            one["cell"],
-            [
-                results.cell_names.get(one["cell"], one["cell"]),
-                one["error"],
-                levels.get(one["cell"], MISSING),
-                f"{one['first']} to {one['first'] + one['runs'] - 1}",
-                str(one["seed"]),
-            ],
-        )
-        for one in results.manifest["failures"]
-    ]
+    names, levels = results.cell_names, {row["cell"]: write_level(row) for row in results.rows}
+    rows: list[tuple[str | None, list[str]]] = []
+    for one in results.manifest["failures"]:
+        cell, runs = one["cell"], f"{one['first']} to {one['first'] + one['runs'] - 1}"
+        said = [names.get(cell, cell), one["error"], levels.get(cell, MISSING), runs, str(one["seed"])]
+        rows.append((cell, said))
     return ["cell", "error", "at", "runs", "seed"], rows
 
 
 def tabulate_cells(results: Results, columns: Mapping[str, Callable[[Record], str]], rows: Iterable[Record]) -> Table:
     """Some cells with some columns, each a header with how to write its value."""
-    names = results.cell_names
-    shown = {**level_columns(results.rows), **columns}
+    names, shown = results.cell_names, {**level_columns(results.rows), **columns}
     body = [(row["cell"], [names[row["cell"]], *(write(row) for write in shown.values())]) for row in rows]
     return ["cell", *shown], body
 
@@ -198,41 +185,34 @@ def level_columns(rows: Iterable[Record]) -> dict[str, Callable[[Record], str]]:
     return {"log(1/δ)": column("log_inv_delta"), "δ": show_delta}
 
 
-def show(row: Record, name: str, digits: int = 6) -> str:
-    """A value of the summary, a dash where it is missing; large numbers without an exponent."""
-    value = row.get(name)
-    if value is None:
-        return MISSING
-    if isinstance(value, int) or 1e6 <= value < 1e12:
-        return f"{value:.0f}"
-    return f"{value:.{digits}g}"
-
-
 def show_runs(row: Record) -> str:
     """The runs that are stored, and how many were asked for where some are missing."""
-    return show(row, "runs") if row["runs"] >= row["asked"] else f"{row['runs']} of {row['asked']}"
+    return str(row["runs"]) if row["runs"] >= row["asked"] else f"{row['runs']} of {row['asked']}"
 
 
 def column(name: str, digits: int = 6) -> Callable[[Record], str]:
-    """How to write a value of the summary."""
-    return lambda row: show(row, name, digits)
+    """How to write a value of the summary, a dash where it is missing; large numbers without an exponent."""
+
+    def show(value: float) -> str:
+        return f"{value:.0f}" if isinstance(value, int) or 1e6 <= value < 1e12 else f"{value:.{digits}g}"
+
+    return lambda row: MISSING if row.get(name) is None else show(row[name])
 
 
-def interval_column(low: str, high: str, digits: int = 6) -> Callable[[Record], str]:
-    """How to write the ends of an interval, rounded outward."""
-    return lambda row: (
-        MISSING
-        if row.get(low) is None
-        else write_interval(row[low], row[high], max(whole_digits(row[end], digits) for end in (low, high)))
-    )
+def show_interval(name: str, row: Record, digits: int = 6) -> str:
+    """The ends of an interval, rounded outward."""
+    low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
+    if low is None or high is None:
+        return MISSING
+    return write_interval(low, high, max(whole_digits(end, digits) for end in (low, high)))
 
 
-def bound_column(name: str, round_bound: Callable[[float, int], str], digits: int = 6) -> Callable[[Record], str]:
+def bound_column(name: str, round_bound: Callable[[float, int], str]) -> Callable[[Record], str]:
     """How to write a bound, rounded to its own side."""
-    return lambda row: MISSING if row.get(name) is None else round_bound(row[name], whole_digits(row[name], digits))
+    return lambda row: MISSING if row.get(name) is None else round_bound(row[name], whole_digits(row[name]))
 
 
-def whole_digits(value: float, digits: int) -> int:
+def whole_digits(value: float, digits: int = 6) -> int:
     """So many significant digits, or all before the point of a large number, which has no exponent then."""
     return max(digits, magnitude(value) + 1) if 1e6 <= abs(value) < 1e12 else digits
 
@@ -241,13 +221,13 @@ def show_cost_interval(row: Record) -> str:
     """The interval of the mean cost, or what it is at least where there is none."""
     least = row.get("cost_at_least")
     if row.get("cost_low") is not None or least is None:
-        return interval_column("cost_low", "cost_high")(row)
-    return f"at least {round_down(least, whole_digits(least, 6))}"
+        return show_interval("cost", row)
+    return f"at least {round_down(least, whole_digits(least))}"
 
 
 def show_delta(row: Record) -> str:
     """Delta, as it was typed if it was."""
-    return typed_delta(row["log_inv_delta"]) or show(row, "delta", 4)
+    return typed_delta(row["log_inv_delta"]) or column("delta", 4)(row)
 
 
 COSTS = {
@@ -260,10 +240,10 @@ COSTS = {
     "over lower": column("ratio", 4),
 }
 
-ERRORS = {
+ERRORS: dict[str, Callable[[Record], str]] = {
     "errors": column("errors"),
     "rate": column("error_rate", 3),
-    "95 % interval": interval_column("error_low", "error_high", 3),
+    "95 % interval": partial(show_interval, "error", digits=3),
     "unfinished": column("unfinished"),
     "mean rounds": column("mean_samples"),
     **{f"{per_cent} %": column(f"rounds_{per_cent}") for per_cent in QUANTILES},

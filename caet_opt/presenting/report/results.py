@@ -261,28 +261,18 @@ def list_search_words(record: Record) -> str:
     return " ".join([record["model"], record["title"] or "", record["task"], record["family"]]).lower()
 
 
-def write_bounds(row: Record) -> dict[str, str | None]:
-    """The bounds and intervals of a cell as its charts tell them, rounded outward."""
+def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
+    """What the charts need of a cell, its values as they are stored; bounds and intervals as texts too, rounded
+    outward."""
+    rounds = [row.get(f"rounds_{per_cent}") for per_cent in QUANTILES]
     ends = {name: [row.get(f"{name}_{end}") for end in ("low", "high")] for name in ("cost", "ratio", "error")}
-    intervals = {
+    upper = row["upper_bound"]
+    texts = {
         name: None if low is None or high is None else numbers.write_interval(low, high, TOLD_DIGITS)
         for name, (low, high) in ends.items()
     }
-    lower, upper = row["lower_bound"], row["upper_bound"]
-    return {
-        **intervals,
-        "lower": numbers.round_down(lower, BOUND_DIGITS),
-        "upper": None if upper is None else numbers.round_up(upper, BOUND_DIGITS),
-    }
-
-
-def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
-    """What the charts need of a cell, its values as they are stored."""
-
-    def triple(*names: str) -> list[Any]:
-        return [row.get(name) for name in names]
-
-    rounds = triple(*(f"rounds_{per_cent}" for per_cent in QUANTILES))
+    texts["lower"] = numbers.round_down(row["lower_bound"], BOUND_DIGITS)
+    texts["upper"] = None if upper is None else numbers.round_up(upper, BOUND_DIGITS)
     return {
         "id": row["cell"],
         "series": series,
@@ -291,13 +281,13 @@ def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
         "theta": 1.0 if row["theta"] is None else row["theta"],
         "runs": row["runs"],
         "unfinished": row.get("unfinished"),
-        "cost": triple("mean_cost", "cost_low", "cost_high"),
-        "ratio": triple("ratio", "ratio_low", "ratio_high"),
+        "cost": [row.get("mean_cost"), *ends["cost"]],
+        "ratio": [row.get("ratio"), *ends["ratio"]],
         "lower": row["lower_bound"],
         "upper": row["upper_bound"],
-        "texts": write_bounds(row),
+        "texts": texts,
         "predicted": row["predicted_cost"],
-        "error": triple("error_rate", "error_low", "error_high"),
+        "error": [row.get("error_rate"), *ends["error"]],
         "samples": row.get("mean_samples"),
         "proportions": row.get("proportions"),
         "pulls": row.get("pull_shares"),

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from caet_opt.common.files import UNFINISHED, write_whole
 from caet_opt.errors import CaetError, InputError, missing_extra
 from caet_opt.simulating.runs import RunRecord
+from caet_opt.simulating.studies import BLOCKS, HOLDER, LOCK, MANIFEST, SUFFIX
 from caet_opt.simulating.studies.blocks import Block
 from caet_opt.simulating.studies.cells import Cell
 from caet_opt.simulating.studies.manifest import FORMAT, Record, complete, seal, unseal
-from caet_opt.simulating.studies.places import BLOCKS, HOLDER, LOCK, MANIFEST, SUFFIX
 from caet_opt.simulating.studies.study import Study
 from caet_opt.version import __version__, has_equal_results
 
