@@ -293,7 +293,8 @@ class Tracer(NamedTuple):
     def switches(self, points: Sequence[CurvePoint]) -> Iterator[Switch]:
         """Where pairs start or cease to bind between two points with the same needed pairs and free arms."""
         for low, high, at_low, at_high in neighbours(points):
-            if at_low.pairs == at_high.pairs and free_arms(at_low) == free_arms(at_high):
+            low_free, high_free = ([cost == 0 for cost in one.model.costs] for one in (at_low, at_high))
+            if at_low.pairs == at_high.pairs and low_free == high_free:
                 before, after = set(at_low.binding_pairs), set(at_high.binding_pairs)
                 for pair in sorted(before ^ after):
                     yield Switch(self.locate(low, high, pair, at_low), pair, pair in after)
@@ -327,11 +328,6 @@ def is_slack(result: CharacteristicTime, pair: Pair) -> bool:
     term = pair_terms(result.model, [pair], result.effort)[0]
     share = result.multipliers[result.pairs.index(pair)] / result.value if result.value > 0 else 0.0
     return bool(term - 1.0 > share)
-
-
-def free_arms(result: CharacteristicTime) -> tuple[bool, ...]:
-    """Which arms cost nothing."""
-    return tuple(cost == 0 for cost in result.model.costs)
 
 
 def largest_deviation(curve: Curve) -> float | None:

@@ -122,7 +122,12 @@ def explore_then_commit(
     63.4
     """
     check_workers(workers)
-    check_request(model, horizon, runs, checkpoints)
+    if not (isfinite(horizon) and horizon > len(model.means)):
+        raise InputError(f"the horizon must be a finite number of rounds above the number of arms, got {horizon!r}")
+    check_whole(runs, "runs", 1)
+    check_whole(checkpoints, "checkpoints", 1)
+    if gaps(model.means).count(0.0) > 1:
+        raise InputError("explore then commit needs a single best arm; the largest means are equal")
     last = int(horizon)
     if settings.setdefault("cost_source", "gaps") != "gaps":
         raise InputError(f"regret is the cost of gaps: cost_source must be 'gaps', got {settings['cost_source']!r}")
@@ -141,17 +146,6 @@ def explore_then_commit(
     regrets, times, chosen = zip(*(found[index] for index in range(runs)), strict=True)
     recorded = np.array(exploration.times, dtype=float)
     return RegretCurve(regret_model, last, beta, recorded, np.array(regrets), np.array(times), np.array(chosen))
-
-
-def check_request(model: BanditModel, horizon: float, runs: int, checkpoints: int) -> None:
-    """Raise `InputError` for a horizon that is too short, no runs, or a model without a single best arm."""
-    arms = len(model.means)
-    if not (isfinite(horizon) and horizon > arms):
-        raise InputError(f"the horizon must be a finite number of rounds above the number of arms, got {horizon!r}")
-    check_whole(runs, "runs", 1)
-    check_whole(checkpoints, "checkpoints", 1)
-    if gaps(model.means).count(0.0) > 1:
-        raise InputError("explore then commit needs a single best arm; the largest means are equal")
 
 
 def regret_rate(model: BanditModel) -> float:

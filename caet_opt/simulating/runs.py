@@ -69,7 +69,12 @@ class Experiment:
         self.policy.check(self.task)
         object.__setattr__(self, "parameters", replace(self.parameters, threshold=self.rule.name))
         check_whole(self.parameters.max_rounds, "max_rounds", 1, MOST_ROUNDS)
-        self._check_theta(self.rule)
+        theta_allowed = self.theta_of_bound <= LARGEST_THETA or self.parameters.outside_theory
+        if not theta_allowed:
+            raise InputError(
+                f"theta = {self.theta_of_bound:g} is outside (1, e/2], where the upper bound holds; "
+                "outside_theory allows it"
+            )
         self._check_costs()
         self.model.family.check_drawing(self.model.means)
         self._check_resolution()
@@ -91,12 +96,6 @@ class Experiment:
                     f"{means[a]:g} by {0.5 * blur:.2g}: rewards do not tell these arms apart; "
                     "subtract a constant from all means"
                 )
-
-    def _check_theta(self, rule: Threshold) -> None:
-        if isinstance(rule, Deviational) and rule.theta > LARGEST_THETA and not self.parameters.outside_theory:
-            raise InputError(
-                f"theta = {rule.theta:g} is outside (1, e/2], where the upper bound holds; outside_theory allows it"
-            )
 
     def _check_costs(self) -> None:
         source, distribution = self.parameters.cost_source, self.parameters.cost_distribution
@@ -221,7 +220,8 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
     model, parameters = experiment.model, experiment.parameters
     fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)  # a used one would spawn other children
     streams = ArmStreams(model, fresh, parameters.cost_distribution)
-    explorer = start_explorer(experiment, read_word(fresh.spawn(1)[0]))
+    word = fresh.spawn(1)[0].generate_state(1, np.uint64)[0]
+    explorer = start_explorer(experiment, int(word >> np.uint64(1)))  # 63 bits for what the policy draws
     compile_run(explorer)  # nothing where it is done, as in a process that was forked after it
     try:
         in_batches = not experiment.solves and parameters.batch_rule != (1.0, 0.0)
@@ -248,11 +248,6 @@ def start_explorer(experiment: Experiment, seed: int) -> Explorer:
     costs = model.costs if parameters.cost_source == "known" else None
     truth = experiment.optimum if experiment.policy.needs_truth else None
     return Explorer(experiment.task, model.family, len(model.means), parameters, costs, seed=seed, truth=truth)
-
-
-def read_word(seed: np.random.SeedSequence) -> int:
-    """63 bits of a seed, for what a policy draws."""
-    return int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def run_many(

@@ -9,20 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.families import describe_assumption
+from caet_opt.common import numbers
 from caet_opt.common.files import write_whole
-from caet_opt.common.numbers import (
-    are_typed,
-    digits_rooted,
-    format_certified,
-    magnitude,
-    pair_names,
-    proportion,
-    round_down,
-    round_up,
-    typed_delta,
-    write_gap,
-    write_interval,
-)
 from caet_opt.exploring.prediction import say_measured
 from caet_opt.presenting.report.findings import find_findings
 from caet_opt.presenting.report.render import Table, render_page, require_extra
@@ -110,7 +98,7 @@ def list_levels(rows: Iterable[Record]) -> list[str]:
     for row in sorted(rows, key=lambda row: float(row["log_inv_delta"])):
         name, _, number = write_level(row).partition(" = ")
         found.setdefault(name, []).append(number)
-    return [f"{name} = {', '.join(dict.fromkeys(numbers))}" for name, numbers in found.items()]
+    return [f"{name} = {', '.join(dict.fromkeys(values))}" for name, values in found.items()]
 
 
 def list_keys(results: Results) -> dict[str, str]:
@@ -141,21 +129,22 @@ def find_guarantees(results: Results) -> dict[str, str]:
 def make_card(record: Record, label: str) -> dict[str, Any]:
     """What is said of a model: T* to its certified digits, the interval, the binding pairs, and its arms."""
     ends = (record["lower"], record["upper"], record["gap"])
-    value, interval = format_certified(record["characteristic_time"], *ends)
-    arms, decimals = record["arms"], digits_rooted(record["gap"], DECIMALS)
-    columns = (arms, record["means"], record["arm_costs"], record["cost_proportions"], record["sampling_proportions"])
-    rows = [
-        (None, [arm, f"{mean:.6g}", f"{cost:.6g}", proportion(omega, decimals), proportion(share, decimals)])
-        for arm, mean, cost, omega, share in zip(*columns, strict=True)
-    ]
+    value, interval = numbers.format_certified(record["characteristic_time"], *ends)
+    arms, decimals = record["arms"], numbers.digits_rooted(record["gap"], DECIMALS)
+    means, costs = ([f"{value:.6g}" for value in record[name]] for name in ("means", "arm_costs"))
+    omega, u = (
+        [numbers.proportion(share, decimals) for share in record[name]]
+        for name in ("cost_proportions", "sampling_proportions")
+    )
+    rows = [(None, list(texts)) for texts in zip(arms, means, costs, omega, u, strict=True)]
     return {
         "label": label,
         "detail": describe_model(record),
         "search": list_search_words(record),
         "time": value,
         "interval": interval,
-        "gap": write_gap(record["gap"]),
-        "pairs": ", ".join(pair_names(record["binding_pairs"], arms)) or "none",
+        "gap": numbers.write_gap(record["gap"]),
+        "pairs": ", ".join(numbers.pair_names(record["binding_pairs"], arms)) or "none",
         "arms": (["arm", "mean", "cost", "ω*", "u*"], rows),
     }
 
@@ -172,17 +161,13 @@ def tabulate_failures(results: Results) -> Table:
 
 
 def tabulate_cells(results: Results, columns: Mapping[str, Callable[[Record], str]], rows: Iterable[Record]) -> Table:
-    """Some cells with some columns, each a header with how to write its value."""
-    names, shown = results.cell_names, {**level_columns(results.rows), **columns}
+    """Some cells with some columns, each a header with how to write its value, after delta as it was typed; where that
+    was not in every cell, after its logarithm, and delta beside it."""
+    typed = numbers.are_typed(row["log_inv_delta"] for row in results.rows)
+    level = {"δ": show_delta} if typed else {"log(1/δ)": column("log_inv_delta"), "δ": show_delta}
+    names, shown = results.cell_names, {**level, **columns}
     body = [(row["cell"], [names[row["cell"]], *(write(row) for write in shown.values())]) for row in rows]
     return ["cell", *shown], body
-
-
-def level_columns(rows: Iterable[Record]) -> dict[str, Callable[[Record], str]]:
-    """Delta where that was typed in every cell; else its logarithm, and delta beside it."""
-    if are_typed(row["log_inv_delta"] for row in rows):
-        return {"δ": show_delta}
-    return {"log(1/δ)": column("log_inv_delta"), "δ": show_delta}
 
 
 def show_runs(row: Record) -> str:
@@ -204,7 +189,7 @@ def show_interval(name: str, row: Record, digits: int = 6) -> str:
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
     if low is None or high is None:
         return MISSING
-    return write_interval(low, high, max(whole_digits(end, digits) for end in (low, high)))
+    return numbers.write_interval(low, high, max(whole_digits(end, digits) for end in (low, high)))
 
 
 def bound_column(name: str, round_bound: Callable[[float, int], str]) -> Callable[[Record], str]:
@@ -214,7 +199,7 @@ def bound_column(name: str, round_bound: Callable[[float, int], str]) -> Callabl
 
 def whole_digits(value: float, digits: int = 6) -> int:
     """So many significant digits, or all before the point of a large number, which has no exponent then."""
-    return max(digits, magnitude(value) + 1) if 1e6 <= abs(value) < 1e12 else digits
+    return max(digits, numbers.magnitude(value) + 1) if 1e6 <= abs(value) < 1e12 else digits
 
 
 def show_cost_interval(row: Record) -> str:
@@ -222,20 +207,20 @@ def show_cost_interval(row: Record) -> str:
     least = row.get("cost_at_least")
     if row.get("cost_low") is not None or least is None:
         return show_interval("cost", row)
-    return f"at least {round_down(least, whole_digits(least))}"
+    return f"at least {numbers.round_down(least, whole_digits(least))}"
 
 
 def show_delta(row: Record) -> str:
     """Delta, as it was typed if it was."""
-    return typed_delta(row["log_inv_delta"]) or column("delta", 4)(row)
+    return numbers.typed_delta(row["log_inv_delta"]) or column("delta", 4)(row)
 
 
 COSTS = {
     "runs": show_runs,
     "mean cost": column("mean_cost"),
     "95 % interval": show_cost_interval,
-    "lower bound": bound_column("lower_bound", round_down),
-    "upper bound as δ → 0": bound_column("upper_bound", round_up),
+    "lower bound": bound_column("lower_bound", numbers.round_down),
+    "upper bound as δ → 0": bound_column("upper_bound", numbers.round_up),
     "predicted cost": column("predicted_cost"),
     "over lower": column("ratio", 4),
 }
@@ -250,7 +235,4 @@ ERRORS: dict[str, Callable[[Record], str]] = {
 }
 
 SHORT = {"stored": column("runs"), "asked for": column("asked")}
-
-SLOW = {"unfinished": column("unfinished"), "runs": column("runs")}
-
-EXCESSIVE = {"errors": column("errors"), "runs": column("runs")}
+SLOW, EXCESSIVE = ({name: column(name), "runs": column("runs")} for name in ("unfinished", "errors"))

@@ -53,16 +53,11 @@ def markdown(table: Table) -> str:
     """A pipe table, then the conventions and the notes as a list."""
     heads = [markdown_text(column.heading) for column in table.columns]
     rules = ["---:" if column.numeric else "---" for column in table.columns]
-    lines = [heads, rules, *(markdown_cells(table, row) for row in table.rows)]
-    text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    rows = [[markdown_text(text) for text in text_cells(table, row)] for row in table.rows]
+    filled = [cells + [""] * (len(heads) - len(cells)) for cells in rows]  # after the error of a failed one
+    text = "\n".join(f"| {' | '.join(cells)} |" for cells in [heads, rules, *filled])
     notes = [f"- {markdown_text(remark)}" for remark in remarks(table)]
     return "\n".join([*map(markdown_text, told_caption(table)), text, *([""] if notes else []), *notes]) + "\n"
-
-
-def markdown_cells(table: Table, row: Row) -> list[str]:
-    """The cells of a row; a failed one has its error in the first cell without a value, and empty cells after it."""
-    cells = [markdown_text(text) for text in text_cells(table, row)]
-    return cells + [""] * (len(table.columns) - len(cells))
 
 
 def csv_text(rows: Sequence[Row], columns: Iterable[str] | None = None) -> str:

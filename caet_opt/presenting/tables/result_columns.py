@@ -10,7 +10,7 @@ from caet_opt.common.numbers import are_typed, proportion, round_down, round_up,
 from caet_opt.exploring.prediction import say_measured
 from caet_opt.exploring.settings import RECORDED, Setting
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement
-from caet_opt.presenting.tables.time_columns import DECIMALS, write_bound, write_by_arm, write_number
+from caet_opt.presenting.tables.time_columns import CONVENTIONS, DECIMALS, write_bound, write_by_arm, write_number
 from caet_opt.presenting.tables.time_columns import columns as time_columns
 from caet_opt.presenting.tables.time_columns import conventions as time_conventions
 from caet_opt.simulating.mean_intervals import FEWEST
@@ -33,6 +33,9 @@ USUAL = (
     *("error_rate", "error_interval"),
 )
 
+#: What the rate of errors is.
+ERRORS = r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval"
+
 #: What a reader of such a table must know, besides the conventions of T* and of the lower bound.
 RESULT_CONVENTIONS = {
     "cost_interval": Statement(
@@ -48,14 +51,9 @@ RESULT_CONVENTIONS = {
         rf"the threshold, all means taken for known; mean costs of CAET were {say_measured('c', 'd')} that in a study."
     ),
     "ratio": Statement(r"Ratio: mean cost over the lower bound."),
-    "error_interval": Statement(
-        r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval."
-    ),
-    "error_interval_unfinished": Statement(
-        r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval whose "
-        r"upper end counts every unfinished run as an error."
-    ),
-    "sampling_proportions": Statement(r"$u^\star$: share of the pulls of costly arms; a free arm has none."),
+    "error_interval": Statement(f"{ERRORS}."),
+    "error_interval_unfinished": Statement(f"{ERRORS} whose upper end counts every unfinished run as an error."),
+    "sampling_proportions": CONVENTIONS["sampling_proportions_free"],
 }
 
 

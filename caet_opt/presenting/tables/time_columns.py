@@ -4,17 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from caet_opt.bandits.families.base import NAMED_AFTER
-from caet_opt.common.numbers import (
-    MOST_DIGITS,
-    certified_parts,
-    digits_rooted,
-    digits_shared,
-    pair_names,
-    proportion,
-    round_down,
-    to_digits,
-    write_gap,
-)
+from caet_opt.common import numbers
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector, Writer
 
 #: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
@@ -89,18 +79,18 @@ def write_time(which: int, most: int) -> Writer:
 
     Proven decimals where there are any, or else the digits that the certified interval supports.
     """
-    return lambda _, row: Number(row.get(PROVEN[which]) or certified_parts(*interval(row), most)[which])
+    return lambda _, row: Number(row.get(PROVEN[which]) or numbers.certified_parts(*interval(row), most)[which])
 
 
 def write_bound(most: int) -> Writer:
     """The lower bound at delta, kl(delta, 1 - delta) times the lower end of T*, rounded down to the digits of T*."""
-    return lambda bound, row: Number(round_down(bound, min(most, digits_shared(*interval(row)))))
+    return lambda bound, row: Number(numbers.round_down(bound, min(most, numbers.digits_shared(*interval(row)))))
 
 
 def columns(most: int | None = None) -> tuple[Column, ...]:
     """Every column of a table of characteristic times; every number to at most so many digits, where told so, and never
     to more than it is certified to."""
-    digits = most or MOST_DIGITS
+    digits = most or numbers.MOST_DIGITS
     time, lower, upper = (write_time(which, digits) for which in range(3))
     paid = "T of the cost-blind proportions under the costs"
     kl = r"$T^\star \mathrm{kl}(\delta, 1 - \delta)$"
@@ -109,20 +99,21 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
 
     def shares(values: Sequence[float], row: Row) -> Cell:
         """To as many decimals as the root of the gap supports."""
-        return write_by_arm(lambda share: proportion(share, digits_rooted(row["gap"], most or DECIMALS)), values, row)
+        decimals = numbers.digits_rooted(row["gap"], most or DECIMALS)
+        return write_by_arm(partial(numbers.proportion, decimals=decimals), values, row)
 
     def blind(usual: int) -> Writer:
         """Computed from proportions, so the root of the gap limits the digits."""
-        return lambda value, row: Number(to_digits(value, digits_rooted(row["gap"], most or usual)))
+        return lambda value, row: Number(numbers.to_digits(value, numbers.digits_rooted(row["gap"], most or usual)))
 
     def pairs(binding: Sequence[Sequence[int]], row: Row) -> Cell:
-        return ", ".join(pair_names(binding, row["names"])) or "none"
+        return ", ".join(numbers.pair_names(binding, row["names"])) or "none"
 
     def width(gap: float, row: Row) -> Cell:
-        return Number(write_gap(gap, 1))
+        return Number(numbers.write_gap(gap, 1))
 
     def milliseconds(seconds: float, row: Row) -> Cell:
-        return Number(to_digits(1e3 * seconds, min(digits, CLOCK_DIGITS)))
+        return Number(numbers.to_digits(1e3 * seconds, min(digits, CLOCK_DIGITS)))
 
     return (
         Column("model", "model", "file name without .toml"),
@@ -173,6 +164,12 @@ def usual_names(deltas: int, solvers: int, proven: bool) -> tuple[str, ...]:
     return (*(USUAL_PROVEN if proven else USUAL), *bound, *who)
 
 
+#: What the cost-blind comparison is.
+PAID = (
+    r"Blind: $u$ is optimal for the same model with every cost 1, and $T = c \cdot u / \min_e f_e(u)$ is what "
+    r"tracking it pays"
+)
+
 #: What a reader must know, by what it is about.
 CONVENTIONS = {
     "characteristic_time": Statement(
@@ -192,14 +189,8 @@ CONVENTIONS = {
     "cost_proportions": Statement(r"$\omega^\star$: share of the cost that goes to each arm."),
     "sampling_proportions": Statement(r"$u^\star$: share of the pulls of each arm."),
     "sampling_proportions_free": Statement(r"$u^\star$: share of the pulls of costly arms; a free arm has none."),
-    "cost_blind": Statement(
-        r"Blind: $u$ is optimal for the same model with every cost 1, and $T = c \cdot u / \min_e f_e(u)$ is what "
-        r"tracking it pays."
-    ),
-    "cost_blind_free": Statement(
-        r"Blind: $u$ is optimal for the same model with every cost 1, and $T = c \cdot u / \min_e f_e(u)$ is what "
-        r"tracking it pays; $u$ samples free arms too, so $f_e$ has the finite weights of both arms."
-    ),
+    "cost_blind": Statement(f"{PAID}."),
+    "cost_blind_free": Statement(f"{PAID}; $u$ samples free arms too, so $f_e$ has the finite weights of both arms."),
     "proven": Statement(r"$T^\star$, lower and upper are proven for the inputs as exact decimals."),
 }
 

@@ -166,16 +166,11 @@ def choices(study: Study, task: Task) -> Iterator[dict[str, Any]]:
     tracking = grid.get("tracking", (None,))[0]
     for values in product(*grid.values()):
         chosen = dict(zip(grid, values, strict=True))
-        if chosen.get("tracking") != tracking and not is_tracking(chosen):
+        policy = POLICIES.get(chosen.get("policy", "caet"))  # if there is no such policy, its cell says so
+        if chosen.get("tracking") != tracking and policy is not None and not policy.tracks:
             continue
         foreign = known - options.get(chosen.get("threshold", ""), set())
         yield {name: value for name, value in chosen.items() if name not in foreign}
-
-
-def is_tracking(chosen: Mapping[str, Any]) -> bool:
-    """Whether the policy, CAET unless chosen, has a target to track; its cell says so if there is no such policy."""
-    policy = POLICIES.get(chosen.get("policy", "caet"))
-    return policy is None or policy.tracks
 
 
 def make_cell(study: Study, name: str, entry: ModelFile, level: float, chosen: Mapping[str, Any]) -> Cell:

@@ -70,9 +70,6 @@ PAIRS = list_of(
 
 MANIFEST_KINDS = {"study": TABLE, "seed": SEED, "versions": VERSIONS, "platform": TEXT, "cells": ROWS, "failures": ROWS}
 
-#: What the page needs of a study.
-STUDY_KINDS = {"name": TEXT}
-
 FAILURE_KINDS = {"cell": TEXT, "seed": SEED, "first": COUNT, "runs": COUNT, "error": TEXT}
 
 SETTING_KINDS = {
@@ -138,7 +135,7 @@ def unseal(content: bytes) -> Record:
 def check_manifest(manifest: Any) -> None:
     """Raise `InputError` unless a manifest has every key, each of its kind, and its cells are what their hashes say."""
     check_keys(manifest, MANIFEST_KINDS, "the manifest")
-    check_keys(manifest["study"], STUDY_KINDS, "its study")
+    check_keys(manifest["study"], {"name": TEXT}, "its study")
     if not isinstance(manifest["study"].get("title", ""), str):
         raise InputError("'title' of its study must be a text")
     for number, failure in enumerate(manifest["failures"]):
@@ -148,16 +145,13 @@ def check_manifest(manifest: Any) -> None:
         check_keys(cell, {name: kind for name, kind in RECORDED_KINDS.items() if name in cell}, f"cell {number}")
         check_arms(cell, f"cell {number}")
         if cell["id"] != identify(cell):
-            raise InputError(say_other_cell(cell, f"cell {number}", manifest["versions"].get("caet_opt", "?")))
+            unknown = [name for name in cell if name not in CELL_KINDS and name not in RECORDED_KINDS]
+            if unknown:  # settings that this version has not
+                told = say_unknown("setting", unknown, manifest["versions"].get("caet_opt", "?"))
+                raise InputError(f"cell {number}: {told}")
+            raise InputError(f"cell {number} is not the one that its id, {cell['id']!r}, stands for")
     if len({cell["id"] for cell in manifest["cells"]}) < len(manifest["cells"]):
         raise InputError("a cell is listed twice")
-
-
-def say_other_cell(cell: Mapping[str, Any], what: str, version: str) -> str:
-    """Why a cell is refused whose id is not that of its settings: there may be settings that this version has not."""
-    if unknown := [name for name in cell if name not in CELL_KINDS and name not in RECORDED_KINDS]:
-        return f"{what}: {say_unknown('setting', unknown, version)}"
-    return f"{what} is not the one that its id, {cell['id']!r}, stands for"
 
 
 def complete(manifest: Record) -> Record:
