@@ -22,7 +22,7 @@ from caet_opt.presenting.tables.layout import ERROR, Column, Table, choose_colum
 from caet_opt.presenting.tables.time_columns import PROVEN, columns, conventions, usual_names
 from caet_opt.presenting.tables.time_rows import BAD_INPUT, KIND, SOLVER_FAILED, Interrupted, Request, Source, compute
 from caet_opt.simulating.pool import cores
-from caet_opt.simulating.studies.results import summarise_results
+from caet_opt.simulating.studies.stored_runs import summarise_results
 from caet_opt.solving.backends import DEFAULT_SOLVER
 
 DESCRIPTION = """\

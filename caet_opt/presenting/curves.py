@@ -7,6 +7,7 @@ of their difference tells the sides apart.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -280,15 +281,15 @@ class Tracer(NamedTuple):
             return CurvePoint(value, result, kind=kind)
         return CurvePoint(value, result, form.name, form.characteristic_time(result.model, self.task), kind=kind)
 
-    def pairs(self, value: float) -> tuple[Pair, ...]:
-        """The pairs that the task needs at a value."""
-        return self.task.pairs(self.sweep.at(self.model, value).means)
-
     def ties(self, points: Sequence[CurvePoint]) -> Iterator[float]:
         """Where the needed pairs change between two points of the grid that have an answer."""
+
+        def has_pairs(pairs: tuple[Pair, ...], value: float) -> bool:
+            return self.task.pairs(self.sweep.at(self.model, value).means) == pairs
+
         for low, high, at_low, at_high in neighbours(points):
             if at_low.pairs != at_high.pairs:
-                yield bisect(low, high, lambda value, pairs=at_low.pairs: self.pairs(value) == pairs)  # type: ignore[misc]
+                yield bisect(low, high, partial(has_pairs, at_low.pairs))
 
     def switches(self, points: Sequence[CurvePoint]) -> Iterator[Switch]:
         """Where pairs start or cease to bind between two points with the same needed pairs and free arms."""

@@ -69,8 +69,7 @@ class Experiment:
         self.policy.check(self.task)
         object.__setattr__(self, "parameters", replace(self.parameters, threshold=self.rule.name))
         check_whole(self.parameters.max_rounds, "max_rounds", 1, MOST_ROUNDS)
-        theta_allowed = self.theta_of_bound <= LARGEST_THETA or self.parameters.outside_theory
-        if not theta_allowed:
+        if self.theta_of_bound > LARGEST_THETA and not self.parameters.outside_theory:
             raise InputError(
                 f"theta = {self.theta_of_bound:g} is outside (1, e/2], where the upper bound holds; "
                 "outside_theory allows it"

@@ -8,7 +8,7 @@ from caet_opt.errors import InputError
 from caet_opt.presenting.figures import style
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels, spread
 from caet_opt.simulating.studies.cells import find_varying
-from caet_opt.simulating.studies.results import summarise_results
+from caet_opt.simulating.studies.stored_runs import summarise_results
 from caet_opt.solving.result import bound_per_time
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from math import inf
 
 from caet_opt.bandits.families import describe_assumption
 from caet_opt.common.numbers import digits_beside, to_digits, write_interval
-from caet_opt.presenting.report.results import Results, write_level
+from caet_opt.presenting.report.page_data import Results, write_level
 from caet_opt.simulating.comparison import mean_difference
 from caet_opt.simulating.studies.manifest import Record
 

@@ -12,23 +12,14 @@ from caet_opt.bandits.families import describe_assumption
 from caet_opt.common import numbers
 from caet_opt.common.files import write_whole
 from caet_opt.exploring.prediction import say_measured
+from caet_opt.presenting.report import page_data
 from caet_opt.presenting.report.findings import find_findings
+from caet_opt.presenting.report.page_data import MISSING, Results, write_setting
 from caet_opt.presenting.report.render import Table, render_page, require_extra
-from caet_opt.presenting.report.results import (
-    MISSING,
-    SETTINGS,
-    Results,
-    collect_data,
-    describe_model,
-    list_search_words,
-    read_results,
-    write_level,
-    write_setting,
-)
 from caet_opt.simulating.mean_intervals import FEWEST
 from caet_opt.simulating.studies import check_no_result
 from caet_opt.simulating.studies.manifest import Record
-from caet_opt.simulating.studies.results import QUANTILES
+from caet_opt.simulating.studies.stored_runs import QUANTILES
 from caet_opt.version import __version__
 
 #: Decimals of proportions on a card, at most.
@@ -58,7 +49,7 @@ def report_page(folder: str | Path, title: str | None = None) -> str:
     title
         Of the page; the study's unless given.
     """
-    return render_page("page.html", describe_results(read_results(folder), title))
+    return render_page("page.html", describe_results(page_data.read_results(folder), title))
 
 
 def describe_results(results: Results, title: str | None) -> dict[str, object]:
@@ -73,7 +64,7 @@ def describe_results(results: Results, title: str | None) -> dict[str, object]:
         "fewest": FEWEST,
         "measured": say_measured("c", "d"),
         "manifest": results.manifest,
-        "settings": SETTINGS,
+        "settings": page_data.SETTINGS,
         "used_settings": list_settings(results),
         "guarantees": find_guarantees(results),
         "findings": find_findings(results),
@@ -88,7 +79,7 @@ def describe_results(results: Results, title: str | None) -> dict[str, object]:
         "other_versions": sorted({row["version"] for row in rows} - {None, __version__}),
         "costs": tabulate_cells(results, COSTS, rows),
         "errors": tabulate_cells(results, ERRORS, rows),
-        "data": collect_data(results),
+        "data": page_data.collect_data(results),
     }
 
 
@@ -96,7 +87,7 @@ def list_levels(rows: Iterable[Record]) -> list[str]:
     """The deltas as they were typed, the largest first: ``δ = 0.1, 0.01``, or ``log(1/δ) = 2, 5``, or both."""
     found: dict[str, list[str]] = {}
     for row in sorted(rows, key=lambda row: float(row["log_inv_delta"])):
-        name, _, number = write_level(row).partition(" = ")
+        name, _, number = page_data.write_level(row).partition(" = ")
         found.setdefault(name, []).append(number)
     return [f"{name} = {', '.join(dict.fromkeys(values))}" for name, values in found.items()]
 
@@ -110,7 +101,7 @@ def list_keys(results: Results) -> dict[str, str]:
 
 def list_settings(results: Results) -> dict[str, list[str]]:
     """The values of the algorithm's settings over all cells, but for those that have their own line."""
-    names = [name for name in SETTINGS if name not in ("threshold", "seed")]
+    names = [name for name in page_data.SETTINGS if name not in ("threshold", "seed")]
     values = {name: [write_setting(row[name]) for row in results.rows if row[name] is not None] for name in names}
     return {name: list(dict.fromkeys(found)) for name, found in values.items() if found}
 
@@ -139,8 +130,8 @@ def make_card(record: Record, label: str) -> dict[str, Any]:
     rows = [(None, list(texts)) for texts in zip(arms, means, costs, omega, u, strict=True)]
     return {
         "label": label,
-        "detail": describe_model(record),
-        "search": list_search_words(record),
+        "detail": page_data.describe_model(record),
+        "search": page_data.list_search_words(record),
         "time": value,
         "interval": interval,
         "gap": numbers.write_gap(record["gap"]),
@@ -151,7 +142,7 @@ def make_card(record: Record, label: str) -> dict[str, Any]:
 
 def tabulate_failures(results: Results) -> Table:
     """The blocks given up, with what it takes to run them again."""
-    names, levels = results.cell_names, {row["cell"]: write_level(row) for row in results.rows}
+    names, levels = results.cell_names, {row["cell"]: page_data.write_level(row) for row in results.rows}
     rows: list[tuple[str | None, list[str]]] = []
     for one in results.manifest["failures"]:
         cell, runs = one["cell"], f"{one['first']} to {one['first'] + one['runs'] - 1}"

@@ -29,10 +29,8 @@ class Shape(NamedTuple):
 def latex_document(table: Table) -> str:
     """A document of one table, on paper that is wide enough for it."""
     width = EM * sum(shape.width for shape in shapes(table)) + 2 * MARGIN
-    if width <= PORTRAIT:
-        paper = "a4paper"
-    else:
-        paper = f"paperwidth={max(width, LANDSCAPE):.0f}mm, paperheight={PORTRAIT:.0f}mm"
+    wide = f"paperwidth={max(width, LANDSCAPE):.0f}mm, paperheight={PORTRAIT:.0f}mm"
+    paper = "a4paper" if width <= PORTRAIT else wide
     return "\n".join(
         [
             r"\documentclass{article}",

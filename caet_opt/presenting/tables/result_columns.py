@@ -15,7 +15,7 @@ from caet_opt.presenting.tables.time_columns import columns as time_columns
 from caet_opt.presenting.tables.time_columns import conventions as time_conventions
 from caet_opt.simulating.mean_intervals import FEWEST
 from caet_opt.simulating.studies.cells import find_varying
-from caet_opt.simulating.studies.results import QUANTILES
+from caet_opt.simulating.studies.stored_runs import QUANTILES
 from caet_opt.version import __version__
 
 if TYPE_CHECKING:

@@ -24,14 +24,9 @@ def family_words(family: str) -> str:
     ('Gaussian, variances 1, 2, 0.5', 'Gaussian', 'gamma, shape 3')
     """
     name, _, given = family.partition(":")
-    words = NAMED_AFTER.get(name, name)
-    if not given:
-        return words
-    if name == "gamma":
-        return f"{words}, shape {given}"
-    if name == "gaussian":
-        return f"{words}, variance{'s' if ',' in given else ''} {', '.join(given.split(','))}"
-    return f"{words} {given}"
+    meaning = {"gamma": ", shape", "gaussian": f", variance{'s' if ',' in given else ''}"}.get(name, "")
+    number = ", ".join(given.split(",")) if name == "gaussian" else given
+    return NAMED_AFTER.get(name, name) + (f"{meaning} {number}" if given else "")
 
 
 def task_words(task: str, arms: Sequence[str]) -> str:

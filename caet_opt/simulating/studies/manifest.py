@@ -39,33 +39,19 @@ def list_of(words: str, holds: Callable[[Any], bool]) -> Kind:
     return Kind(words, lambda value: isinstance(value, list) and all(map(holds, value)))
 
 
-def is_text(value: Any) -> bool:
-    """Whether a value is a text."""
-    return isinstance(value, str)
-
-
-def is_count(value: Any) -> bool:
-    """Whether a value is a whole number, zero or more, that a double holds."""
-    return is_whole(value, 0, LARGEST_COUNT)
-
-
-def is_amount(value: Any) -> bool:
-    """Whether a value is a finite number, zero or more."""
-    return is_number(value) and value >= 0
-
-
-TEXT, TEXTS = Kind("a text", is_text), list_of("a list of texts", is_text)
+TEXT = Kind("a text", lambda value: isinstance(value, str))
+TEXTS = list_of("a list of texts", TEXT.holds)
 NUMBER, NUMBERS = Kind("a finite number", is_number), list_of("a list of finite numbers", is_number)
-AMOUNT = Kind("a finite number, zero or more", is_amount)
-AMOUNTS = list_of("a list of finite numbers, zero or more", is_amount)
-COUNT = Kind("a whole number, zero or more", is_count)
+AMOUNT = Kind("a finite number, zero or more", lambda value: is_number(value) and value >= 0)
+AMOUNTS = list_of("a list of finite numbers, zero or more", AMOUNT.holds)
+COUNT = Kind("a whole number, zero or more", lambda value: is_whole(value, 0, LARGEST_COUNT))  # one that a double holds
 SEED = Kind(COUNT.words, is_whole)
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 TABLE = Kind("a table", lambda value: isinstance(value, dict))
-VERSIONS = Kind("a table of texts", lambda value: isinstance(value, dict) and all(map(is_text, value.values())))
+VERSIONS = Kind("a table of texts", lambda value: isinstance(value, dict) and all(map(TEXT.holds, value.values())))
 ROWS = list_of("a list of tables", TABLE.holds)
 PAIRS = list_of(
-    "a list of pairs of arms", lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(is_count, pair))
+    "a list of pairs of arms", lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(COUNT.holds, pair))
 )
 
 MANIFEST_KINDS = {"study": TABLE, "seed": SEED, "versions": VERSIONS, "platform": TEXT, "cells": ROWS, "failures": ROWS}
@@ -76,10 +62,9 @@ SETTING_KINDS = {
     "number": AMOUNT,
     "count": COUNT,
     "word": TEXT,
-    "number or word": Kind("a number or a text", lambda value: is_text(value) or is_amount(value)),
+    "number or word": Kind("a number or a text", lambda value: TEXT.holds(value) or AMOUNT.holds(value)),
     "flag": FLAG,
 }
-
 
 #: What the manifest holds of a setting: null only where something else decides.
 RECORDED_KINDS = {
@@ -122,7 +107,7 @@ def unseal(content: bytes) -> Record:
     except ValueError as error:
         raise InputError(f"damaged ({error}); move it away, and the sweep writes it anew") from error
     if not isinstance(found, dict) or found.get("format") not in FORMATS:
-        newer = isinstance(found, dict) and is_count(found.get("format")) and found["format"] > FORMAT
+        newer = isinstance(found, dict) and COUNT.holds(found.get("format")) and found["format"] > FORMAT
         way = "made by a newer caet-opt: update caet-opt" if newer else "name another folder"
         raise InputError(f"not a manifest of format {FORMAT}; {way}")
     seal = str(found.pop(SEAL, ""))

@@ -17,8 +17,8 @@ from caet_opt.presenting.tables.result_columns import plain_rows
 from caet_opt.presenting.tables.time_columns import family_words, task_words
 from caet_opt.simulating.studies.cells import find_varying
 from caet_opt.simulating.studies.manifest import Record
-from caet_opt.simulating.studies.results import QUANTILES, read_costs, summarise_results
 from caet_opt.simulating.studies.store import Store
+from caet_opt.simulating.studies.stored_runs import QUANTILES, read_costs, summarise_results
 
 #: Settings that may differ between the cells of a model besides delta, with the words for them.
 SETTINGS = {setting.name: setting.symbol for setting in RECORDED} | {"seed": "seed"}
@@ -160,8 +160,10 @@ def read_results(folder: str | Path) -> Results:
     rows = plain_rows(summary)
     if not any(row["runs"] for row in rows):
         raise InputError(f"{folder}: no run is stored yet; let caet-opt sweep finish a block first")
-    models = {identify_model(record): record for record in reversed(manifest["cells"])}
-    places = {name: place for place, name in enumerate(dict.fromkeys(map(identify_model, manifest["cells"])))}
+    models: dict[str, Record] = {}
+    for record in manifest["cells"]:
+        models.setdefault(identify_model(record), record)
+    places = {name: place for place, name in enumerate(models)}
     model_of = {record["id"]: places[identify_model(record)] for record in manifest["cells"]}
     varying = find_varying(rows, lambda row: model_of[row["cell"]])
     found = {row["cell"]: (model_of[row["cell"]], tuple(write_setting(row[name]) for name in varying)) for row in rows}
@@ -169,7 +171,7 @@ def read_results(folder: str | Path) -> Results:
     rows.sort(key=lambda row: (known.index(found[row["cell"]]), row["log_inv_delta"]))
     series = [Series(model, dict(zip(varying, values, strict=True))) for model, values in known]
     series_of = [known.index(found[row["cell"]]) for row in rows]
-    shown = [models[name] for name in places]
+    shown = list(models.values())
     names = number_repeats([record["model"] for record in shown])
     return Results(manifest, rows, shown, label_models(shown), names, series, series_of, read_costs(folder))
 

@@ -64,6 +64,7 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     1    1     True     261
     """
     import pandas as pd
+    import pyarrow as pa
 
     records, tables = read_runs(folder)
     lengths = [table.num_rows for table in tables]
@@ -71,25 +72,18 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     for name in (*WORDS, "version"):
         frame[name] = repeat_by_run([record[name] for record in records], lengths)
     for name in NUMBERS:
-        frame[name] = np.repeat(
-            np.array([nan if record[name] is None else record[name] for record in records]), lengths
-        )
-    frame |= run_columns(tables, counts)
-    return pd.DataFrame(frame)
-
-
-def run_columns(tables: "Sequence[pa.Table]", counts: bool) -> dict[str, Any]:
-    """The columns of all runs, one cell after the other."""
-    import pandas as pd
-    import pyarrow as pa
-
+        values = [nan if record[name] is None else record[name] for record in records]
+        frame[name] = np.repeat(np.array(values), lengths)
     runs = pa.concat_tables(tables) if tables else schema().empty_table()
-    columns = {name: runs[name].to_numpy() for name in ("run", "stopped", "rounds", "cost", "solves", "widest_gap")}
-    columns["correct"] = runs["correct"].to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
-    columns["answer"] = runs["answer"].dictionary_encode().to_pandas()
-    if counts:
-        columns["counts"] = runs["counts"].to_pandas()
-    return {name: columns[name] for name in schema().names if name in columns}
+    written = {
+        "correct": lambda column: column.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get),
+        "answer": lambda column: column.dictionary_encode().to_pandas(),
+        "counts": lambda column: column.to_pandas(),
+    }
+    for name in schema().names:
+        if counts or name != "counts":
+            frame[name] = written.get(name, lambda column: column.to_numpy())(runs[name])
+    return pd.DataFrame(frame)
 
 
 def repeat_by_run(values: Sequence[Any], lengths: Sequence[int]) -> "pd.Categorical[Any]":
