@@ -16,23 +16,17 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import Threshold, threshold_of
-from caet_opt.simulating.loops import compile_run, run
 from caet_opt.simulating.mean_intervals import mean_band
 from caet_opt.simulating.pool import check_workers, run_jobs
-from caet_opt.simulating.runs import compile_loop
+from caet_opt.simulating.runs import compile_loop, compile_run, run
 from caet_opt.simulating.streams import ArmStreams
 
 #: Rounds at which the regret is recorded, spread evenly in log t.
 CHECKPOINTS = 60
 
 
-@dataclass(frozen=True, eq=False)
-class Exploration:
-    """An explore-then-commit experiment: the model, how to explore, and the recorded rounds."""
-
-    model: BanditModel
-    parameters: Parameters
-    times: tuple[int, ...]
+#: An explore-then-commit experiment: the model, how to explore, and the recorded rounds.
+Exploration = tuple[BanditModel, Parameters, tuple[int, ...]]
 
 
 class Trajectory(NamedTuple):
@@ -135,16 +129,17 @@ def explore_then_commit(
     arms = len(model.means)
     beta = threshold_of(parameters, model.family, arms, BestArm())
     regret_model = BanditModel(model.family, model.means, "gaps", model.arms)
-    exploration = Exploration(regret_model, parameters, recorded_rounds(arms, last, checkpoints))
+    rounds = recorded_rounds(arms, last, checkpoints)
     seeds = np.random.SeedSequence(seed).spawn(runs)
     compile_loop()  # here, so that workers find it compiled
     found: dict[int, Trajectory] = {}
-    with closing(run_jobs(explore_once, exploration, list(enumerate(seeds)), workers)) as finished:
+    shared, jobs = (regret_model, parameters, rounds), list(enumerate(seeds))
+    with closing(run_jobs(explore_once, shared, jobs, workers)) as finished:
         for index, trajectory in finished:
             found[index] = trajectory
             progress()
     regrets, times, chosen = zip(*(found[index] for index in range(runs)), strict=True)
-    recorded = np.array(exploration.times, dtype=float)
+    recorded = np.array(rounds, dtype=float)
     return RegretCurve(regret_model, last, beta, recorded, np.array(regrets), np.array(times), np.array(chosen))
 
 
@@ -167,8 +162,8 @@ def explore_once(exploration: Exploration, job: tuple[int, np.random.SeedSequenc
     It explores from one recorded round to the next; from the commitment on the committed arm's gap adds up.
     """
     number, seed = job
-    model, times = exploration.model, exploration.times
-    caet = Caet(BestArm(), model.family, len(model.means), exploration.parameters)
+    model, parameters, times = exploration
+    caet = Caet(BestArm(), model.family, len(model.means), parameters)
     streams = ArmStreams(model, seed)
     compile_run(caet)  # nothing where it is done, as in a process that was forked after it
     regret = np.empty(len(times))

@@ -63,7 +63,8 @@ def body(table: Table) -> str:
     """The table with its caption and its remarks."""
     forms = shapes(table)
     preamble = "".join(shape.letter for shape in forms)
-    head = " & ".join(heading(column) for column in table.columns) + r" \\"
+    heads = [(column.latex or tex(column.heading), column.numeric) for column in table.columns]
+    head = " & ".join(f"{{{text}}}" if numeric else text for text, numeric in heads) + r" \\"  # shielded from siunitx
     rows = [latex_row(table, row, forms) for row in table.rows]
     return (long_table if is_long(table) else float_table)(table, preamble, head, rows)
 
@@ -119,12 +120,6 @@ def remarks(table: Table, before: str) -> list[str]:
     """The conventions and the notes as sentences in small print, where there are any."""
     sentences = "\n".join([*table.conventions.values(), *map(tex, table.notes)])
     return [before, rf"\parbox{{\linewidth}}{{\footnotesize {sentences}}}"] if sentences else []
-
-
-def heading(column: Column) -> str:
-    """The heading of a column, shielded from siunitx above numbers."""
-    text = column.latex or tex(column.heading)
-    return f"{{{text}}}" if column.numeric else text
 
 
 def latex_row(table: Table, row: Row, forms: Sequence[Shape]) -> str:

@@ -152,7 +152,9 @@ def compute(
     table the native solver is compiled first, so that all of them run the same code.
     """
     check_workers(workers)
-    quick = is_quick(len(sources), request)
+    native = all(profile.backend == "native" for profile in request.solvers.values())
+    solves = len(sources) * len(request.solvers) * (1 + request.blind)
+    quick = len(sources) < 2 or (native and request.digits is None and solves <= QUICK_SOLVES)
     found: dict[int, Rows] = {}
     try:
         if not quick:
@@ -170,13 +172,6 @@ def compute(
 def sort_rows(found: dict[int, Rows]) -> Rows:
     """The rows of the models, by their index."""
     return [row for index in sorted(found) for row in found[index]]
-
-
-def is_quick(models: int, request: Request) -> bool:
-    """Whether the table is made in a moment: the native solver alone, and few models."""
-    native = all(profile.backend == "native" for profile in request.solvers.values())
-    solves = models * len(request.solvers) * (1 + request.blind)
-    return models < 2 or (native and request.digits is None and solves <= QUICK_SOLVES)
 
 
 def rows_at(shared: tuple[Sequence[Source], Request, bool], index: int) -> tuple[int, Rows]:

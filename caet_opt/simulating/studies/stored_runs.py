@@ -114,16 +114,13 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    records, tables = read_runs(folder)
-    return pd.DataFrame([summary_row(record, table) for record, table in zip(records, tables, strict=True)])
-
-
-def summary_row(record: Record, table: "pa.Table") -> dict[str, Any]:
-    """What the runs of one cell say."""
-    row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, *NUMBERS, "version")}}
-    row |= {"arms": record["arms"], "asked": record["runs"], "runs": table.num_rows}
-    row |= run_summary(record, table) if table.num_rows else {}
-    return row | {name: record[name] for name in TRUTH}
+    rows = []
+    for record, table in zip(*read_runs(folder), strict=True):
+        row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, *NUMBERS, "version")}}
+        row |= {"arms": record["arms"], "asked": record["runs"], "runs": table.num_rows}
+        row |= run_summary(record, table) if table.num_rows else {}
+        rows.append(row | {name: record[name] for name in TRUTH})
+    return pd.DataFrame(rows)
 
 
 def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
