@@ -70,10 +70,10 @@ class Experiment:
         self.policy.check(self.task)
         object.__setattr__(self, "parameters", replace(self.parameters, threshold=self.rule.name))
         check_whole(self.parameters.max_rounds, "max_rounds", 1, MOST_ROUNDS)
-        if self.theta_of_bound > LARGEST_THETA and not self.parameters.outside_theory:
+        theta = self.theta_of_bound
+        if theta > LARGEST_THETA and not self.parameters.outside_theory:
             raise InputError(
-                f"theta = {self.theta_of_bound:g} is outside (1, e/2], where the upper bound holds; "
-                "outside_theory allows it"
+                f"theta = {theta:g} is outside (1, e/2], where the upper bound holds; outside_theory allows it"
             )
         self._check_costs()
         self.model.family.check_drawing(self.model.means)

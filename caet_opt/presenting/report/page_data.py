@@ -35,7 +35,6 @@ MODEL_COLUMNS = (
     *("cost_proportions", "sampling_proportions", "binding_pairs"),
 )
 
-
 #: Colours of curves that differ, from there on they repeat, with another symbol; and curves in one chart, at most.
 COLOURS, MOST_CURVES = 8, 12
 

@@ -10,7 +10,7 @@ from caet_opt.common.numbers import are_typed, proportion, round_down, round_up,
 from caet_opt.exploring.prediction import say_measured
 from caet_opt.exploring.settings import RECORDED, Setting
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement
-from caet_opt.presenting.tables.time_columns import CONVENTIONS, DECIMALS, write_bound, write_by_arm, write_number
+from caet_opt.presenting.tables.time_columns import CONVENTIONS, DECIMALS, number_column, write_bound, write_by_arm
 from caet_opt.presenting.tables.time_columns import columns as time_columns
 from caet_opt.presenting.tables.time_columns import conventions as time_conventions
 from caet_opt.simulating.mean_intervals import FEWEST
@@ -64,20 +64,17 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
     digits, decimals = most or ESTIMATED, most or DECIMALS
     bound = replace(shared["lower_bound"], explanation="T* kl(delta, 1 - delta)", write=write_bound(digits))
     optimal = "theta T* log(1/delta), of an optimal policy as delta tends to 0"
-    counted, brief = write_number("d"), write_number(".6g")
 
     def setting(one: Setting) -> Column:
-        write = counted if one.kind == "count" else write_setting
-        return Column(one.name, one.label, one.help, write, one.latex, one.kind == "count")
+        told = one.name, one.label, one.help
+        return number_column(*told, "d", one.latex) if one.kind == "count" else Column(*told, write_setting, one.latex)
 
-    def count(name: str, heading: str, explanation: str) -> Column:
-        return Column(name, heading, explanation, counted, numeric=True)
-
-    def estimate(
-        name: str, heading: str, explanation: str, round_to: Callable[[float, int], str] = to_digits
-    ) -> Column:
+    def rounded(name: str, heading: str, explanation: str, to: Callable[[float, int], str]) -> Column:
         latex = heading.replace(" %", r"\,\%") if "%" in heading else None
-        return Column(name, heading, explanation, lambda value, row: Number(round_to(value, digits)), latex, True)
+        return Column(name, heading, explanation, lambda value, row: Number(to(value, digits)), latex, True)
+
+    def estimate(name: str, heading: str, explanation: str) -> Column:
+        return rounded(name, heading, explanation, to_digits)
 
     def interval(name: str, heading: str, explanation: str, digits: int) -> Column:
         def write(ends: tuple[float, float], row: Row) -> Cell:
@@ -88,33 +85,32 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
     def verdict(name: str, explanation: str) -> Column:
         return Column(name, name, explanation, lambda value, row: "yes" if value else "no")
 
-    def rate(value: float, row: Row) -> Cell:
-        return Number(proportion(value, decimals))
-
     return (
         Column("cell", "cell", "hash of what the cell computes"),
         *(shared[name] for name in ("model", "title", "family")),
-        Column("log_inv_delta", "log(1/delta)", "as asked for", brief, r"$\log(1/\delta)$", True),
-        replace(shared["delta"], write=brief),
+        number_column("log_inv_delta", "log(1/delta)", "as asked for", ".6g", r"$\log(1/\delta)$"),
+        number_column("delta", "delta", "error probability, as asked for", ".6g", r"$\delta$"),
         shared["task"],
         *map(setting, RECORDED),
-        count("seed", "seed", "of all runs"),
-        count("asked", "asked", "runs that the study asks for"),
-        count("runs", "runs", "runs that are stored"),
-        count("unfinished", "unfinished", "runs that did not stop"),
+        number_column("seed", "seed", "of all runs", "d"),
+        number_column("asked", "asked", "runs that the study asks for", "d"),
+        number_column("runs", "runs", "runs that are stored", "d"),
+        number_column("unfinished", "unfinished", "runs that did not stop", "d"),
         shared["characteristic_time"],
         estimate("mean_cost", "mean cost", "over all runs"),
         interval("cost_interval", "95 % interval", "of the mean cost", digits),
-        estimate("cost_at_least", "at least", "95 % lower bound of the expected cost", round_down),
+        rounded("cost_at_least", "at least", "95 % lower bound of the expected cost", round_down),
         bound,
-        estimate("upper_bound", "upper bound", optimal, round_up),
+        rounded("upper_bound", "upper bound", optimal, round_up),
         estimate("predicted_cost", "predicted", "T* beta(tau) at this delta, means taken for known"),
         estimate("ratio", "ratio", "mean cost over the lower bound"),
         interval("ratio_interval", "95 % of ratio", "interval of the ratio", digits),
         estimate("mean_samples", "samples", "mean number of rounds"),
         *(estimate(f"rounds_{part}", f"{part} %", f"{part} % quantile of the rounds") for part in QUANTILES),
-        count("errors", "wrong", "runs that stopped with a wrong answer"),
-        Column("error_rate", "errors", "share of these", rate, numeric=True),
+        number_column("errors", "wrong", "runs that stopped with a wrong answer", "d"),
+        Column(
+            "error_rate", "errors", "share of these", lambda rate, row: Number(proportion(rate, decimals)), None, True
+        ),
         interval("error_interval", "95 % of errors", "Clopper-Pearson interval of the error rate", decimals),
         verdict("consistent", "errors not significantly above delta"),
         verdict("guaranteed", "threshold proven for independent rewards of the family and its variance"),

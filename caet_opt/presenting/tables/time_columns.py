@@ -52,9 +52,13 @@ def task_words(task: str, arms: Sequence[str]) -> str:
     return name.replace("-", " ") + (f" {given}" if given else "")
 
 
-def write_number(form: str) -> Writer:
-    """Numbers in one format, zero without decimals."""
-    return lambda value, row: Number(format(value, form) if value else "0")
+def number_column(name: str, heading: str, explanation: str, form: str, latex: str | None = None) -> Column:
+    """A column of numbers in one format, zero without decimals."""
+
+    def write(value: float, row: Row) -> Cell:
+        return Number(format(value, form) if value else "0")
+
+    return Column(name, heading, explanation, write, latex, True)
 
 
 def write_by_arm(write: Callable[[float], str], values: Sequence[float], row: Row) -> Cell:
@@ -90,7 +94,6 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
     paid = "T of the cost-blind proportions under the costs"
     kl = r"$T^\star \mathrm{kl}(\delta, 1 - \delta)$"
     given = partial(write_by_arm, f"{{:.{most or GIVEN_DIGITS}g}}".format)
-    counted, expected = write_number("d"), write_number(f".{most or EXPECTED_DIGITS}g")
 
     def shares(values: Sequence[float], row: Row) -> Cell:
         """To as many decimals as the root of the gap supports."""
@@ -116,7 +119,7 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         Column("file", "file", "path of the model file"),
         Column("family", "family", "reward family", lambda family, row: family_words(family)),
         Column("task", "task", "task", lambda task, row: task_words(task, row["names"])),
-        Column("arms", "K", "number of arms", counted, "$K$", True),
+        number_column("arms", "K", "number of arms", "d", "$K$"),
         Column("names", "names", "names of the arms", lambda names, row: ", ".join(names)),
         Column("means", "means", "mean of each arm", given, r"$\mu$"),
         Column("costs", "costs", "cost of each arm", given, "$c$"),
@@ -127,15 +130,15 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         Column("cost_proportions", "omega*", "share of the cost of each arm", shares, r"$\omega^\star$"),
         Column("sampling_proportions", "u*", "share of the pulls of each costly arm", shares, r"$u^\star$"),
         Column("binding_pairs", "binding pairs", "the pairs that decide T*", pairs),
-        Column("delta", "delta", "error probability, as asked for", write_number("g"), r"$\delta$", True),
+        number_column("delta", "delta", "error probability, as asked for", "g", r"$\delta$"),
         Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", write_bound(digits), kl, True),
         Column("cost_blind_time", "blind T", paid, blind(BLIND_DIGITS), r"blind $T$", True),
         Column("cost_blind_ratio", "blind/T*", "its ratio to T*", blind(RATIO_DIGITS), r"blind $T / T^\star$", True),
         Column("cost_blind_proportions", "u blind", "u* for unit costs", shares, r"$u^{\mathrm{blind}}$"),
-        Column("expected", "expected", "T* in the model file", expected, None, True),
-        Column("deviation", "deviation", "relative deviation from it", write_number(".0e"), None, True),
+        number_column("expected", "expected", "T* in the model file", f".{most or EXPECTED_DIGITS}g"),
+        number_column("deviation", "deviation", "relative deviation from it", ".0e"),
         Column("solver", "solver", "solver, and who answered when it fell back"),
-        Column("iterations", "iterations", "of the solver", counted, None, True),
+        number_column("iterations", "iterations", "of the solver", "d"),
         Column("seconds", "ms", "time to solve", milliseconds, None, True),
         Column("proven", "proven T*", "T* to --digits decimals, proven"),
         Column("proven_lower", "proven lower", "proven lower bound"),
