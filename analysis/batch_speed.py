@@ -33,7 +33,7 @@ from caet_opt.kernels.native import compiled_kernel
 from caet_opt.kernels.records import ModelNumbers, Plan
 from caet_opt.presenting.curves import make_grid, parse_sweep, trace_curve
 from caet_opt.presenting.tables.api import column_names, make_request, sources
-from caet_opt.presenting.tables.rows import compute
+from caet_opt.presenting.tables.time_rows import compute
 from caet_opt.solving.backends.native import TARGET
 from caet_opt.solving.batch import characteristic_times
 from caet_opt.solving.characteristic import characteristic_time

@@ -30,8 +30,8 @@ from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.kernels import native
 from caet_opt.kernels.aiming import Pursuit
 from caet_opt.kernels.ledger import Seen
-from caet_opt.simulating import loops
-from caet_opt.simulating.loops import compile_run, run, run_in_batches
+from caet_opt.simulating import runs as loops
+from caet_opt.simulating.runs import compile_run, run, run_in_batches
 from caet_opt.simulating.streams import BLOCK, ArmStreams
 from caet_opt.solving.characteristic import characteristic_time
 

@@ -19,7 +19,7 @@ from instances import FAMILIES, TASKS, ordinary_instance
 from caet_opt.bandits.modelfile import ModelFile, write_model
 from caet_opt.common.numbers import table
 from caet_opt.presenting.tables.api import column_names, make_request, sources
-from caet_opt.presenting.tables.rows import compute
+from caet_opt.presenting.tables.time_rows import compute
 
 #: Entries of a row that are a time.
 TIMED = ("seconds",)

@@ -24,7 +24,7 @@ from caet_opt.common.numbers import table
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.state import State
-from caet_opt.simulating.loops import compile_run, run
+from caet_opt.simulating.runs import compile_run, run
 from caet_opt.simulating.streams import BLOCK, ArmStreams
 
 #: So large that no run stops: every round is timed in the thick of the experiment.

@@ -78,8 +78,8 @@ from .simulating.runs import Experiment as Experiment
 from .simulating.runs import Interrupted as Interrupted
 from .simulating.runs import RunRecord as RunRecord
 from .simulating.runs import run_many as run_many
-from .simulating.studies.results import load_results as load_results
-from .simulating.studies.results import summarise_results as summarise_results
+from .simulating.studies.stored_runs import load_results as load_results
+from .simulating.studies.stored_runs import summarise_results as summarise_results
 from .simulating.studies.sweep import run_study as run_study
 from .simulating.summary import Summary as Summary
 from .simulating.summary import simulate as simulate

@@ -170,7 +170,7 @@ def test_versions_whose_runs_are_the_same():
 def test_a_study_of_a_version_with_the_same_runs_is_gone_on_with(study, monkeypatch):
     """Its runs count, and a cell may have runs of both."""
     monkeypatch.setattr(store_module, "has_equal_results", lambda *versions: True)
-    monkeypatch.setattr("caet_opt.simulating.studies.results.has_equal_results", lambda *versions: True)
+    monkeypatch.setattr("caet_opt.simulating.studies.stored_runs.has_equal_results", lambda *versions: True)
     text = (study / "study.toml").read_text()
     (study / "study.toml").write_text(text.replace("runs = 20", "runs = 21"))
     monkeypatch.setattr(store_module, "__version__", "0.2.1")

@@ -3,7 +3,7 @@
 from both_ways import arrays_of, without_compiled
 
 from caet_opt.exploring.policies.base import Setup
-from caet_opt.simulating.loops import compile_run, run
+from caet_opt.simulating.runs import compile_run, run
 
 
 def run_compiled(explorer, streams, rounds):

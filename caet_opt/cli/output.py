@@ -15,7 +15,7 @@ from caet_opt.common.exact import brief
 from caet_opt.common.files import check_replaceable, escape_controls, write_whole
 from caet_opt.errors import InputError
 from caet_opt.presenting.tables.formats import csv_text as csv_text
-from caet_opt.simulating.studies.places import check_no_result
+from caet_opt.simulating.studies import check_no_result
 
 #: Takes the text of a file.
 Write = Callable[[str], None]

@@ -15,14 +15,14 @@ from caet_opt.common.files import note_input
 from caet_opt.common.numbers import MOST_DIGITS
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.presenting.progress import Bar
-from caet_opt.presenting.tables import results
+from caet_opt.presenting.tables import result_columns as results
 from caet_opt.presenting.tables.api import make_request, sources
-from caet_opt.presenting.tables.columns import PROVEN, columns, conventions, usual_names
 from caet_opt.presenting.tables.formats import FOR_PEOPLE, FORMATS
 from caet_opt.presenting.tables.layout import ERROR, Column, Table, choose_columns
-from caet_opt.presenting.tables.rows import BAD_INPUT, KIND, SOLVER_FAILED, Interrupted, Source, compute
+from caet_opt.presenting.tables.time_columns import PROVEN, columns, conventions, usual_names
+from caet_opt.presenting.tables.time_rows import BAD_INPUT, KIND, SOLVER_FAILED, Interrupted, Source, compute
 from caet_opt.simulating.pool import cores
-from caet_opt.simulating.studies.results import summarise_results
+from caet_opt.simulating.studies.stored_runs import summarise_results
 from caet_opt.solving.backends import DEFAULT_SOLVER
 
 DESCRIPTION = """\

@@ -14,14 +14,15 @@ from caet_opt.bandits.model import BanditModel, gaps
 from caet_opt.bandits.tasks import BestArm, Task, parse_task
 from caet_opt.common.checks import check_whole
 from caet_opt.errors import InputError, SolverError, unknown_name
+from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies import Policy, find_policy
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.prediction import Prediction, predict
 from caet_opt.exploring.settings import CostSource, Parameters
 from caet_opt.exploring.stopping import Deviational, Threshold, threshold_of
+from caet_opt.kernels import ledger
 from caet_opt.kernels.e_values import BLUR
-from caet_opt.simulating.loops import compile_run, run, run_in_batches
 from caet_opt.simulating.pool import check_workers, run_jobs
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
 from caet_opt.solving.backends import BACKENDS
@@ -215,12 +216,57 @@ class Interrupted(KeyboardInterrupt):
         self.records = sorted(records)
 
 
+def run(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
+    """Up to ``rounds`` rounds; True when it stopped. Compiled code is used if it is at hand, with the same bits.
+
+    `SolverError`, which says the round, leaves the explorer where it was; the outcomes of the streams are used up.
+    """
+    if explorer.stopped:
+        return True
+    policy, view = explorer.policy, explorer.policy.copy_view(explorer.view)
+    play, left, again = policy.find_play(), rounds, False
+    while True:
+        reason, done = play(view, streams.buffers, left, again)
+        left, again = left - done, False
+        if reason in (ledger.STOPPED, ledger.LIMIT):
+            explorer.view = view
+            return bool(reason == ledger.STOPPED)
+        if reason == ledger.REFILL:
+            streams.refill_used()
+        elif reason == ledger.NEED_CHOICE:
+            arm = policy.choose_here(view)
+            ledger.absorb(view.arms, view.clock, arm, *streams.draw(arm))
+            left, again = left - 1, True
+        else:
+            try:
+                view, again = policy.supply(view, reason), True
+            except SolverError as error:
+                raise SolverError(f"round {int(view.clock[ledger.ROUND])}: {error}", error.gap) from error
+
+
+def run_in_batches(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
+    """The same, with the batches of a policy that has no target to share them out by; it may stop where one ends."""
+    end = explorer.state.round + rounds
+    while explorer.state.round < end:
+        if explorer.stopped:
+            return True
+        for arm in explorer.next_arms(min(explorer.batch_left, end - explorer.state.round)):
+            explorer.observe(arm, *streams.draw(arm))
+    return explorer.stopped
+
+
+def compile_run(explorer: Explorer) -> None:
+    """Have the rounds of an experiment compiled, where compiled code knows its family and its threshold."""
+    compile_rounds(explorer.policy, explorer.view)
+
+
 def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -> RunRecord:
     """One run; a function of the experiment and of the seed's entropy and spawn key."""
     model, parameters = experiment.model, experiment.parameters
     fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)  # a used one would spawn other children
     streams = ArmStreams(model, fresh, parameters.cost_distribution)
-    explorer = start_explorer(experiment, read_word(fresh.spawn(1)[0]))
+    word = fresh.spawn(1)[0].generate_state(1, np.uint64)[0]
+    explorer = start_explorer(experiment, int(word >> np.uint64(1)))  # 63 bits for what the policy draws
     compile_run(explorer)  # nothing where it is done, as in a process that was forked after it
     try:
         in_batches = not experiment.solves and parameters.batch_rule != (1.0, 0.0)
@@ -247,11 +293,6 @@ def start_explorer(experiment: Experiment, seed: int) -> Explorer:
     costs = model.costs if parameters.cost_source == "known" else None
     truth = experiment.optimum if experiment.policy.needs_truth else None
     return Explorer(experiment.task, model.family, len(model.means), parameters, costs, seed=seed, truth=truth)
-
-
-def read_word(seed: np.random.SeedSequence) -> int:
-    """63 bits of a seed, for what a policy draws."""
-    return int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def run_many(

@@ -30,7 +30,7 @@ from study_files import write_study
 from caet_opt.cli import main
 from caet_opt.cli.simulate import add_arguments
 from caet_opt.presenting.report.page import report_page
-from caet_opt.presenting.tables.results import columns
+from caet_opt.presenting.tables.result_columns import columns
 from caet_opt.simulating.studies.store import Store
 from caet_opt import Caet, load_results, summarise_results
 

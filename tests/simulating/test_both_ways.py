@@ -13,7 +13,7 @@ from caet_opt.exploring.policies import base
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.kernels import aiming, ledger
-from caet_opt.simulating.loops import run, run_in_batches
+from caet_opt.simulating.runs import run, run_in_batches
 from caet_opt.simulating.streams import BLOCK
 from caet_opt.solving.profiles import Profile
 

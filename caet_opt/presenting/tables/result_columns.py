@@ -1,6 +1,6 @@
 """Tables of a study's results: a row per cell, from `caet_opt.summarise_results`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -9,20 +9,13 @@ from typing import TYPE_CHECKING, Any
 from caet_opt.common.numbers import are_typed, proportion, round_down, round_up, to_digits, write_interval
 from caet_opt.exploring.prediction import say_measured
 from caet_opt.exploring.settings import RECORDED, Setting
-from caet_opt.presenting.tables.columns import (
-    DECIMALS,
-    bound_cell,
-    number_column,
-    text_column,
-    value_column,
-    vector,
-)
-from caet_opt.presenting.tables.columns import columns as time_columns
-from caet_opt.presenting.tables.columns import conventions as time_conventions
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement
+from caet_opt.presenting.tables.time_columns import CONVENTIONS, DECIMALS, number_column, write_bound, write_by_arm
+from caet_opt.presenting.tables.time_columns import columns as time_columns
+from caet_opt.presenting.tables.time_columns import conventions as time_conventions
 from caet_opt.simulating.mean_intervals import FEWEST
 from caet_opt.simulating.studies.cells import find_varying
-from caet_opt.simulating.studies.results import QUANTILES
+from caet_opt.simulating.studies.stored_runs import QUANTILES
 from caet_opt.version import __version__
 
 if TYPE_CHECKING:
@@ -40,6 +33,9 @@ USUAL = (
     *("error_rate", "error_interval"),
 )
 
+#: What the rate of errors is.
+ERRORS = r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval"
+
 #: What a reader of such a table must know, besides the conventions of T* and of the lower bound.
 RESULT_CONVENTIONS = {
     "cost_interval": Statement(
@@ -55,106 +51,82 @@ RESULT_CONVENTIONS = {
         rf"the threshold, all means taken for known; mean costs of CAET were {say_measured('c', 'd')} that in a study."
     ),
     "ratio": Statement(r"Ratio: mean cost over the lower bound."),
-    "error_interval": Statement(
-        r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval."
-    ),
-    "error_interval_unfinished": Statement(
-        r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval whose "
-        r"upper end counts every unfinished run as an error."
-    ),
-    "sampling_proportions": Statement(r"$u^\star$: share of the pulls of costly arms; a free arm has none."),
+    "error_interval": Statement(f"{ERRORS}."),
+    "error_interval_unfinished": Statement(f"{ERRORS} whose upper end counts every unfinished run as an error."),
+    "sampling_proportions": CONVENTIONS["sampling_proportions_free"],
 }
-
-
-def write_setting(value: Any) -> Cell:
-    """A setting that is a number or a word."""
-    return Number(f"{value:.6g}") if isinstance(value, float) else str(value)
-
-
-def setting_column(setting: Setting) -> Column:
-    """The column of a setting."""
-    told = setting.name, setting.label, setting.help
-    if setting.kind == "count":
-        return number_column(*told, "d", setting.latex)
-    return value_column(*told, write_setting, setting.latex)
 
 
 def columns(most: int | None = None) -> tuple[Column, ...]:
     """Every column of a table of results, every number to at most so many digits, where told so; some are those of a
     table of characteristic times."""
     shared = {column.name: column for column in time_columns(most)}
-    bound = partial(bound_cell, most=most or ESTIMATED)
+    digits, decimals = most or ESTIMATED, most or DECIMALS
+    bound = replace(shared["lower_bound"], explanation="T* kl(delta, 1 - delta)", write=write_bound(digits))
+    optimal = "theta T* log(1/delta), of an optimal policy as delta tends to 0"
 
-    def write_estimate(value: float) -> Cell:
-        return Number(to_digits(value, most or ESTIMATED))
+    def setting(one: Setting) -> Column:
+        told = one.name, one.label, one.help
+        return number_column(*told, "d", one.latex) if one.kind == "count" else Column(*told, write_setting, one.latex)
 
-    def write_least(value: float) -> Cell:
-        return Number(round_down(value, most or ESTIMATED))
+    def rounded(name: str, heading: str, explanation: str, to: Callable[[float, int], str]) -> Column:
+        latex = heading.replace(" %", r"\,\%") if "%" in heading else None
+        return Column(name, heading, explanation, lambda value, row: Number(to(value, digits)), latex, True)
 
-    def write_rate(value: float) -> Cell:
-        return Number(proportion(value, most or DECIMALS))
-
-    def estimate(name: str, heading: str, explanation: str, latex: str | None = None) -> Column:
-        return value_column(name, heading, explanation, write_estimate, latex, numeric=True)
-
-    def write_bound(value: float) -> Cell:
-        return Number(round_up(value, most or ESTIMATED))
+    def estimate(name: str, heading: str, explanation: str) -> Column:
+        return rounded(name, heading, explanation, to_digits)
 
     def interval(name: str, heading: str, explanation: str, digits: int) -> Column:
-        def write_ends(ends: tuple[float, float]) -> Cell:
-            return write_interval(*ends, most or digits)
+        def write(ends: tuple[float, float], row: Row) -> Cell:
+            return write_interval(*ends, digits)
 
-        return value_column(name, heading, explanation, write_ends, heading.replace(" % ", r"\,\% "))
+        return Column(name, heading, explanation, write, heading.replace(" % ", r"\,\% "))
 
     def verdict(name: str, explanation: str) -> Column:
-        return value_column(name, name, explanation, lambda value: "yes" if value else "no")
+        return Column(name, name, explanation, lambda value, row: "yes" if value else "no")
 
     return (
-        text_column("cell", "cell", "hash of what the cell computes"),
+        Column("cell", "cell", "hash of what the cell computes"),
         *(shared[name] for name in ("model", "title", "family")),
         number_column("log_inv_delta", "log(1/delta)", "as asked for", ".6g", r"$\log(1/\delta)$"),
         number_column("delta", "delta", "error probability, as asked for", ".6g", r"$\delta$"),
         shared["task"],
-        *map(setting_column, RECORDED),
+        *map(setting, RECORDED),
         number_column("seed", "seed", "of all runs", "d"),
         number_column("asked", "asked", "runs that the study asks for", "d"),
         number_column("runs", "runs", "runs that are stored", "d"),
         number_column("unfinished", "unfinished", "runs that did not stop", "d"),
         shared["characteristic_time"],
         estimate("mean_cost", "mean cost", "over all runs"),
-        interval("cost_interval", "95 % interval", "of the mean cost", ESTIMATED),
-        value_column("cost_at_least", "at least", "95 % lower bound of the expected cost", write_least, numeric=True),
-        replace(shared["lower_bound"], explanation="T* kl(delta, 1 - delta)", cell=bound),
-        value_column(
-            "upper_bound",
-            "upper bound",
-            "theta T* log(1/delta), of an optimal policy as delta tends to 0",
-            write_bound,
-            numeric=True,
-        ),
+        interval("cost_interval", "95 % interval", "of the mean cost", digits),
+        rounded("cost_at_least", "at least", "95 % lower bound of the expected cost", round_down),
+        bound,
+        rounded("upper_bound", "upper bound", optimal, round_up),
         estimate("predicted_cost", "predicted", "T* beta(tau) at this delta, means taken for known"),
         estimate("ratio", "ratio", "mean cost over the lower bound"),
-        interval("ratio_interval", "95 % of ratio", "interval of the ratio", ESTIMATED),
+        interval("ratio_interval", "95 % of ratio", "interval of the ratio", digits),
         estimate("mean_samples", "samples", "mean number of rounds"),
-        *(
-            estimate(f"rounds_{part}", f"{part} %", f"{part} % quantile of the rounds", rf"{part}\,\%")
-            for part in QUANTILES
-        ),
+        *(estimate(f"rounds_{part}", f"{part} %", f"{part} % quantile of the rounds") for part in QUANTILES),
         number_column("errors", "wrong", "runs that stopped with a wrong answer", "d"),
-        value_column("error_rate", "errors", "share of these", write_rate, numeric=True),
-        interval("error_interval", "95 % of errors", "Clopper-Pearson interval of the error rate", DECIMALS),
+        Column(
+            "error_rate", "errors", "share of these", lambda rate, row: Number(proportion(rate, decimals)), None, True
+        ),
+        interval("error_interval", "95 % of errors", "Clopper-Pearson interval of the error rate", decimals),
         verdict("consistent", "errors not significantly above delta"),
         verdict("guaranteed", "threshold proven for independent rewards of the family and its variance"),
         Column(
-            "proportions",
-            "shares",
-            "mean share of the pulls of costly arms",
-            partial(vector, "proportions", partial(proportion, decimals=most or DECIMALS)),
+            *("proportions", "shares", "mean share of the pulls of costly arms"),
+            partial(write_by_arm, partial(proportion, decimals=decimals)),
         ),
         shared["sampling_proportions"],
-        text_column("version", "version", "of caet-opt that computed the runs"),
+        Column("version", "version", "of caet-opt that computed the runs"),
         shared[ERROR],
     )
+
+
+def write_setting(value: Any, row: Row) -> Cell:
+    """A setting that is a number or a word."""
+    return Number(f"{value:.6g}") if isinstance(value, float) else str(value)
 
 
 def rows(summary: "pd.DataFrame") -> list[dict[str, Any]]:

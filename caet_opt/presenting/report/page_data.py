@@ -13,12 +13,12 @@ from caet_opt.common import numbers
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import RECORDED
 from caet_opt.presenting.tables.formats import csv_lines
-from caet_opt.presenting.tables.results import plain_rows
-from caet_opt.presenting.words import family_words, task_words
+from caet_opt.presenting.tables.result_columns import plain_rows
+from caet_opt.presenting.tables.time_columns import family_words, task_words
 from caet_opt.simulating.studies.cells import find_varying
 from caet_opt.simulating.studies.manifest import Record
-from caet_opt.simulating.studies.results import QUANTILES, read_costs, summarise_results
 from caet_opt.simulating.studies.store import Store
+from caet_opt.simulating.studies.stored_runs import QUANTILES, read_costs, summarise_results
 
 #: Settings that may differ between the cells of a model besides delta, with the words for them.
 SETTINGS = {setting.name: setting.symbol for setting in RECORDED} | {"seed": "seed"}
@@ -34,7 +34,6 @@ MODEL_COLUMNS = (
     *("model", "title", "task", "family", "arms", "means", "arm_costs", "characteristic_time", "lower", "upper", "gap"),
     *("cost_proportions", "sampling_proportions", "binding_pairs"),
 )
-
 
 #: Colours of curves that differ, from there on they repeat, with another symbol; and curves in one chart, at most.
 COLOURS, MOST_CURVES = 8, 12
@@ -160,8 +159,10 @@ def read_results(folder: str | Path) -> Results:
     rows = plain_rows(summary)
     if not any(row["runs"] for row in rows):
         raise InputError(f"{folder}: no run is stored yet; let caet-opt sweep finish a block first")
-    models = {identify_model(record): record for record in reversed(manifest["cells"])}
-    places = {name: place for place, name in enumerate(dict.fromkeys(map(identify_model, manifest["cells"])))}
+    models: dict[str, Record] = {}
+    for record in manifest["cells"]:
+        models.setdefault(identify_model(record), record)
+    places = {name: place for place, name in enumerate(models)}
     model_of = {record["id"]: places[identify_model(record)] for record in manifest["cells"]}
     varying = find_varying(rows, lambda row: model_of[row["cell"]])
     found = {row["cell"]: (model_of[row["cell"]], tuple(write_setting(row[name]) for name in varying)) for row in rows}
@@ -169,7 +170,7 @@ def read_results(folder: str | Path) -> Results:
     rows.sort(key=lambda row: (known.index(found[row["cell"]]), row["log_inv_delta"]))
     series = [Series(model, dict(zip(varying, values, strict=True))) for model, values in known]
     series_of = [known.index(found[row["cell"]]) for row in rows]
-    shown = [models[name] for name in places]
+    shown = list(models.values())
     names = number_repeats([record["model"] for record in shown])
     return Results(manifest, rows, shown, label_models(shown), names, series, series_of, read_costs(folder))
 
@@ -261,28 +262,18 @@ def list_search_words(record: Record) -> str:
     return " ".join([record["model"], record["title"] or "", record["task"], record["family"]]).lower()
 
 
-def write_bounds(row: Record) -> dict[str, str | None]:
-    """The bounds and intervals of a cell as its charts tell them, rounded outward."""
+def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
+    """What the charts need of a cell, its values as they are stored; bounds and intervals as texts too, rounded
+    outward."""
+    rounds = [row.get(f"rounds_{per_cent}") for per_cent in QUANTILES]
     ends = {name: [row.get(f"{name}_{end}") for end in ("low", "high")] for name in ("cost", "ratio", "error")}
-    intervals = {
+    upper = row["upper_bound"]
+    texts = {
         name: None if low is None or high is None else numbers.write_interval(low, high, TOLD_DIGITS)
         for name, (low, high) in ends.items()
     }
-    lower, upper = row["lower_bound"], row["upper_bound"]
-    return {
-        **intervals,
-        "lower": numbers.round_down(lower, BOUND_DIGITS),
-        "upper": None if upper is None else numbers.round_up(upper, BOUND_DIGITS),
-    }
-
-
-def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
-    """What the charts need of a cell, its values as they are stored."""
-
-    def triple(*names: str) -> list[Any]:
-        return [row.get(name) for name in names]
-
-    rounds = triple(*(f"rounds_{per_cent}" for per_cent in QUANTILES))
+    texts["lower"] = numbers.round_down(row["lower_bound"], BOUND_DIGITS)
+    texts["upper"] = None if upper is None else numbers.round_up(upper, BOUND_DIGITS)
     return {
         "id": row["cell"],
         "series": series,
@@ -291,13 +282,13 @@ def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
         "theta": 1.0 if row["theta"] is None else row["theta"],
         "runs": row["runs"],
         "unfinished": row.get("unfinished"),
-        "cost": triple("mean_cost", "cost_low", "cost_high"),
-        "ratio": triple("ratio", "ratio_low", "ratio_high"),
+        "cost": [row.get("mean_cost"), *ends["cost"]],
+        "ratio": [row.get("ratio"), *ends["ratio"]],
         "lower": row["lower_bound"],
         "upper": row["upper_bound"],
-        "texts": write_bounds(row),
+        "texts": texts,
         "predicted": row["predicted_cost"],
-        "error": triple("error_rate", "error_low", "error_high"),
+        "error": [row.get("error_rate"), *ends["error"]],
         "samples": row.get("mean_samples"),
         "proportions": row.get("proportions"),
         "pulls": row.get("pull_shares"),

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from caet_opt.bandits.families.numerics import Array
 from caet_opt.common.numbers import recover_delta
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies import POLICIES, Policy
 from caet_opt.exploring.settings import RECORDED
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.store import DamagedError, Store, StoredBlock, require_pyarrow, schema
-from caet_opt.simulating.summary import measure_runs
+from caet_opt.simulating.summary import ends, measure_runs
 from caet_opt.version import has_equal_results, order
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     1    1     True     261
     """
     import pandas as pd
+    import pyarrow as pa
 
     records, tables = read_runs(folder)
     lengths = [table.num_rows for table in tables]
@@ -70,34 +72,26 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     for name in (*WORDS, "version"):
         frame[name] = repeat_by_run([record[name] for record in records], lengths)
     for name in NUMBERS:
-        frame[name] = np.repeat(
-            np.array([nan if record[name] is None else record[name] for record in records]), lengths
-        )
-    frame |= run_columns(tables, counts)
-    return pd.DataFrame(frame)
-
-
-def run_columns(tables: "Sequence[pa.Table]", counts: bool) -> dict[str, Any]:
-    """The columns of all runs, one cell after the other."""
-    import pandas as pd
-    import pyarrow as pa
-
+        values = [nan if record[name] is None else record[name] for record in records]
+        frame[name] = np.repeat(np.array(values), lengths)
     runs = pa.concat_tables(tables) if tables else schema().empty_table()
-    columns = {name: runs[name].to_numpy() for name in ("run", "stopped", "rounds", "cost", "solves", "widest_gap")}
-    columns["correct"] = runs["correct"].to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
-    columns["answer"] = runs["answer"].dictionary_encode().to_pandas()
-    if counts:
-        columns["counts"] = runs["counts"].to_pandas()
-    return {name: columns[name] for name in schema().names if name in columns}
+    written = {
+        "correct": lambda column: column.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get),
+        "answer": lambda column: column.dictionary_encode().to_pandas(),
+        "counts": lambda column: column.to_pandas(),
+    }
+    for name in schema().names:
+        if counts or name != "counts":
+            frame[name] = written.get(name, lambda column: column.to_numpy())(runs[name])
+    return pd.DataFrame(frame)
 
 
 def repeat_by_run(values: Sequence[Any], lengths: Sequence[int]) -> "pd.Categorical[Any]":
     """A value per cell as a categorical per run."""
     import pandas as pd
 
-    known = list(dict.fromkeys(value for value in values if value is not None))
-    codes = [-1 if value is None else known.index(value) for value in values]
-    return pd.Categorical.from_codes(np.repeat(np.array(codes, dtype=int), lengths), categories=pd.Index(known))
+    known = pd.Index(list(dict.fromkeys(value for value in values if value is not None)))
+    return pd.Categorical(values, categories=known).repeat(lengths)
 
 
 def summarise_results(folder: str | Path) -> "pd.DataFrame":
@@ -120,21 +114,19 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    records, tables = read_runs(folder)
-    return pd.DataFrame([summary_row(record, table) for record, table in zip(records, tables, strict=True)])
-
-
-def summary_row(record: Record, table: "pa.Table") -> dict[str, Any]:
-    """What the runs of one cell say."""
-    row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, *NUMBERS, "version")}}
-    row |= {"arms": record["arms"], "asked": record["runs"], "runs": table.num_rows}
-    row |= run_summary(record, table) if table.num_rows else {}
-    return row | {name: record[name] for name in TRUTH}
+    rows = []
+    for record, table in zip(*read_runs(folder), strict=True):
+        row = {"cell": record["id"], **{name: record[name] for name in (*WORDS, *NUMBERS, "version")}}
+        row |= {"arms": record["arms"], "asked": record["runs"], "runs": table.num_rows}
+        row |= run_summary(record, table) if table.num_rows else {}
+        rows.append(row | {name: record[name] for name in TRUTH})
+    return pd.DataFrame(rows)
 
 
 def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
     """Means, intervals and quantiles over the runs of one cell."""
     stopped, cost, rounds = (table[name].to_numpy() for name in ("stopped", "cost", "rounds"))
+    counts = table["counts"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
     errors = int(np.sum(stopped & ~table["correct"].fill_null(True).to_numpy()))
     policy = POLICIES.get(record["policy"], Policy)  # a policy of the user's own may be unknown here
     found = measure_runs(cost, rounds, int(np.sum(~stopped)), errors, record["delta"], policy)
@@ -143,35 +135,23 @@ def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
     return {
         "unfinished": found["unfinished"],
         "mean_cost": found["mean_cost"],
-        "cost_low": low,
-        "cost_high": high,
+        **ends("cost", found["cost_ci"]),
         "cost_at_least": found["cost_at_least"],
         "ratio": found["mean_cost"] / bound,
-        "ratio_low": low / bound,
-        "ratio_high": high / bound,
+        **ends("ratio", (low / bound, high / bound)),
         "mean_samples": found["mean_samples"],
         "errors": errors,
         "error_rate": found["error_rate"],
-        **dict(zip(("error_low", "error_high"), found["error_ci"], strict=True)),
+        **ends("error", found["error_ci"]),
         "consistent": found["consistent"],
-        "proportions": costly_shares(record, table),
-        "pull_shares": pull_shares(table),
+        "proportions": mean_shares(counts * (np.array(record["arm_costs"]) > 0)),
+        "pull_shares": mean_shares(counts),
         **{f"rounds_{per_cent}": float(np.percentile(rounds, per_cent)) for per_cent in QUANTILES},
     }
 
 
-def costly_shares(record: Record, table: "pa.Table") -> list[float]:
-    """The mean over the runs of ``N_a / sum of N_b over costly b``, zero for a free arm."""
-    counts = table["counts"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
-    costly = counts * (np.array(record["arm_costs"]) > 0)
-    pulls = costly.sum(axis=1, keepdims=True)
-    found: list[float] = (costly / np.maximum(pulls, 1)).mean(axis=0).tolist()
-    return found
-
-
-def pull_shares(table: "pa.Table") -> list[float]:
-    """The mean over the runs of ``N_a / tau``, of every arm, free ones too."""
-    counts = table["counts"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
+def mean_shares(counts: Array) -> list[float]:
+    """The mean over the runs of ``N_a / sum of N_b`` over the arms that are counted, the others have zeros."""
     found: list[float] = (counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)).mean(axis=0).tolist()
     return found
 

@@ -58,25 +58,14 @@ class Request:
 
 def rows_of(source: Source, request: Request) -> Rows:
     """The rows of one model; what goes wrong becomes a row that says so."""
-    row: dict[str, Any] = {"model": source.name}
+    name, where = source
+    row: dict[str, Any] = {"model": name} | ({"file": str(where)} if isinstance(where, Path) else {})
     try:
-        if isinstance(source.where, Path):
-            row["file"] = str(source.where)
-        entry = read_model(source.where) if isinstance(source.where, Path) else source.where
+        entry = read_model(where) if isinstance(where, Path) else where
     except CaetError as error:
-        return [row | failure(error, row.get("file"))]
-    row |= description(entry)
-    return [
-        found
-        for label, profile in request.solvers.items()
-        for found in solve_row(row | {"solver": label}, entry, profile, request)
-    ]
-
-
-def description(entry: ModelFile) -> dict[str, Any]:
-    """What a row says of the model itself."""
+        return [row | failure(error, str(where))]
     model = entry.model
-    return {
+    row |= {
         "title": entry.title,
         "family": str(model.family),
         "task": str(entry.task),
@@ -86,13 +75,20 @@ def description(entry: ModelFile) -> dict[str, Any]:
         "costs": list(model.costs),
         "expected": entry.characteristic_time,
     }
+    return [
+        found
+        for label, profile in request.solvers.items()
+        for found in solve_row(row | {"solver": label}, entry, profile, request)
+    ]
 
 
 def solve_row(row: Mapping[str, Any], entry: ModelFile, profile: Profile, request: Request) -> Rows:
     """The row of one solver, for every delta, with its answer or its error."""
     try:
         result = characteristic_time(entry.model, entry.task, solver=profile)
-        found = {**result.to_record(), **row, "deviation": deviation(result, entry.characteristic_time)}
+        expected = entry.characteristic_time
+        deviation = inf if expected is None else relative_deviation(result.value, expected)
+        found = {**result.to_record(), **row, "deviation": deviation if isfinite(deviation) else None}
         if request.blind:
             found |= compare_blind(result, profile)
         if request.digits is not None:
@@ -102,12 +98,6 @@ def solve_row(row: Mapping[str, Any], entry: ModelFile, profile: Profile, reques
     if result.solver != profile.backend:
         found["solver"] += f" ({result.solver})"
     return [found | {"delta": d, "lower_bound": result.lower_bound(d)} for d in request.deltas] or [found]
-
-
-def deviation(result: CharacteristicTime, expected: float | None) -> float | None:
-    """Relative deviation from what the model file expects; None where it expects nothing, or zero."""
-    found = inf if expected is None else relative_deviation(result.value, expected)
-    return found if isfinite(found) else None
 
 
 def compare_blind(result: CharacteristicTime, profile: Profile) -> dict[str, Any]:
@@ -139,11 +129,10 @@ def prove_row(result: CharacteristicTime, digits: int) -> dict[str, Any]:
     return {"proven": proof.value, "proven_lower": lower, "proven_upper": upper, "seconds": seconds}
 
 
-def failure(error: CaetError, file: str | None = None) -> dict[str, Any]:
+def failure(error: CaetError, file: str = "") -> dict[str, Any]:
     """An error as the entries of a row, without the file's name in front, which the row has already."""
-    message = str(error)
     kind = SOLVER_FAILED if isinstance(error, SolverError) else BAD_INPUT
-    return {ERROR: message.removeprefix(f"{file}: ") if file else message, KIND: kind}
+    return {ERROR: str(error).removeprefix(f"{file}: "), KIND: kind}
 
 
 class Interrupted(KeyboardInterrupt):
@@ -163,7 +152,9 @@ def compute(
     table the native solver is compiled first, so that all of them run the same code.
     """
     check_workers(workers)
-    quick = is_quick(len(sources), request)
+    native = all(profile.backend == "native" for profile in request.solvers.values())
+    solves = len(sources) * len(request.solvers) * (1 + request.blind)
+    quick = len(sources) < 2 or (native and request.digits is None and solves <= QUICK_SOLVES)
     found: dict[int, Rows] = {}
     try:
         if not quick:
@@ -181,13 +172,6 @@ def compute(
 def sort_rows(found: dict[int, Rows]) -> Rows:
     """The rows of the models, by their index."""
     return [row for index in sorted(found) for row in found[index]]
-
-
-def is_quick(models: int, request: Request) -> bool:
-    """Whether the table is made in a moment: the native solver alone, and few models."""
-    native = all(profile.backend == "native" for profile in request.solvers.values())
-    solves = models * len(request.solvers) * (1 + request.blind)
-    return models < 2 or (native and request.digits is None and solves <= QUICK_SOLVES)
 
 
 def rows_at(shared: tuple[Sequence[Source], Request, bool], index: int) -> tuple[int, Rows]:
