@@ -250,13 +250,15 @@ def can_start_here(view: Pursuit) -> bool:
 def adopt(view: Pursuit) -> None:
     """Aim at the effort in the space, which is certified for the present means and costs, with its weights."""
     setting, arms, pairs, aim, now = view.setting, view.arms, view.pairs, view.aim, view.clock[ROUND]
-    for a in range(aim.effort.size):
+    for a in range(aim.effort.size):  # a copy of a slice costs a small problem as much as a round's sums
+        aim.effort[a] = view.space.effort[a]
         aim.box[PAID, a], aim.box[CENTRE, a] = arms[COST, a], arms[MEAN, a]
     for p in range(aim.weights.size):
+        aim.weights[p] = view.space.weights[p]
         aim.solved[0, p], aim.solved[1, p] = pairs[0, p], pairs[1, p]
     aim.numbers[TIED] = 0.0
-    renew(setting, arms, pairs, aim, view.space.effort, view.space.weights, now)
     retarget(setting, pairs, arms, aim.effort, now)
+    renew(setting, arms, pairs, aim, now)
     if setting.gap > 0.0 and aim.numbers[SHORT] >= 0.0:
         for a in range(arms.shape[1]):
             aim.box[PATIENCE, a] = inf
