@@ -1,11 +1,13 @@
 """The public names: where they come from, what importing them takes, and that the types they hand out are public."""
 
 import inspect
+import re
 import subprocess
 import sys
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
 from typing import get_args, get_type_hints
 
@@ -122,3 +124,17 @@ def test_what_the_library_raises_on_purpose_has_one_base():
         own = [one for one in below if one.__module__.startswith("caet_opt.")]
         foreign |= {one.__name__ for one in own if not issubclass(one, CaetError)}
     assert foreign <= {"DamagedError", "Rejected"}
+
+
+def test_scripts_of_analysis_are_no_library_of_the_tests():
+    """What both need is in cases/; a test of a script runs it."""
+    tests = Path(__file__).parent
+    scripts = {path.stem for path in (tests.parent / "analysis").glob("*.py")}
+    imported = {
+        (path.name, name.split(".")[0])
+        for path in tests.rglob("*.py")
+        for name in re.findall(r"^\s*(?:from|import) ([\w.]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert len(scripts) > 20
+    assert ("whole_runs.py", "cases") in imported
+    assert {pair for pair in imported if pair[1] in scripts | {"analysis"}} == set()

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from both_ways import difference, draw_case, without_compiled
 
 from caet_opt import POLICIES, BanditModel, Experiment, Explorer, InputError, Parameters, simulate
 from caet_opt.exploring import compiling
 from caet_opt.simulating.runs import run_number
+from cases.runs import difference, draw_case, without_compiled
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from instances import FAMILIES, TASKS, ordinary_instance
 from whole_runs import run_compiled, run_interpreted
 
 from caet_opt import BanditModel, Caet, Explorer, InputError, Parameters, characteristic_time, simulate
@@ -14,6 +13,7 @@ from caet_opt.kernels import boxes
 from caet_opt.kernels.boxes import HIGH, LOW
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.certificate import pair_terms
+from cases.instances import FAMILIES, TASKS, ordinary_instance
 
 MODEL = BanditModel("gaussian", [1.0, 0.6, 0.0], costs=[1, 2, 1])
 
