@@ -1,1 +1,1 @@
-"""Random problems and whole runs of them, for the tests and for the studies in analysis/; not shipped."""
+"""Random problems, whole runs and followed calls, for the tests, the studies in analysis/ and the site; not shipped."""

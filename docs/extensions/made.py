@@ -1,15 +1,19 @@
-"""Parts of pages that are made of the library at build time: commands, settings, policies, public names."""
+"""Parts of pages that are made of the library at build time: commands, settings, policies, public names, rooms, and
+the files that a call passes through."""
 
 import argparse
 import re
+import tomllib
 from collections.abc import Callable
 from importlib.resources import files
+from pathlib import Path
 
 from sphinx.application import Sphinx
 
 import caet_opt
 from caet_opt import POLICIES, SETTINGS
 from caet_opt.cli import COMMANDS, build_parser, load_command
+from cases.calls import follow, purpose, room_of
 
 #: ``<!-- made: NAME -->`` in Markdown, ``.. made: NAME`` in reStructuredText; a word may follow the name.
 PLACE = re.compile(r"^(?:<!-- made: (.+?) -->|\.\. made: (.+))$", re.MULTILINE)
@@ -34,6 +38,8 @@ def make(words: str) -> str:
         "settings": lambda _: list_settings(),
         "policies": lambda _: list_policies(),
         "names": list_names,
+        "rooms": lambda _: list_rooms(),
+        "call": list_stations,
     }
     return makers[name](word)
 
@@ -133,6 +139,28 @@ def document(name: str) -> str:
     if callable(value):
         return f".. autofunction:: caet_opt.{name}"
     return f".. autodata:: caet_opt.{name}\n   :no-value:"
+
+
+def list_rooms() -> str:
+    """The rooms of the library, from the lowest layer to the highest, as rows of a table."""
+    settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = settings["tool"]["importlinter"]["contracts"]
+    rooms = [layer.removeprefix("caet_opt.") for layer in reversed(contract["layers"]) if "|" not in layer]
+    return "\n".join(f"| `caet_opt/{room}` | {plain(purpose(f'{room}/__init__.py'))} |" for room in rooms)
+
+
+def list_stations(path: str) -> str:
+    """The files that a call passes through, as a table with the functions in the order in which they are entered."""
+    found = follow(path).functions()
+    rooms = dict.fromkeys(map(room_of, found))
+    functions = sum(map(len, found.values()))
+    rows, last = ["| room | file | what it is for | functions, as they are entered |", "|---|---|---|---|"], ""
+    for file, names in found.items():
+        room, _, inside = file.partition("/")
+        calls = ", ".join(f"`{name.replace('<locals>.', '')}`" for name in names)
+        rows.append(f"| {'' if room == last else f'**{room}**'} | `{inside}` | {plain(purpose(file))} | {calls} |")
+        last = room
+    return f"{functions} functions in {len(found)} files of {len(rooms)} rooms:\n\n" + "\n".join(rows)
 
 
 def fence(text: str) -> str:
