@@ -11,6 +11,7 @@ from caet_opt.live.store import is_experiment, read_header
 def list_experiments(folder: str | Path = ".") -> list[dict[str, Any]]:
     """The live experiments in a folder, by name: a record with `LiveExperiment.summary`, or why there is none.
 
+    >>> from caet_opt.live.folder import list_experiments
     >>> import os
     >>> os.mkdir("trials")
     >>> for name in ("one", "two"):

@@ -11,9 +11,11 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 import caet_opt
-from caet_opt import POLICIES, SETTINGS
+from caet_opt import POLICIES
 from caet_opt.cli import COMMANDS, build_parser, load_command
+from caet_opt.exploring.settings import SETTINGS
 from cases.calls import follow, purpose, room_of
+from cases.public import all_handed_out
 
 #: ``<!-- made: NAME -->`` in Markdown, ``.. made: NAME`` in reStructuredText; a word may follow the name.
 PLACE = re.compile(r"^(?:<!-- made: (.+?) -->|\.\. made: (.+))$", re.MULTILINE)
@@ -124,21 +126,21 @@ def list_policies() -> str:
 
 
 def list_names(room: str) -> str:
-    """Directives for every public name of a room, as the stub of the package lists them."""
+    """Directives for every public name of a room, as the stub of the package lists them, and for what they hand out."""
     stub = files("caet_opt").joinpath("__init__.pyi").read_text(encoding="utf-8")
-    names = re.findall(rf"^from \.{room}\S* import (\w+) as \w+$", stub, re.MULTILINE)
-    return "\n\n".join(map(document, names))
+    names = re.findall(rf"^from \.{room}\b\S* import (\w+) as \w+$", stub, re.MULTILINE)
+    named = [document(f"caet_opt.{name}", getattr(caet_opt, name)) for name in names]
+    others = [kind for kind in all_handed_out() if kind.__name__ not in caet_opt.__all__]
+    mine = [kind for kind in others if kind.__module__.split(".")[1] == room]
+    return "\n\n".join([*named, *(document(f"{kind.__module__}.{kind.__name__}", kind) for kind in mine)])
 
 
-def document(name: str) -> str:
-    """The directive for a public name; what a class has from another public class stands there."""
-    value = getattr(caet_opt, name)
+def document(path: str, value: object) -> str:
+    """The directive for a name; what a class has from another public class stands there."""
     if isinstance(value, type):
         inherits = any(base.__name__ in caet_opt.__all__ for base in value.__mro__[1:])
-        return f".. autoclass:: caet_opt.{name}" + ("" if inherits else "\n   :members:")
-    if callable(value):
-        return f".. autofunction:: caet_opt.{name}"
-    return f".. autodata:: caet_opt.{name}\n   :no-value:"
+        return f".. autoclass:: {path}" + ("" if inherits else "\n   :members:")
+    return f".. autofunction:: {path}" if callable(value) else f".. autodata:: {path}\n   :no-value:"
 
 
 def list_rooms() -> str:
@@ -154,11 +156,11 @@ def list_stations(path: str) -> str:
     found = follow(path).functions()
     rooms = dict.fromkeys(map(room_of, found))
     functions = sum(map(len, found.values()))
-    rows, last = ["| room | file | what it is for | functions, as they are entered |", "|---|---|---|---|"], ""
+    rows, last = ["| room | file | what it is for, and its functions as they are entered |", "|---|---|---|"], ""
     for file, names in found.items():
         room, _, inside = file.partition("/")
         calls = ", ".join(f"`{name.replace('<locals>.', '')}`" for name in names)
-        rows.append(f"| {'' if room == last else f'**{room}**'} | `{inside}` | {plain(purpose(file))} | {calls} |")
+        rows.append(f"| {'' if room == last else f'**{room}**'} | `{inside}` | {plain(purpose(file))}<br>{calls} |")
         last = room
     return f"{functions} functions in {len(found)} files of {len(rooms)} rooms:\n\n" + "\n".join(rows)
 

@@ -6,9 +6,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from whole_runs import run_compiled, run_interpreted
 
-from caet_opt import BanditModel, Caet, Explorer, InputError, Parameters, characteristic_time, simulate
+from caet_opt import BanditModel, Caet, Explorer, InputError, characteristic_time, simulate
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.settings import Parameters
 from caet_opt.kernels import boxes
 from caet_opt.kernels.boxes import HIGH, LOW
 from caet_opt.simulating.streams import ArmStreams

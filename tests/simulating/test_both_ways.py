@@ -5,10 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from caet_opt import POLICIES, BanditModel, Parameters
+from caet_opt import POLICIES, BanditModel
 from caet_opt.exploring import compiling
 from caet_opt.exploring.policies import base
 from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.kernels import aiming, ledger
 from caet_opt.simulating.loops import run, run_in_batches

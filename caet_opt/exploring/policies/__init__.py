@@ -48,6 +48,7 @@ def make_policy(name: str, setup: Setup) -> Policy:
 def list_policies(task: Task | str) -> list[str]:
     """The names of the policies that cover a task.
 
+    >>> from caet_opt.exploring.policies import list_policies
     >>> len(list_policies("best-arm")), len(list_policies("ranking"))
     (15, 10)
     """
