@@ -7,7 +7,6 @@ from pathlib import Path
 
 import kept_files
 import pytest
-from both_ways import without_compiled
 
 from caet_opt import Caet, InputError, LiveExperiment, load_results, run_study, summarise_results, write_report
 from caet_opt.cli import main
@@ -19,6 +18,7 @@ from caet_opt.simulating.studies.cells import digest
 from caet_opt.simulating.studies.manifest import seal, unseal
 from caet_opt.simulating.studies.store import Store
 from caet_opt.version import __version__, has_equal_results, order
+from cases.runs import without_compiled
 
 KEPT = Path(__file__).parent / "kept"
 

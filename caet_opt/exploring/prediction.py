@@ -44,6 +44,8 @@ class Prediction:
 
     Examples
     --------
+    >>> from caet_opt.exploring.settings import Parameters
+    >>> from caet_opt.simulating.runs import Experiment
     >>> experiment = Experiment(BanditModel("gaussian", [3, 4, 2], "gaps"), "ranking", Parameters(delta=0.05))
     >>> prediction = experiment.prediction
     >>> round(prediction.rounds), round(prediction.cost, 1), round(prediction.threshold, 2)

@@ -76,6 +76,7 @@ class Setting:
 
     Examples
     --------
+    >>> from caet_opt.exploring.settings import SETTINGS
     >>> theta = next(setting for setting in SETTINGS if setting.name == "theta")
     >>> theta.flag, theta.help
     ('--theta', 'of the deviational threshold (1.2)')
@@ -121,6 +122,7 @@ class Parameters:
     Give ``delta`` or, for a very small one, ``log_inv_delta`` = log(1/delta); the object has both. Every other field
     is a setting, whose declaration says what it is.
 
+    >>> from caet_opt.exploring.settings import Parameters
     >>> parameters = Parameters(delta=0.05, tracking="d")
     >>> round(parameters.log_inv_delta, 6), parameters.free_share
     (2.995732, 0.9)
@@ -322,6 +324,7 @@ def read_field(entry: "Field[Any]") -> Setting:
 class Settings(tuple[Setting, ...]):
     """Every setting of an experiment, in the order of columns.
 
+    >>> from caet_opt.exploring.settings import SETTINGS
     >>> [setting.name for setting in SETTINGS if setting.owner == "threshold"]
     ['rho', 'theta', 'constant']
     """

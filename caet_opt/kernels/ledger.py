@@ -30,6 +30,7 @@ class Conditions(NamedTuple):
 
     ``numbers`` has a row for each of the names below, in one array since each array that a call hands over costs time.
 
+    >>> from caet_opt.kernels.ledger import Conditions
     >>> explorer = Explorer.start("best-arm", "gaussian:4", arms=2, delta=0.05, costs=[1, 2], policy="uniform")
     >>> from caet_opt.kernels import ledger
     >>> conditions = explorer.policy.setting

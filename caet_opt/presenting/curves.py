@@ -41,6 +41,7 @@ LOCATED = 1e-12
 class Sweep(NamedTuple):
     """What is swept: the mean or the cost of one arm.
 
+    >>> from caet_opt.presenting.curves import Sweep
     >>> Sweep("mean", 2).at(BanditModel("gaussian", [3, 4, 2], costs="gaps"), 1.5).costs
     (1.0, 0.0, 2.5)
     """

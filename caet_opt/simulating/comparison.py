@@ -108,6 +108,7 @@ def compare_policies(
 class PolicyComparison:
     """What the same draws say of several policies, each compared to the first; prints as a table.
 
+    >>> from caet_opt.simulating.comparison import PolicyComparison
     >>> model = BanditModel("gaussian", [2, 0], costs=[1, 1])
     >>> both = [simulate(model, "best-arm", policy=name, delta=0.1, runs=3) for name in ("caet", "uniform")]
     >>> PolicyComparison(tuple(both)).difference(both[1])
@@ -239,6 +240,7 @@ def mean_difference(
 class ComparisonInterrupted(Interrupted):
     """Ctrl-C during a comparison; ``comparison`` holds the finished runs of every policy that was reached.
 
+    >>> from caet_opt.simulating.comparison import ComparisonInterrupted
     >>> model = BanditModel("gaussian", [2, 0], costs=[1, 1])
     >>> def press(policy, record):  # as Ctrl-C does
     ...     if policy == "uniform":

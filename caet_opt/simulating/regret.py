@@ -51,6 +51,7 @@ class RegretCurve:
 
     Examples
     --------
+    >>> from caet_opt.simulating.regret import explore_then_commit
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> curve = explore_then_commit(model, horizon=1000, runs=10, seed=1)
     >>> curve.committed, curve.wrong, round(curve.asymptote, 4)
@@ -110,6 +111,7 @@ def explore_then_commit(
     called for every run that is finished. ``settings`` are those of `caet_opt.Caet.start`; gamma0 must lie below the
     gaps that matter, since smaller ones count as free.
 
+    >>> from caet_opt.simulating.regret import explore_then_commit
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> curve = explore_then_commit(model, horizon=1000, runs=10, seed=1)
     >>> print(round(curve.mean_regret[-1], 3))

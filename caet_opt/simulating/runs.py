@@ -51,6 +51,8 @@ class Experiment:
 
     Examples
     --------
+    >>> from caet_opt.exploring.settings import Parameters
+    >>> from caet_opt.simulating.runs import Experiment
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> round(experiment.optimum.value, 6), round(experiment.lower_bound, 6)
     (2.0, 5.29999)
@@ -181,6 +183,8 @@ class RunRecord(NamedTuple):
     ``solves`` is how many targets were solved for, and ``widest_gap`` the largest certified gap of one that was
     tracked, `Explorer.widest_gap`.
 
+    >>> from caet_opt.exploring.settings import Parameters
+    >>> from caet_opt.simulating.runs import Experiment, run_many
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> (record,) = run_many(experiment, runs=1, seed=1)
     >>> record.correct, record.rounds, record.cost
@@ -201,6 +205,8 @@ class RunRecord(NamedTuple):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during many runs; ``records`` holds those that were finished, in the order of their index.
 
+    >>> from caet_opt.exploring.settings import Parameters
+    >>> from caet_opt.simulating.runs import Experiment, Interrupted, run_many
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> def press(record):  # as Ctrl-C does
     ...     raise KeyboardInterrupt
@@ -307,6 +313,8 @@ def run_many(
     The result does not depend on the number of worker processes. ``progress`` is told of every run as it finishes.
     Ctrl-C raises `Interrupted` with the finished runs.
 
+    >>> from caet_opt.exploring.settings import Parameters
+    >>> from caet_opt.simulating.runs import Experiment, run_many
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> [record.rounds for record in run_many(experiment, runs=3, seed=1)]
     [8, 16, 16]

@@ -306,6 +306,9 @@ def summarise(
 ) -> Summary:
     """Means, intervals and bounds of the runs; ``seconds`` is the time that they took together.
 
+    >>> from caet_opt.exploring.settings import Parameters
+    >>> from caet_opt.simulating.runs import Experiment, run_many
+    >>> from caet_opt.simulating.summary import summarise
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> summarise(experiment, run_many(experiment, runs=20, seed=1)).mean_samples
     11.95

@@ -72,6 +72,7 @@ def check_positive(value: Any, what: str) -> None:
 def read_profile(path: str | Path) -> Profile:
     """Read a profile from TOML, a file or one that is shipped; unknown keys are errors.
 
+    >>> from caet_opt.solving.profiles import read_profile
     >>> read_profile("solvers/clarabel.toml").options["tol_gap_rel"]
     1e-12
     """

@@ -11,18 +11,10 @@ from scipy.special import rel_entr
 from scipy.stats import binomtest
 from whole_runs import bits_of, run_compiled, run_interpreted
 
-from caet_opt import (
-    POLICIES,
-    BanditModel,
-    Custom,
-    Explorer,
-    InputError,
-    State,
-    characteristic_time,
-    list_policies,
-    parse_task,
-)
+from caet_opt import POLICIES, BanditModel, Custom, Explorer, InputError, characteristic_time, parse_task
+from caet_opt.exploring.policies import list_policies
 from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.state import State
 from caet_opt.kernels import ledger
 from caet_opt.simulating.runs import compile_loop
 from caet_opt.simulating.streams import ArmStreams

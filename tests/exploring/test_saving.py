@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from whole_runs import run_compiled, run_interpreted
 
-from caet_opt import BanditModel, Bernoulli, Caet, Custom, Gaussian, InputError, Parameters, Poisson, Profile, Ranking
+from caet_opt import BanditModel, Bernoulli, Caet, Custom, Gaussian, InputError, Poisson, Profile, Ranking
+from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import make_threshold
 from caet_opt.simulating.streams import ArmStreams
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from caet_opt import SETTINGS, InputError, Parameters, explore_then_commit, simulate
+from caet_opt import InputError, simulate
 from caet_opt.cli import main
+from caet_opt.exploring.settings import SETTINGS, Parameters
+from caet_opt.simulating.regret import explore_then_commit
 
 #: A process in which one declaration is added to the source, and which then looks for it at every door.
 TOY = r"""

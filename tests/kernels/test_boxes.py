@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from instances import FAMILIES, TASKS, ordinary_instance
 from whole_runs import run_compiled, run_interpreted
 
-from caet_opt import BanditModel, Caet, Explorer, InputError, Parameters, characteristic_time, simulate
+from caet_opt import BanditModel, Caet, Explorer, InputError, characteristic_time, simulate
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.settings import Parameters
 from caet_opt.kernels import boxes
 from caet_opt.kernels.boxes import HIGH, LOW
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.certificate import pair_terms
+from cases.instances import FAMILIES, TASKS, ordinary_instance
 
 MODEL = BanditModel("gaussian", [1.0, 0.6, 0.0], costs=[1, 2, 1])
 
@@ -116,7 +117,7 @@ def test_a_mean_that_leaves_the_box_is_followed_while_that_is_certified_and_then
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("task", TASKS)
 def test_efforts_that_follow_the_means_are_certified_at_them(family, task):
-    """In every round in which a mean has left its interval and nothing is solved: f_e >= 1 for each pair at every corner
+    """Where a mean has left its interval and nothing is solved: f_e >= 1 for each pair at every corner
     of the box, and the cost is at most 1 + GAP times the best at the present means."""
     rng = np.random.default_rng([5, FAMILIES.index(family), TASKS.index(task)])
     model, posed = ordinary_instance(rng, family, task, 5)

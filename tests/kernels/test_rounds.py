@@ -9,8 +9,9 @@ import pytest
 from inverse_gaussian import InverseGaussian
 from whole_runs import bits_of, fail_to_solve, run_compiled, run_interpreted
 
-from caet_opt import POLICIES, BanditModel, Custom, Explorer, SolverError, State, characteristic_time
+from caet_opt import POLICIES, BanditModel, Custom, Explorer, SolverError, characteristic_time
 from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import THRESHOLDS, Customary
 from caet_opt.kernels import boxes, ledger
 from caet_opt.live.replay import absorb_outcome

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-import live_fairness
 import pytest
+from commands import run_script
 
 from caet_opt import BusyError, CaetError, InputError, LiveExperiment
 from caet_opt.live import contents, database, store
@@ -230,10 +230,12 @@ def test_a_wait_is_a_number_of_seconds(tmp_path, wait):
 
 def test_processes_without_pauses_take_turns(tmp_path):
     """Of a fixed number of pulls nobody gets less than half of an equal share."""
-    shares = live_fairness.share_out(tmp_path, 3, live_fairness.Until(240, float("inf")))
-    assert [share.error for share in shares] == ["", "", ""]
-    assert sum(share.pulls for share in shares) >= 240
-    assert shares[0].pulls >= 40
+    asked = ("--workers", 3, "--pulls", 240, "--seconds", "inf", "--folder", tmp_path)
+    status, (_, *shares, _, _) = run_script("live_fairness.py", *asked)
+    pulls = [int(pulls) for pulls, _, _ in shares]
+    assert (status, [error for _, _, error in shares]) == (0, ["-", "-", "-"])
+    assert sum(pulls) >= 240
+    assert pulls[0] >= 40
     assert [path.name for path in tmp_path.iterdir()] == ["trial.caet"]
 
 

@@ -3,12 +3,11 @@
 from itertools import product
 from math import isclose
 
-import live_errors
 import pytest
+from commands import run_script
 
 from caet_opt import Explorer
 from caet_opt.live.replay import absorb_outcome
-from caet_opt.simulating.summary import tail_probability
 
 MEANS, OTHERS, PULLS, WORKERS = (0.6, 0.3), (0.75, 0.2), 7, 3
 
@@ -84,7 +83,8 @@ def test_delays_that_depend_on_the_outcome_break_it():
 @pytest.mark.slow
 def test_eight_workers_err_no_more_often_than_delta():
     """A small part of ``analysis/live_errors.py``."""
-    found = [live_errors.run_once(live_errors.EASY, "top-two", run) for run in range(15)]
-    errors = sum(wrong for _, wrong, _ in found)
-    assert sum(stopped for stopped, _, _ in found) >= 12
-    assert tail_probability(errors, len(found), live_errors.EASY.delta) > 0.01
+    status, (*_, row) = run_script("live_errors.py", "--runs", 15, "--policy", "top-two", "--workers", 1)
+    policy, runs, stopped, _, _, chance = row
+    assert (status, policy, runs) == (0, "top-two", "15")
+    assert int(stopped) >= 12
+    assert float(chance) > 0.01

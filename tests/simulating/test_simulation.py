@@ -9,7 +9,6 @@ from math import log
 
 import numpy as np
 import pytest
-from both_ways import without_compiled
 from commands import expect_refusal, run_command
 from inverse_gaussian import InverseGaussian
 
@@ -22,6 +21,7 @@ from caet_opt.simulating.runs import Experiment, RunRecord, run_many, run_number
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
 from caet_opt.simulating.summary import simulate, summarise
 from caet_opt.solving.profiles import Profile
+from cases.runs import without_compiled
 
 KEYS = [
     *("runs", "mean_cost", "cost_ci", "cost_at_least", "mean_samples", "error_rate", "unfinished"),

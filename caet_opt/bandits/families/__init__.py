@@ -9,6 +9,7 @@ from caet_opt.common.registry import Registry
 FAMILIES: Registry[type[Family]] = Registry(
     """Families by their name in the grammar. A user's own family joins with ``FAMILIES[Mine.name] = Mine``.
 
+    >>> from caet_opt.bandits.families import FAMILIES
     >>> list(FAMILIES)
     ['gaussian', 'bernoulli', 'poisson', 'exponential', 'gamma', 'geometric']
     >>> FAMILIES["gamma"].parse("2.5") == Gamma(2.5)

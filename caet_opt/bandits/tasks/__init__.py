@@ -11,6 +11,7 @@ from caet_opt.common.registry import Registry
 TASKS: Registry[type[Task]] = Registry(
     """Tasks by their name in the grammar.
 
+    >>> from caet_opt.bandits.tasks import TASKS
     >>> list(TASKS)
     ['best-arm', 'ranking', 'top-arms', 'groups', 'control', 'comparisons', 'custom']
     >>> TASKS["top-arms"].parse("2") == TopArms(2)

@@ -33,6 +33,7 @@ def find_policy(name: str) -> type[Policy]:
 def list_policies(task: Task | str) -> list[str]:
     """The names of the policies that cover a task.
 
+    >>> from caet_opt.exploring.policies import list_policies
     >>> len(list_policies("best-arm")), len(list_policies("ranking"))
     (15, 10)
     """

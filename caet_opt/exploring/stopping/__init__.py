@@ -16,6 +16,7 @@ from caet_opt.exploring.stopping.mixture import Mixture
 THRESHOLDS: Registry[type[Threshold]] = Registry(
     """Stopping thresholds by name, in order of preference; `make_threshold` makes one.
 
+    >>> from caet_opt.exploring.stopping import THRESHOLDS, make_threshold
     >>> list(THRESHOLDS)
     ['e-process', 'mixture', 'informational', 'deviational', 'customary']
     >>> isinstance(make_threshold("e-process", "gaussian", arms=3, delta=0.05), THRESHOLDS["e-process"])
@@ -44,6 +45,7 @@ def make_threshold(
     ``rho`` (positive; 8 unless given) to the e-process, ``theta`` (above 1; 1.2 unless given) and ``constant``
     (positive, or ``"certified"``; 1 unless given) to the deviational one.
 
+    >>> from caet_opt.exploring.stopping import make_threshold
     >>> print(make_threshold("deviational", "gaussian", arms=3, delta=0.05, theta=1.2).describe())
     log(C t^theta / delta), C = 1, theta = 1.2, log(1/delta) = 2.99573
     """

@@ -42,6 +42,7 @@ class Threshold(ABC):
 
     Examples
     --------
+    >>> from caet_opt.exploring.stopping import make_threshold
     >>> threshold = make_threshold("customary", "gaussian", arms=3, delta=0.05)
     >>> round(threshold.value(100, 40, 30), 6), threshold.guarantees(Gaussian())
     (4.719422, False)

@@ -16,6 +16,7 @@ Record = dict[str, Any]
 def write_experiment_page(experiment: LiveExperiment, path: str | Path, title: str | None = None) -> None:
     """Write a live experiment as one HTML page; the file is whole or not there.
 
+    >>> from caet_opt.presenting.report.experiment import write_experiment_page
     >>> with LiveExperiment.start("page.caet", "best-arm", "poisson", arms=2, costs=[1, 2], delta=0.1) as experiment:
     ...     write_experiment_page(experiment, "page.html")
     """

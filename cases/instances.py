@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from caet_opt.bandits.families import parse_family
+from caet_opt.bandits.families import Gaussian, parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Custom, Task, parse_task
@@ -129,6 +129,14 @@ def random_task(rng: np.random.Generator, task: str, arms: int) -> Task:
         a, b = order[:2]
         return Custom([[(a, b)], [(b, a)]])
     return parse_task(task)
+
+
+def of_doubles(model: BanditModel) -> BanditModel:
+    """The model whose numbers are the doubles themselves instead of their shortest decimals."""
+    family = model.family
+    if isinstance(family, Gaussian):
+        family = Gaussian([Fraction(variance) for variance in family.variances])
+    return BanditModel(family, [Fraction(mean) for mean in model.means], [Fraction(cost) for cost in model.costs])
 
 
 def bits_of(kernel: Kernel, model: BanditModel, task: Task) -> list[str | bytes]:
