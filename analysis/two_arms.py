@@ -513,8 +513,8 @@ def draw(rows: list[Row]) -> Any:
         draw_costs(panels[0][column], plan, own)
         draw_errors(panels[1][column], own)
         panels[0][column].set_title(plan.name)
-    panels[0][0].set_ylabel(say_scale(panels[0][0], "cost over one-look z test"))
-    panels[1][0].set_ylabel("wrong, no effect, one direction")
+    panels[0][0].set_ylabel(say_scale(panels[0][0], "cost over z test"))
+    panels[1][0].set_ylabel("wrong, no effect")
     draw_legend(canvas, [rf"mean of {rows[0].runs} runs on the same draws and $95\%$ band; promised: {DELTA:g}"])
     return canvas
 
