@@ -130,7 +130,9 @@ def characteristic_times(
     check_workers(workers)
     profile = find_profile("native")
     profile = profile if tolerance is None else replace(profile, tolerance=tolerance)
-    means = read_means(means)
+    means = read_array(means, "means")
+    if means.ndim != 2 or means.shape[0] < 1 or means.shape[1] < 2:
+        raise InputError(f"means must be an array of N rows of K means, K at least 2, got shape {means.shape}")
     task.check(means.shape[1])
     family.dispersions(means.shape[1])
     rule = costs if isinstance(costs, str) else None
@@ -157,14 +159,6 @@ def read_array(values: Any, what: str) -> Array:
     if given.dtype.kind != "f" and np.any((given > WHOLE) | (given < -WHOLE)):
         raise InputError(f"{what} must fit double precision, got a whole number beyond 2^53")
     return np.array(given, dtype=float, order="C")
-
-
-def read_means(values: Any) -> Array:
-    """Check that there are rows of means."""
-    means = read_array(values, "means")
-    if means.ndim != 2 or means.shape[0] < 1 or means.shape[1] < 2:
-        raise InputError(f"means must be an array of N rows of K means, K at least 2, got shape {means.shape}")
-    return means
 
 
 def read_costs(values: Any, means: Array) -> Array:
