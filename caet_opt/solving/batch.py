@@ -229,9 +229,11 @@ def find_loop(family: type[Family], pairs: int, jobs: Sequence[tuple[Any, ...]])
 
 def is_admissible(family: Family, rows: Rows) -> Mask:
     """Which rows are models: finite means of the family, and finite costs of zero or more."""
+    low, high, low_included, high_included = family.mean_space
     means, costs = rows.means, rows.costs
-    admissible = family.mean_space.admits(means) & np.isfinite(means) & (costs >= 0) & (costs < np.inf)
-    return np.asarray(np.all(admissible, axis=1))
+    above = means >= low if low_included else means > low
+    below = means <= high if high_included else means < high
+    return np.asarray(np.all(above & below & np.isfinite(means) & (costs >= 0) & (costs < np.inf), axis=1))
 
 
 def sort_rows(task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[Pair, ...], Integers]]:
