@@ -12,10 +12,11 @@ from caet_opt.exploring.policies.base import Diagnostics, Policy, Setup, change,
 from caet_opt.exploring.saving import Kept, Solution, Target
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.kernels import aiming, boxes, ledger
-from caet_opt.kernels.aiming import Pursuit, Space, follow, has_settled, pursue
+from caet_opt.kernels.aiming import Pursuit, Space, next_arm, pursue
+from caet_opt.kernels.boxes import ENDED, FOLLOWING
 from caet_opt.kernels.elimination_order import nothing_to_lay_out
 from caet_opt.kernels.instance import Layout, make_workspace
-from caet_opt.kernels.ledger import Seen
+from caet_opt.kernels.ledger import CUMULATED, ROUND, Seen
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.layout import lay_out
 from caet_opt.solving.programs.cache import cached_program
@@ -37,20 +38,24 @@ class TrackingPolicy(Policy):
     by_money: ClassVar[bool] = False
     tracks = True
 
+    # What a policy that solves sees is a Pursuit.
+
     @staticmethod
-    def choose(view: Seen) -> int:
+    def choose(view: Any) -> int:
         """The arm that lags most behind the target."""
-        return follow(view)  # type: ignore[arg-type]  # a policy that solves sees a Pursuit
+        if view.setting.tracking == CUMULATED:
+            return int(view.aim.numbers[FOLLOWING])
+        return next_arm(view.setting, view.arms, view.clock[ROUND])
 
     @staticmethod
-    def respond(view: Seen, arm: int, waiting: bool) -> int:
+    def respond(view: Any, arm: int, waiting: bool) -> int:
         """Decide on the target where that is due, and add it to the cumulated one."""
-        return pursue(view, arm, waiting)  # type: ignore[arg-type]
+        return pursue(view, arm, waiting)
 
     @staticmethod
-    def ended(view: Seen) -> bool:
-        """Whether every pair was found settled, where a batch ends."""
-        return has_settled(view)  # type: ignore[arg-type]
+    def ended(view: Any) -> bool:
+        """Whether every pair was found settled in this round; it is looked at where a batch ends."""
+        return bool(view.aim.numbers[ENDED] == view.clock[ROUND])
 
     def __init__(self, setup: Setup) -> None:
         cumulate = setup.parameters.tracking == "c"
@@ -187,7 +192,7 @@ class TrackingPolicy(Policy):
 
     def aim_anew(self, view: Seen) -> Seen:
         """The view with a target for its means."""
-        while (need := int(self.functions["decide"](view, 0))) != ledger.DONE:
+        while (need := int(self.functions["decide"](view, -1))) != ledger.DONE:
             view = self.supply(view, need)
             if need == ledger.NEED_SOLUTION:
                 break
