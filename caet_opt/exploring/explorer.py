@@ -270,7 +270,14 @@ class Explorer:
         arm = read_arm(arm, self.arms)
         reward = read_finite(reward, f"reward of arm {arm}")
         self.family.check_reward(reward)
-        paid, view = self._cost_of_pull(arm, cost), self.policy.copy_view(self.view)
+        paid = 0.0 if cost is None else read_finite(cost, f"cost of arm {arm}")
+        if paid < 0:
+            raise InputError(f"cost of arm {arm} must be zero or more, got {paid:g}")
+        if self.known_costs is not None:
+            paid = float(self.known_costs[arm])
+        elif cost is None and self.parameters.cost_source == "observed":
+            raise InputError("observed costs need a cost of zero or more with every reward, got None")
+        view = self.policy.copy_view(self.view)
         with np.errstate(over="ignore", invalid="ignore"):
             absorb(view.arms, view.clock, arm, self.family.count_reward(reward), paid)
             total = float(np.sum(view.arms[SPENT]))
@@ -326,16 +333,6 @@ class Explorer:
                 f"the rewards of arm {arm} would have mean {mean:g}, outside the {self.family.name} family, "
                 f"whose means lie in {self.family.mean_space}"
             )
-
-    def _cost_of_pull(self, arm: int, cost: float | None) -> float:
-        """What a pull cost: the known cost of the arm, or what was observed, zero or more."""
-        if cost is not None and (cost := read_finite(cost, f"cost of arm {arm}")) < 0:
-            raise InputError(f"cost of arm {arm} must be zero or more, got {cost:g}")
-        if self.known_costs is not None:
-            return float(self.known_costs[arm])
-        if cost is None and self.parameters.cost_source == "observed":
-            raise InputError("observed costs need a cost of zero or more with every reward, got None")
-        return 0.0 if cost is None else cost
 
 
 def fewest_first(observed: Sequence[int], pulls: int, pending: Sequence[int]) -> list[int]:
