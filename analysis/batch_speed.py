@@ -36,7 +36,7 @@ from caet_opt.presenting.tables.time_rows import compute
 from caet_opt.solving.backends.native import TARGET
 from caet_opt.solving.batch import characteristic_times
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.layout import lay_out
+from caet_opt.solving.problem import lay_out
 from cases.instances import hostile_instance
 
 TOLERANCE = 1e-9

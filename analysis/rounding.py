@@ -23,11 +23,11 @@ from flint import arb, ctx
 
 from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.families.numerics import SERIES_END, UNIT
-from caet_opt.kernels import certify
 from caet_opt.kernels.elimination_order import columns
 from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.native import compiled_kernel
 from caet_opt.kernels.records import ModelNumbers
+from caet_opt.kernels.term import means_differ
 from caet_opt.proving.balls import divergence
 
 FAMILIES = ("gaussian", "bernoulli", "poisson", "exponential", "geometric")
@@ -106,7 +106,7 @@ def is_admissible(family: Family, means: tuple[float, float], rests: tuple[float
     """Whether two means are inside the mean space, also with their rests, and can be told apart."""
     space = family.mean_space
     inside = all(space.low < mean - ulp(mean) and mean + ulp(mean) < space.high for mean in means)
-    return inside and max(map(abs, rests)) <= 0.5 and certify.means_differ(*means, *scale(means, rests))
+    return inside and max(map(abs, rests)) <= 0.5 and means_differ(*means, *scale(means, rests))
 
 
 def scale(means: tuple[float, float], rests: tuple[float, float]) -> tuple[float, float]:

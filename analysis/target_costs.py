@@ -14,8 +14,8 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import read_model
+from caet_opt.common.checks import cores
 from caet_opt.common.numbers import table, write_interval
-from caet_opt.common.workers import cores
 from caet_opt.simulating.mean_intervals import mean_band
 from caet_opt.simulating.summary import Summary, simulate
 

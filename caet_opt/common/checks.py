@@ -1,10 +1,14 @@
 """What a value given by a user must be: one line says what is wrong and what would be right."""
 
+import os
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
 from caet_opt.errors import InputError
+
+#: More workers than this on a core are slower to start than what they are for takes.
+MOST_PER_CORE = 32
 
 
 def is_whole(value: Any, least: int = 0, most: int | None = None) -> bool:
@@ -36,3 +40,16 @@ def check_whole(value: Any, what: str, least: int = 0, most: int | None = None) 
 def show_value(value: Any) -> str:
     """A value as an error shows it."""
     return "a number beyond 10^30" if isinstance(value, int) and abs(value) > 10**30 else repr(value)
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_workers(workers: int) -> None:
+    """Raise `InputError` unless the number of workers is a positive one that this machine can make use of."""
+    check_whole(workers, "workers", 1)
+    most = MOST_PER_CORE * cores()
+    if workers > most:
+        raise InputError(f"workers must be at most {most} on {cores()} cores, got {workers}; one per core is enough")

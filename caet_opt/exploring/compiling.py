@@ -27,12 +27,11 @@ FINITE = frozenset({aiming.add_target.__name__})
 INLINED = frozenset({"choose", "learn", "ended", "refresh", "respond"}) | {
     function.__name__
     for function in (
-        *(ledger.absorb, ledger.update_costs, ledger.pair_evidence, ledger.weight_of, ledger.evidence_between),
+        *(ledger.absorb, ledger.update_costs, ledger.weight_of, ledger.evidence_between),
         *(ledger.weigh_pairs, ledger.short_pair, confidence.is_bound_above),
         *(choosing.refresh_pairs, choosing.free_turn, choosing.weakest_pair),
         *(choosing.share_of_first, task_pairs.pairs_hold),
-        *(aiming.follow, aiming.has_settled, aiming.pursue, aiming.decide),
-        *(aiming.keep_mended, aiming.solve_here, aiming.adopt, aiming.can_start_here, aiming.start_from),
+        *(aiming.pursue, aiming.decide, aiming.keep_mended, aiming.solve_here, aiming.adopt, aiming.start_from_last),
     )
 }
 

@@ -32,15 +32,15 @@ from caet_opt.kernels.boxes import (
     PATIENCE,
     SHORT,
     SOLVED,
+    SOLVES,
     TIED,
     Aim,
     batch_end,
     clear_box,
+    fit_box,
     follow_means,
     is_inside,
-    is_single,
     keep,
-    renew,
 )
 from caet_opt.kernels.instance import Layout, Workspace, solve_in_workspace
 from caet_opt.kernels.interior import CERTIFIED
@@ -66,11 +66,9 @@ from caet_opt.kernels.ledger import (
     Conditions,
     evidence_between,
     exceeds,
-    pair_evidence,
     short_pair,
     update_costs,
     weigh_pairs,
-    weight_of,
 )
 from caet_opt.kernels.records import ModelNumbers, Plan
 
@@ -108,18 +106,6 @@ class Pursuit(NamedTuple):
     space: Space
 
 
-def follow(view: Pursuit) -> int:
-    """The arm that lags most behind the target."""
-    if view.setting.tracking == CUMULATED:
-        return int(view.aim.numbers[FOLLOWING])
-    return next_arm(view.setting, view.arms, view.clock[ROUND])
-
-
-def has_settled(view: Pursuit) -> bool:
-    """Whether every pair was found settled in this round; it is looked at where a batch ends."""
-    return bool(view.aim.numbers[ENDED] == view.clock[ROUND])
-
-
 def pursue(view: Pursuit, arm: int, waiting: bool) -> int:
     """Respond to an outcome: decide on the target where that is due, add it to the cumulated one, look at the pairs.
 
@@ -129,15 +115,17 @@ def pursue(view: Pursuit, arm: int, waiting: bool) -> int:
     """
     setting, arms, aim, now = view.setting, view.arms, view.aim, view.clock[ROUND]
     if waiting:
-        add_uniform(arms)
+        for a in range(arms.shape[1]):
+            arms[MEMORY, a] += 1.0 / arms.shape[1]
         return DONE
-    numbers, single = aim.numbers, is_single(setting)
+    numbers, single = aim.numbers, setting.batch == 1.0 and setting.growth == 0.0
+    moved = arm if single else -1  # the means of a batch have all moved
     if now >= numbers[DUE]:
         recent = setting.gap > 0.0 and now < GROWTH * numbers[SOLVED]
-        if recent and is_inside(setting, arms, aim, arm if single else -1):
+        if recent and is_inside(setting, arms, aim, moved):
             numbers[DECIDED], numbers[DUE] = now, batch_end(setting, now)
         elif not (recent and keep_mended(view)):
-            need = decide(view, arm)
+            need = decide(view, moved)
             if need != DONE:
                 return need
     numbers[FOLLOWING] = add_target(arms)
@@ -155,32 +143,35 @@ def keep_mended(view: Pursuit) -> bool:
         clear_box(aim)
         return False
     keep(setting, aim, now, gap)
-    retarget(setting, pairs, arms, aim.effort, aim.numbers[SOLVED])
+    share_out(pairs, arms[COST], aim.effort, setting.zero_cost_share, arms[TARGET])
+    project_into(arms[TARGET], exploration_floor(arms.shape[1], aim.numbers[SOLVED]), arms[PROJECTED])
     if aim.numbers[SHORT] >= 0.0:
         watch(view, int(aim.numbers[SHORT]))
     return True
 
 
-def decide(view: Pursuit, arm: int) -> int:
-    """A new target for the present means, or what is needed for it."""
+def decide(view: Pursuit, moved: int) -> int:
+    """A new target for the present means, or what is needed for it; the mean of an arm has moved, or all for arm -1."""
     setting, arms, pairs, aim = view.setting, view.arms, view.pairs, view.aim
     asked = view.clock[ANSWERED] == view.clock[ROUND]
     tied = aim.numbers[TIED] > 0.0
-    everywhere = asked or tied or not is_single(setting)
-    held = pairs_hold(arms[MEAN], pairs, -1 if everywhere else arm)
+    held = pairs_hold(arms[MEAN], pairs, -1 if asked or tied else moved)
     if not held and not asked:
         if view.shape < 0:
             return NEED_ANSWER
         write_pairs(view.shape, view.members, arms[MEAN], pairs)
     if not held or asked:
         look_anew(aim)
-    refresh_costs(setting, arms)
+    estimated = setting.cost_source == OBSERVED or setting.cost_source == GAPS
+    if estimated:
+        for a in range(arms.shape[1] if setting.cost_source == OBSERVED else 1):  # gaps are updated all at once
+            update_costs(setting, arms, a)
     if not held and not pairs_hold(arms[MEAN], pairs, -1):
         aim_at_ties(view)
         return DONE
     if not setting.native:
         return NEED_SOLUTION
-    same = held and not (asked or tied) and setting.cost_source != OBSERVED and setting.cost_source != GAPS
+    same = held and not (asked or tied or estimated)
     if not (same and view.space.costly[0, 0] >= 0.0) and not fit_layout(view):
         return NEED_LAYOUT
     return solve_here(view)
@@ -188,55 +179,37 @@ def decide(view: Pursuit, arm: int) -> int:
 
 def solve_here(view: Pursuit) -> int:
     """Solve for the present means in the layout at hand, and aim at the solution."""
-    setting, arms, space = view.setting, view.arms, view.space
-    if space.layout.labels.size == 0:
-        for a in range(space.effort.size):
-            space.effort[a] = 0.0
-        for p in range(space.weights.size):
-            space.weights[p] = 0.0
-        adopt(view)
-        return DONE
-    start_from(space, view.aim)
-    given = ModelNumbers(
-        setting.family,
-        setting.error,
-        setting.low,
-        setting.high,
-        arms[MEAN],
-        setting.numbers[REST],
-        arms[COST],
-        setting.numbers[DISPERSION],
-    )
-    status, _, lower, upper = solve_in_workspace(
-        given,
-        space.layout,
-        space.plan,
-        space.effort,
-        space.weights,
-        can_start_here(view),
-        setting.tolerance,
-        setting.target,
-        setting.limit,
-        space.workspace,
-    )
-    if status != CERTIFIED or upper - lower > setting.tolerance * upper or not 0.0 < total_effort(space.effort) < inf:
-        return NEED_SOLUTION
+    setting, arms, phi = view.setting, view.arms, view.setting.numbers[DISPERSION]
+    layout, plan, workspace, effort, weights, _ = view.space
+    if layout.labels.size == 0:
+        for a in range(effort.size):
+            effort[a] = 0.0
+        for p in range(weights.size):
+            weights[p] = 0.0
+    else:
+        warm, total = start_from_last(view), 0.0
+        given = ModelNumbers(
+            setting.family, setting.error, setting.low, setting.high, arms[MEAN], setting.numbers[REST], arms[COST], phi
+        )
+        status, _, lower, upper = solve_in_workspace(
+            given, layout, plan, effort, weights, warm, setting.tolerance, setting.target, setting.limit, workspace
+        )
+        for a in range(effort.size):
+            total += effort[a]  # what is not a positive number is nothing to take shares of
+        if status != CERTIFIED or upper - lower > setting.tolerance * upper or not 0.0 < total < inf:
+            return NEED_SOLUTION
     adopt(view)
     return DONE
 
 
-def start_from(space: Space, aim: Aim) -> None:
-    """Have a solve start from the effort and the weights that were kept."""
-    for a in range(aim.effort.size):
-        space.effort[a] = aim.effort[a]
-    for p in range(aim.weights.size):
-        space.weights[p] = aim.weights[p]
-
-
-def can_start_here(view: Pursuit) -> bool:
-    """Whether a solve can start from the last solution: one of the same pairs, with effort on every arm of them that
-    costs something now."""
+def start_from_last(view: Pursuit) -> bool:
+    """Put the last solution into the space, and say whether a solve can start from it: one of the same pairs, with
+    effort on every arm of them that costs something now."""
     aim, pairs = view.aim, view.pairs
+    for a in range(aim.effort.size):
+        view.space.effort[a] = aim.effort[a]
+    for p in range(aim.weights.size):
+        view.space.weights[p] = aim.weights[p]
     if aim.solved.shape[1] != pairs.shape[1]:
         return False
     for p in range(pairs.shape[1]):
@@ -256,9 +229,12 @@ def adopt(view: Pursuit) -> None:
     for p in range(aim.weights.size):
         aim.weights[p] = view.space.weights[p]
         aim.solved[0, p], aim.solved[1, p] = pairs[0, p], pairs[1, p]
-    aim.numbers[TIED] = 0.0
-    retarget(setting, pairs, arms, aim.effort, now)
-    renew(setting, arms, pairs, aim, now)
+    share_out(pairs, arms[COST], aim.effort, setting.zero_cost_share, arms[TARGET])
+    project_into(arms[TARGET], exploration_floor(arms.shape[1], now), arms[PROJECTED])
+    aim.numbers[SOLVES] += 1.0
+    aim.numbers[SOLVED], aim.numbers[TIED] = now, 0.0
+    gap = fit_box(setting, arms, pairs, aim) if setting.gap > 0.0 else 0.0
+    keep(setting, aim, now, max(setting.tolerance, gap))
     if setting.gap > 0.0 and aim.numbers[SHORT] >= 0.0:
         for a in range(arms.shape[1]):
             aim.box[PATIENCE, a] = inf
@@ -303,15 +279,6 @@ def begin_here(view: Pursuit) -> None:
         look(view)
 
 
-def refresh_costs(setting: Conditions, arms: Array) -> None:
-    """The costs of this round, where they are estimated."""
-    if setting.cost_source == OBSERVED:
-        for a in range(arms.shape[1]):
-            update_costs(setting, arms, a)
-    elif setting.cost_source == GAPS:
-        update_costs(setting, arms, 0)
-
-
 def fit_layout(view: Pursuit) -> bool:
     """Put the arms of the present answer into the layout, which is that of every answer of most tasks; False where
     other sides of the pairs are free, or its arms stand otherwise."""
@@ -350,15 +317,18 @@ def look_anew(aim: Aim) -> None:
 
 
 def look(view: Pursuit) -> None:
-    """Find a pair that is short of its threshold, or note that none is."""
-    aim, now, short = view.aim, view.clock[ROUND], int(view.aim.numbers[SHORT])
+    """Find a pair that is short of its threshold, the last one if it still is, or note that none is."""
+    setting, arms, aim, now, short = view.setting, view.arms, view.aim, view.clock[ROUND], int(view.aim.numbers[SHORT])
     if short < 0:
         short = 0
-        for a in range(view.arms.shape[1]):
-            aim.box[PATIENCE, a] = inf
-    aim.box[PATIENCE, view.pairs[0, short]] = inf
-    aim.box[PATIENCE, view.pairs[1, short]] = inf
-    short = next_short(view, short, now)
+        for arm in range(arms.shape[1]):
+            aim.box[PATIENCE, arm] = inf
+    a, b = view.pairs[0, short], view.pairs[1, short]
+    aim.box[PATIENCE, a], aim.box[PATIENCE, b] = inf, inf
+    evidence = evidence_between(setting, arms, a, b, arms[MEAN, a], arms[MEAN, b])
+    if evidence > setting.level and exceeds(setting, arms, now, a, b, evidence, False):
+        weigh_pairs(view, -1)
+        short = short_pair(view)
     if short < 0:
         look_anew(aim)
         aim.numbers[ENDED] = now
@@ -377,17 +347,10 @@ def watch(view: Pursuit, short: int) -> None:
     setting, arms, box = view.setting, view.arms, view.aim.box
     a, b, factor = view.pairs[0, short], view.pairs[1, short], 0.0
     if setting.gap > 0.0 and box[HIGH, a] > box[LOW, b]:
-        wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
-        corner = pair_evidence(setting.family, wa, wb, box[HIGH, a], box[LOW, b])
+        corner = evidence_between(setting, arms, a, b, box[HIGH, a], box[LOW, b])
         if corner < setting.level:
             factor = MARGIN * setting.level / corner
     box[PATIENCE, a], box[PATIENCE, b] = factor * arms[COUNT, a], factor * arms[COUNT, b]
-
-
-def add_uniform(arms: Array) -> None:
-    """Add the uniform target of the first rounds to the cumulated one."""
-    for a in range(arms.shape[1]):
-        arms[MEMORY, a] += 1.0 / arms.shape[1]
 
 
 def most_behind(arms: Array) -> int:
@@ -418,14 +381,6 @@ def add_target(arms: Array) -> int:
         if memory[a] - count[a] == best:
             return a
     return first
-
-
-def total_effort(effort: Array) -> float:
-    """The effort on all arms; what is not a positive number is nothing to take shares of."""
-    total = 0.0
-    for a in range(effort.size):
-        total += effort[a]
-    return total
 
 
 def next_arm(setting: Conditions, arms: Array, now: float) -> int:
@@ -475,22 +430,6 @@ def next_by_money(setting: Conditions, arms: Array, now: float) -> int:
         if arms[COST, a] > 0.0 and behind > lag:
             best, lag = a, behind
     return best
-
-
-def next_short(view: Pursuit, short: int, now: float) -> int:
-    """A pair whose evidence does not exceed its threshold, this one if it is one, or -1."""
-    a, b = view.pairs[0, short], view.pairs[1, short]
-    evidence = evidence_between(view.setting, view.arms, a, b)
-    if not evidence > view.setting.level or not exceeds(view.setting, view.arms, now, a, b, evidence, False):
-        return short
-    weigh_pairs(view, -1)
-    return short_pair(view)
-
-
-def retarget(setting: Conditions, pairs: Integers, arms: Array, effort: Array, now: float) -> None:
-    """u_alpha of an effort, and its projection."""
-    share_out(pairs, arms[COST], effort, setting.zero_cost_share, arms[TARGET])
-    project_into(arms[TARGET], exploration_floor(arms.shape[1], now), arms[PROJECTED])
 
 
 def share_out(pairs: Integers, costs: Array, effort: Array, alpha: float, target: Array) -> None:

@@ -106,11 +106,6 @@ def batch_end(setting: Conditions, now: float) -> float:
     return now + max(setting.batch, float(int(setting.growth * now)))
 
 
-def is_single(setting: Conditions) -> bool:
-    """Whether pulls are handed out one by one."""
-    return setting.batch == 1.0 and setting.growth == 0.0
-
-
 def clear_box(aim: Aim) -> None:
     """No box: nothing is known of other means."""
     for a in range(aim.box.shape[1]):
@@ -126,14 +121,6 @@ def is_inside(setting: Conditions, arms: Array, aim: Aim, arm: int) -> bool:
         if setting.cost_source == OBSERVED and not box[CHEAP, a] <= arms[SPENT, a] / arms[COUNT, a] <= box[DEAR, a]:
             return False
     return True
-
-
-def renew(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, now: float) -> None:
-    """Begin with a solution of this round, which its solve has certified to the tolerance."""
-    aim.numbers[SOLVES] += 1.0
-    aim.numbers[SOLVED] = now
-    gap = fit_box(setting, arms, pairs, aim) if setting.gap > 0.0 else 0.0
-    keep(setting, aim, now, max(setting.tolerance, gap))
 
 
 def keep(setting: Conditions, aim: Aim, now: float, gap: float) -> None:

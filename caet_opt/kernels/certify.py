@@ -8,7 +8,7 @@ from math import inf, isfinite
 
 from caet_opt.bandits.families.numerics import UNIT, Array, Integers
 from caet_opt.kernels.records import ModelNumbers
-from caet_opt.kernels.term import pair_term
+from caet_opt.kernels.term import means_differ, pair_term
 
 #: Differences and shares of at least TINY, and means up to HUGE, are far enough from the ends of double precision for
 #: every intermediate result. A mean of a family that has a smallest one is zero or has all its digits.
@@ -107,15 +107,6 @@ def fill_terms(given: ModelNumbers, pairs: Integers, effort: Array, terms: Array
             term, da, db, _, _ = pair_term(given.family, va, vb, means[a], means[b], rests[a], rests[b], free_a, free_b)
             if isfinite(da + db):
                 terms[p] = term
-
-
-def means_differ(x: float, y: float, rest_x: float, rest_y: float) -> bool:
-    """Whether two doubles differ, and two means by more than rounding took away: then their difference is within 3.
-
-    Far apart, ``y - x`` and the sum are within 1 each. Within a factor of two, ``y - x`` is exact, the rests and
-    their difference are within 1, which is at most 2 in the sum, itself within 1.
-    """
-    return x != y and abs((y - x) + (rest_y - rest_x)) > abs(rest_x) + abs(rest_y)
 
 
 def is_usable(given: ModelNumbers, pairs: Integers, effort: Array, weights: Array) -> bool:

@@ -123,7 +123,7 @@ def share_of_first(view: Seen, a: int, b: int) -> float:
 def is_beaten(view: Seen, a: int, b: int) -> bool:
     """Whether the evidence that a beats b exceeds the threshold."""
     setting, arms = view.setting, view.arms
-    evidence = evidence_between(setting, arms, a, b)
+    evidence = evidence_between(setting, arms, a, b, arms[MEAN, a], arms[MEAN, b])
     return evidence > setting.level and exceeds(setting, arms, view.clock[ROUND], a, b, evidence, True)
 
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.kernels.certify import certify_pairs, means_differ
+from caet_opt.kernels.certify import certify_pairs
 from caet_opt.kernels.interior import minimise
 from caet_opt.kernels.records import COST, MEAN, RATE, REST, Data, ModelNumbers, Plan, Work, make_work
-from caet_opt.kernels.term import pair_term, variance
+from caet_opt.kernels.term import means_differ, pair_term, variance
 
 #: The instance needs the general path: a tie, a number outside double precision, or an infinite divergence.
 IRREGULAR = 3

@@ -16,7 +16,7 @@ from caet_opt.kernels.records import (
     Data, Plan, Work,
     Y, EFFORT, LOAD, BASE, DY, RHS, BEST_Y, COST,  # rows of arms
     LEVEL, INVERSE, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND,  # of edges and anchors
-    LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD,  # of components
+    LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD, RESTS,  # of parts
 )
 # isort: on
 # fmt: on
@@ -134,13 +134,12 @@ def iterate(
     status, step, last, settled, promising = LIMIT, 0, inf, 0, inf if warm else PROMISING
     while True:
         bound(data, plan, work)
-        gap = keep_best(data, plan, work)
-        if gap <= target or (step == 0 and warm and gap <= tolerance) or all_rest(plan, work, tolerance, target):
+        gap, now, resting = keep_best(data, plan, work, tolerance, target)
+        if gap <= target or (step == 0 and warm and gap <= tolerance) or resting:
             status = CERTIFIED if gap <= tolerance else STALLED
             break
         if step == limit:
             break
-        now = present_gap(plan, work)
         if settled > 0 and now > (FIRST_FACTOR if settled == 1 else NEXT_FACTOR) * last:
             if warm and gap <= tolerance:
                 status = CERTIFIED
@@ -170,11 +169,15 @@ def iterate(
     return status, step, below, above
 
 
-def keep_best(data: Data, plan: Plan, work: Work) -> float:
-    """Keep each component's best point, scaled to be feasible on both sides; returns the relative gap of all."""
+def keep_best(data: Data, plan: Plan, work: Work, tolerance: float, target: float) -> tuple[float, float, bool]:
+    """Keep each component's best point, scaled to be feasible on both sides; returns the relative gap of all, that of
+    the present point, and whether no component is worth another iteration.
+
+    A component rests that is certified to the target, is good enough and gets no better, or was given up.
+    """
     arms, rows = work.arms, work.rows
     edges, parts = data.ends.shape[1], work.parts
-    below, above = 0.0, 0.0
+    below, above, present_below, present_above, resting = 0.0, 0.0, 0.0, 0.0, True
     for k in range(plan.parts):
         new = parts[UPPER, k] - parts[LOWER, k]
         old = parts[BEST_UPPER, k] - parts[BEST_LOWER, k]
@@ -183,42 +186,22 @@ def keep_best(data: Data, plan: Plan, work: Work) -> float:
         if new < old:
             parts[AHEAD, k] = 1.0 / parts[DEAREST, k] if parts[DEAREST, k] > 0.0 else 1.0
             parts[BEST_LOWER, k], parts[BEST_UPPER, k] = parts[LOWER, k], parts[UPPER, k]
+        best, idle, gap = parts[BEST_UPPER, k], parts[IDLE, k], parts[BEST_UPPER, k] - parts[BEST_LOWER, k]
+        content = idle > CONTENT and gap <= RESTING * tolerance * best
+        rests = gap <= RESTING * target * best or idle > PATIENCE or content
+        parts[RESTS, k] = 1.0 if rests else 0.0
+        resting = resting and rests
         below += parts[BEST_LOWER, k]
-        above += parts[BEST_UPPER, k]
+        above += best
+        present_below += parts[LOWER, k]
+        present_above += parts[UPPER, k]
     for r in range(rows.shape[1]):
         k = plan.part[r]
         if parts[AHEAD, k] > 0.0:
             rows[BEST_Z, r] = rows[WEIGHT, r] * parts[AHEAD, k] if rows[LEVEL, r] < inf else 0.0
             if r >= edges:
                 arms[BEST_Y, r - edges] = arms[Y, r - edges] - parts[LEAST, k]
-    return float((above - below) / above)
-
-
-def present_gap(plan: Plan, work: Work) -> float:
-    """The relative gap of the present point, which need not be the best one."""
-    below, above = 0.0, 0.0
-    for k in range(plan.parts):
-        below += work.parts[LOWER, k]
-        above += work.parts[UPPER, k]
-    return float((above - below) / above)
-
-
-def is_resting(work: Work, k: int, tolerance: float, target: float) -> bool:
-    """Whether a component is certified to the target, is good enough and gets no better, or was given up."""
-    parts = work.parts
-    best, idle = parts[BEST_UPPER, k], parts[IDLE, k]
-    gap = best - parts[BEST_LOWER, k]
-    return bool(
-        gap <= RESTING * target * best or idle > PATIENCE or (idle > CONTENT and gap <= RESTING * tolerance * best)
-    )
-
-
-def all_rest(plan: Plan, work: Work, tolerance: float, target: float) -> bool:
-    """Whether no component is worth another iteration."""
-    for k in range(plan.parts):
-        if not is_resting(work, k, tolerance, target):
-            return False
-    return True
+    return float((above - below) / above), float((present_above - present_below) / present_above), resting
 
 
 def first_multipliers(data: Data, work: Work) -> None:
@@ -246,20 +229,14 @@ def first_slacks(plan: Plan, work: Work) -> None:
             rows[Z, r] = max(rows[Z, r], FIRST_SHARE * parts[UPPER, plan.part[r]])
 
 
-def count_rows(plan: Plan, work: Work) -> None:
-    """How many pairs each component has."""
+def warm_slacks(plan: Plan, work: Work) -> None:
+    """Products s z no smaller than what the gap to be closed leaves for each pair."""
     rows, parts = work.rows, work.parts
     for k in range(plan.parts):
         parts[COUNT, k] = 0.0
     for r in range(rows.shape[1]):
         if rows[LEVEL, r] < inf:
             parts[COUNT, plan.part[r]] += 1.0
-
-
-def warm_slacks(plan: Plan, work: Work) -> None:
-    """Products s z no smaller than what the gap to be closed leaves for each pair."""
-    rows, parts = work.rows, work.parts
-    count_rows(plan, work)
     for r in range(rows.shape[1]):
         if rows[LEVEL, r] < inf:
             k = plan.part[r]
@@ -295,7 +272,7 @@ def repair(data: Data, plan: Plan, work: Work, tolerance: float) -> bool:
         if not evaluate(data, work):
             return False
         bound(data, plan, work)
-        if keep_best(data, plan, work) <= tolerance:
+        if keep_best(data, plan, work, tolerance, tolerance)[0] <= tolerance:
             return True
     return False
 
@@ -368,7 +345,7 @@ def newton(data: Data, plan: Plan, work: Work, attempt: int, tolerance: float, t
         rows[AIM, r] = max(rows[AIM, r], enough * parts[UPPER, k] / parts[COUNT, k])
     direction(data, plan, work)
     longest_steps(plan, work)
-    shorten_steps(data, plan, work, attempt, tolerance, target)
+    shorten_steps(data, plan, work, attempt)
     move(data, plan, work)
     return evaluate(data, work)
 
@@ -460,7 +437,7 @@ def longest_steps(plan: Plan, work: Work) -> None:
                 parts[DUAL, k] = min(parts[DUAL, k], -rows[Z, r] / rows[DZ, r])
 
 
-def shorten_steps(data: Data, plan: Plan, work: Work, attempt: int, tolerance: float, target: float) -> None:
+def shorten_steps(data: Data, plan: Plan, work: Work, attempt: int) -> None:
     """Stay inside the boundary, move no log-effort by more than three, and let finished components rest."""
     arms, parts = work.arms, work.parts
     edges = data.ends.shape[1]
@@ -470,7 +447,7 @@ def shorten_steps(data: Data, plan: Plan, work: Work, attempt: int, tolerance: f
         parts[DUAL, k] = min(1.0, stay * parts[DUAL, k])
         if attempt % 2 == 1:
             parts[PRIMAL, k] = parts[DUAL, k] = min(parts[PRIMAL, k], parts[DUAL, k])
-        if is_resting(work, k, tolerance, target):
+        if parts[RESTS, k] > 0.0:
             parts[PRIMAL, k], parts[DUAL, k] = 0.0, 0.0
     for a in range(arms.shape[1]):
         k = plan.part[edges + a]

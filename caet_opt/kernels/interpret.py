@@ -36,15 +36,12 @@ class Interpreted(dict[str, Callable[..., Any]]):
         def call(*arguments: Any) -> Any:
             with np.errstate(all="ignore"):  # numpy would warn of what compiled code does without a word
                 found = part(*arguments)
-            return tuple(map(as_python, found)) if type(found) is tuple else as_python(found)
+            values = found if type(found) is tuple else (found,)
+            plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+            return plain if type(found) is tuple else plain[0]
 
         self[name] = call
         return call
-
-
-def as_python(value: Any) -> Any:
-    """A number as compiled code returns it; anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def ieee(function: Callable[[float], float], at_zero: float) -> Callable[[float], float]:

@@ -184,28 +184,23 @@ def update_costs(setting: Conditions, arms: Array, arm: int) -> None:
             arms[COST, a] = cost if cost > setting.negligible_cost else 0.0
 
 
-def pair_evidence(family: int, wa: float, wb: float, x: float, y: float) -> float:
-    """``Z_ab = w_a d(x, m) + w_b d(y, m)``, m the mean of both weighted by pulls over dispersion."""
-    return pair_term(family, wa, wb, x, y, 0.0, 0.0, False, False)[0]
-
-
 def weight_of(setting: Conditions, arms: Array, arm: int) -> float:
     """Pulls over dispersion."""
     return float(arms[COUNT, arm] / setting.numbers[DISPERSION, arm])
 
 
-def evidence_between(setting: Conditions, arms: Array, a: int, b: int) -> float:
-    """Z_ab of two arms at the present means."""
-    wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
-    return pair_evidence(setting.family, wa, wb, arms[MEAN, a], arms[MEAN, b])
+def evidence_between(setting: Conditions, arms: Array, a: int, b: int, x: float, y: float) -> float:
+    """``Z_ab = w_a d(x, m) + w_b d(y, m)`` of two arms at means x and y, m the mean of both weighted by w = N / phi."""
+    wa, wb = arms[COUNT, a] / setting.numbers[DISPERSION, a], arms[COUNT, b] / setting.numbers[DISPERSION, b]
+    return pair_term(setting.family, wa, wb, x, y, 0.0, 0.0, False, False)[0]
 
 
 def weigh_pairs(view: Seen, arm: int) -> None:
     """The evidence of the pairs that an arm is in, or of all pairs for arm -1."""
-    pairs = view.pairs
-    for p in range(pairs.shape[1]):
-        if arm < 0 or pairs[0, p] == arm or pairs[1, p] == arm:
-            view.evidence[p] = evidence_between(view.setting, view.arms, pairs[0, p], pairs[1, p])
+    for p in range(view.pairs.shape[1]):
+        a, b = view.pairs[0, p], view.pairs[1, p]
+        if arm < 0 or a == arm or b == arm:
+            view.evidence[p] = evidence_between(view.setting, view.arms, a, b, view.arms[MEAN, a], view.arms[MEAN, b])
 
 
 def exceeds(setting: Conditions, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool) -> bool:
@@ -215,8 +210,7 @@ def exceeds(setting: Conditions, arms: Array, now: float, a: int, b: int, eviden
         if not evidence > need:
             return False
         x, y = told_apart(setting.family, arms[MEAN, a], arms[MEAN, b])
-        wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
-        return pair_evidence(setting.family, wa, wb, x, y) > need
+        return evidence_between(setting, arms, a, b, x, y) > need
     winner = Side(weight_of(setting, arms, a), arms[MEAN, a], setting.numbers[PRIOR, a])
     loser = Side(weight_of(setting, arms, b), arms[MEAN, b], setting.numbers[PRIOR, b])
     return evidence > needed_evidence(

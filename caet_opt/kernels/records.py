@@ -86,8 +86,8 @@ Y, EFFORT, LOAD, BASE, PIVOT, DY, RHS, BEST_Y = range(8)
 LEVEL, INVERSE, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND, LINK = range(15)
 
 #: Rows of Work.parts: extremes left by the bounds, the bounds, the best of them, iterations without progress, sum of
-#: s z, number of rows, step lengths, and scratch.
-LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD = range(12)
+#: s z, number of rows, step lengths, scratch, and whether a component rests.
+LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD, RESTS = range(13)
 
 
 def make_work(arms: int, edges: int, cores: int, parts: int) -> Work:
@@ -95,7 +95,7 @@ def make_work(arms: int, edges: int, cores: int, parts: int) -> Work:
     return Work(
         np.zeros((8, arms)),
         np.ones((15, edges + arms)),
-        np.zeros((12, parts)),
+        np.zeros((13, parts)),
         np.zeros((cores, cores)),
         np.zeros(cores),
     )

@@ -8,6 +8,15 @@ from caet_opt.bandits.families.scalar import kl_div
 GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, GEOMETRIC = range(5)
 
 
+def means_differ(x: float, y: float, rest_x: float, rest_y: float) -> bool:
+    """Whether two doubles differ, and two means by more than rounding took away: then their difference is within 3.
+
+    Far apart, ``y - x`` and the sum are within 1 each. Within a factor of two, ``y - x`` is exact, the rests and
+    their difference are within 1, which is at most 2 in the sum, itself within 1.
+    """
+    return x != y and abs((y - x) + (rest_y - rest_x)) > abs(rest_x) + abs(rest_y)
+
+
 def pair_shares(wa: float, wb: float, free_a: bool, free_b: bool) -> tuple[float, float]:
     """Shares u_a and u_b of two means in the point between them, ``m = u_a x + u_b y``: by effort over dispersion.
 

@@ -255,7 +255,10 @@ class LiveExperiment:
         one is wrong, counted from 1.
         """
         told = list(outcomes)
-        self._expect_solves(len(told))
+        if self._known is not None and isinstance((known := self._known[1]).policy, TrackingPolicy):
+            pairs = known.task.count_pairs(known.arms)
+            if is_worth_compiling(type(known.family), pairs, len(told)):
+                compile_rounds(known.policy, known.view)  # now, and not while others wait for the file
         with self._store.writing() as db:
             explorer, stopped = self._load(db), self._read_stop(db) is not None
             self._known, self._renewed = None, False  # until it is on disk
@@ -268,13 +271,6 @@ class LiveExperiment:
             contents.keep_checkpoint(db, position, explorer.to_text())
         self._known = position, explorer
         return len(told)
-
-    def _expect_solves(self, solves: int) -> None:
-        """Have the rounds compiled now, if that is worth it, and not while others wait for the file."""
-        if self._known is not None and isinstance(self._known[1].policy, TrackingPolicy):
-            explorer = self._known[1]
-            if is_worth_compiling(type(explorer.family), explorer.task.count_pairs(explorer.arms), solves):
-                compile_rounds(explorer.policy, explorer.view)
 
     def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any], stopped: bool) -> bool:
         """Take one outcome into the state and into the rows, and say whether the experiment has stopped by now."""

@@ -142,7 +142,12 @@ class Store:
                 raise
             if writes:
                 self._check_place(writes, "whether this command is in it cannot be said: see status")
-                self._merge_at_times(connection)
+                if abs(time.time() - self._file.stat().st_mtime) >= MERGE_EVERY:
+                    database.merge(connection)
+                elif self._timer is None or not self._timer.is_alive():  # it takes longer than a change: soon
+                    self._timer = Timer(MERGE_EVERY, self._merge)
+                    self._timer.daemon = True
+                    self._timer.start()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -231,15 +236,6 @@ class Store:
                     f"{before.outcomes}: an older copy was put in its place; open it again"
                 )
         self._seen = found
-
-    def _merge_at_times(self, connection: sqlite3.Connection) -> None:
-        """Merge the log into the file, now, or soon if that was just done: it takes longer than a change."""
-        if abs(time.time() - self._file.stat().st_mtime) >= MERGE_EVERY:
-            database.merge(connection)
-        elif self._timer is None or not self._timer.is_alive():
-            self._timer = Timer(MERGE_EVERY, self._merge)
-            self._timer.daemon = True
-            self._timer.start()
 
     def _merge(self) -> None:
         """Merge what a quick succession of changes has left in the log."""

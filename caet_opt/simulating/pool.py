@@ -16,8 +16,8 @@ from multiprocessing.connection import Connection, wait
 from threading import current_thread, main_thread
 from typing import Any, TypeVar
 
-from caet_opt.common.workers import check_workers as check_workers
-from caet_opt.common.workers import cores as cores
+from caet_opt.common.checks import check_workers as check_workers
+from caet_opt.common.checks import cores as cores
 from caet_opt.errors import SolverError
 
 S = TypeVar("S")

@@ -14,7 +14,7 @@ from caet_opt.bandits.families.numerics import Array, Integers, Mask
 from caet_opt.bandits.model import GAPS, Arrays, BanditModel, check_unmasked, read_family
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.bandits.tasks.pairs import LISTED, STARS
-from caet_opt.common.workers import check_workers
+from caet_opt.common.checks import check_workers
 from caet_opt.errors import CaetError, InputError
 from caet_opt.kernels.compile import announce_compiling
 from caet_opt.kernels.family_codes import family_numbers
@@ -22,8 +22,7 @@ from caet_opt.kernels.instance import Rows
 from caet_opt.kernels.native import kernel_for, loaded_kernel
 from caet_opt.solving.backends.native import target_of
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.layout import lay_out
-from caet_opt.solving.problem import read_task
+from caet_opt.solving.problem import lay_out, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.result import normalise

@@ -17,9 +17,14 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
 from caet_opt.common.exact import decimal_text
 from caet_opt.errors import InputError, TieError
-from caet_opt.kernels.certify import means_differ
+from caet_opt.kernels.elimination_order import columns, integers, plan_elimination
+from caet_opt.kernels.instance import Layout
+from caet_opt.kernels.records import Plan
+from caet_opt.kernels.term import means_differ
+from caet_opt.solving.programs.cache import cached_program
 
 Indices = NDArray[np.intp]
+Pattern = tuple[type[Family], tuple[Pair, ...], tuple[bool, ...]]
 
 
 @dataclass(eq=False)
@@ -270,3 +275,20 @@ def check_representable(model: BanditModel, problem: Problem) -> None:
 def name_arm(model: BanditModel, arm: int) -> str:
     """An arm's number, and its name where it has one."""
     return str(arm) if model.arms[arm] == str(arm) else f"{arm} ({model.arms[arm]})"
+
+
+def lay_out(pattern: Pattern) -> tuple[Layout, Plan] | None:
+    """Layout of the pairs and plan of their shape, given which arms cost something; None when none does."""
+    family, pairs, costly = pattern
+    found = arrange(pairs, costly)
+    if not found.labels:
+        return None
+    edges, anchors = columns(found.edges, 2), columns(found.anchors, 3)
+    layout = Layout(integers(found.labels), edges, integers(found.edge_pairs), anchors, columns(pairs, 2))
+    anchored = tuple(sorted({arm for arm, _, _ in found.anchors}))
+    return layout, cached_program("native", Shape(family, len(found.labels), found.edges, anchored), build_plan)
+
+
+def build_plan(shape: Shape) -> Plan:
+    """The elimination plan of a shape."""
+    return plan_elimination(shape.arms, shape.edges)

@@ -96,7 +96,7 @@ def test_what_others_wrote_is_counted():
 
 
 def test_a_caller_of_what_makes_arrays_is_counted():
-    assert owns_arrays(interior.present_gap, {}) is False
+    assert owns_arrays(interior.largest_part, {}) is False
     known = {"minimise": compile_functions((inner,)).parts["inner"]}
     assert is_counted(known["minimise"])
     assert owns_arrays(instance.solve_in_workspace, known)

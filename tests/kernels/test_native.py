@@ -20,8 +20,7 @@ from caet_opt.kernels.interpret import interpret
 from caet_opt.kernels.native import KERNEL, compiled_kernel, interpreted_kernel, kernel_for
 from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.backends.ipopt import Ipopt
-from caet_opt.solving.layout import lay_out
-from caet_opt.solving.problem import Question
+from caet_opt.solving.problem import Question, lay_out
 from cases.instances import adversarial_instance, bits_of, hostile_instance
 
 

@@ -20,12 +20,13 @@ from caet_opt.exploring.stopping import EProcess, Threshold
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import foreign_martingales, prior_scales
 from caet_opt.kernels import ledger
-from caet_opt.kernels.compile import Kernel, rebind
+from caet_opt.kernels.compile import Kernel
 from caet_opt.kernels.e_values import told_apart
 from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.interpret import Interpreted, interpret
 from caet_opt.kernels.ledger import NO_STREAMS, Seen, View
 from caet_opt.kernels.native import interpreted_kernel
+from caet_opt.kernels.term import pair_term
 from caet_opt.kernels.thresholds import E_PROCESS
 from caet_opt.solving.backends.native import target_of
 from caet_opt.solving.profiles import Profile
@@ -125,18 +126,17 @@ class Setup:
         """The family in compiled code; -1 for one that it does not know."""
         return FAMILY_CODES.get(type(self.family), -1)
 
-    @cached_property
-    def pair_evidence(self) -> Callable[..., float]:
-        """`ledger.pair_evidence` with the divergence of the family."""
-        foreign = self.code < 0
-        return rebind(ledger.pair_evidence, interpreted_kernel(type(self.family)).parts if foreign else {})
+    def pair_evidence(self, wa: float, wb: float, x: float, y: float) -> float:
+        """``Z_ab = w_a d(x, m) + w_b d(y, m)``, m the mean of both weighted by pulls over dispersion, as in a round."""
+        term = pair_term if self.code >= 0 else interpreted_kernel(type(self.family)).parts["pair_term"]
+        return float(term(self.code, wa, wb, x, y, 0.0, 0.0, False, False)[0])
 
     def evidence(self, state: State, pairs: tuple[Pair, ...], means: Array) -> Array:
-        """Z_ab of each pair, by `ledger.pair_evidence`, as in a round."""
+        """Z_ab of each pair."""
         with np.errstate(over="ignore"):  # as in compiled code: evidence that is not a number stops no run
             weight = (np.array(state.counts) / self.dispersions).tolist()
         mean = means.tolist()
-        return np.array([self.pair_evidence(self.code, weight[a], weight[b], mean[a], mean[b]) for a, b in pairs])
+        return np.array([self.pair_evidence(weight[a], weight[b], mean[a], mean[b]) for a, b in pairs])
 
     def needed(self, state: State, pairs: tuple[Pair, ...], means: Array, evidence: Array) -> Array:
         """What the evidence of each pair must exceed: itself, where it would not with rounding counted against it."""
@@ -151,7 +151,7 @@ class Setup:
         if self.threshold.code == E_PROCESS or not evidence > needed:  # the e-process has counted rounding
             return needed
         weights = winner.pulls / winner.dispersion, loser.pulls / loser.dispersion
-        found = self.pair_evidence(self.code, *weights, *told_apart(self.code, winner.mean, loser.mean))
+        found = self.pair_evidence(*weights, *told_apart(self.code, winner.mean, loser.mean))
         return needed if found > needed else evidence
 
     def setting(self, *, tracking: int, blind: bool = False, given: Array | None = None) -> ledger.Conditions:

@@ -1,12 +1,10 @@
 """Policies whose shares are given beforehand: equal pulls, equal money, or the best for the truth."""
 
-from math import sqrt
-
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.prediction import find_target
 from caet_opt.kernels import ledger
-from caet_opt.kernels.aiming import next_arm, project_into
+from caet_opt.kernels.aiming import exploration_floor, next_arm, project_into
 from caet_opt.kernels.choosing import least_pulled, least_spent
 from caet_opt.kernels.ledger import GIVEN, MEMORY, PROJECTED, ROUND, TARGET, Seen
 
@@ -72,7 +70,6 @@ class Oracle(IndexPolicy):
     def learn(view: Seen, arm: int) -> None:
         """Add the target, projected on the exploration floor ``(K^2 + t)^(-1/2) / 2``, to the cumulated one."""
         arms = view.arms
-        floor = 0.5 / sqrt(arms.shape[1] * arms.shape[1] + view.clock[ROUND])
-        project_into(view.setting.numbers[GIVEN], floor, arms[PROJECTED])
+        project_into(view.setting.numbers[GIVEN], exploration_floor(arms.shape[1], view.clock[ROUND]), arms[PROJECTED])
         for a in range(arms.shape[1]):
             arms[MEMORY, a] += arms[PROJECTED, a]

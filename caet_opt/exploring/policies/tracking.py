@@ -12,12 +12,13 @@ from caet_opt.exploring.policies.base import Diagnostics, Policy, Setup, change,
 from caet_opt.exploring.saving import Kept, Solution, Target
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.kernels import aiming, boxes, ledger
-from caet_opt.kernels.aiming import Pursuit, Space, follow, has_settled, pursue
+from caet_opt.kernels.aiming import Pursuit, Space, next_arm, pursue
+from caet_opt.kernels.boxes import ENDED, FOLLOWING
 from caet_opt.kernels.elimination_order import nothing_to_lay_out
 from caet_opt.kernels.instance import Layout, make_workspace
-from caet_opt.kernels.ledger import Seen
+from caet_opt.kernels.ledger import CUMULATED, ROUND, Seen
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.layout import lay_out
+from caet_opt.solving.problem import lay_out
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.result import CharacteristicTime
 
@@ -37,20 +38,24 @@ class TrackingPolicy(Policy):
     by_money: ClassVar[bool] = False
     tracks = True
 
+    # What a policy that solves sees is a Pursuit.
+
     @staticmethod
-    def choose(view: Seen) -> int:
+    def choose(view: Any) -> int:
         """The arm that lags most behind the target."""
-        return follow(view)  # type: ignore[arg-type]  # a policy that solves sees a Pursuit
+        if view.setting.tracking == CUMULATED:
+            return int(view.aim.numbers[FOLLOWING])
+        return next_arm(view.setting, view.arms, view.clock[ROUND])
 
     @staticmethod
-    def respond(view: Seen, arm: int, waiting: bool) -> int:
+    def respond(view: Any, arm: int, waiting: bool) -> int:
         """Decide on the target where that is due, and add it to the cumulated one."""
-        return pursue(view, arm, waiting)  # type: ignore[arg-type]
+        return pursue(view, arm, waiting)
 
     @staticmethod
-    def ended(view: Seen) -> bool:
-        """Whether every pair was found settled, where a batch ends."""
-        return has_settled(view)  # type: ignore[arg-type]
+    def ended(view: Any) -> bool:
+        """Whether every pair was found settled in this round; it is looked at where a batch ends."""
+        return bool(view.aim.numbers[ENDED] == view.clock[ROUND])
 
     def __init__(self, setup: Setup) -> None:
         cumulate = setup.parameters.tracking == "c"
@@ -79,7 +84,7 @@ class TrackingPolicy(Policy):
         return Pursuit(*parts)
 
     def copy_view(self, view: Seen) -> Seen:
-        copy, aim, space = super().copy_view(view), aim_of(view), pursuit_of(view).space
+        copy, aim, space = super().copy_view(view), pursuit_of(view).aim, pursuit_of(view).space
         layout = Layout(*(part.copy() for part in space.layout))  # arms are put into it
         own: Any = (part.copy() for part in aim)
         effort, weights = space.effort.copy(), space.weights.copy()
@@ -115,7 +120,7 @@ class TrackingPolicy(Policy):
 
     def ask(self, view: Seen, means: Array | None = None) -> Seen:
         """The pairs of the answer; where there are more or fewer than before, no solution of them is known."""
-        asked, aim = super().ask(view, means), aim_of(view)
+        asked, aim = super().ask(view, means), pursuit_of(view).aim
         many = asked.pairs.shape[1]
         if many != aim.weights.size:
             aim = aim._replace(weights=np.zeros(many), solved=np.full((2, many), -1))
@@ -134,7 +139,7 @@ class TrackingPolicy(Policy):
 
     def last_solution(self, view: Seen) -> CharacteristicTime | None:
         """The last solution, as far as a solve that starts from it needs it; None before the first."""
-        aim = aim_of(view)
+        aim = pursuit_of(view).aim
         if not np.all(aim.solved >= 0):
             return None
         box, value = aim.box, float(np.sum(aim.weights))
@@ -159,7 +164,7 @@ class TrackingPolicy(Policy):
         """Respond to the last outcome where no target can be solved for: it counts as uniform, until the next one is
         due. Whether it is over is said of the answer for the present means, which may be another than before."""
         view = self.ask(view)
-        arms, aim = view.arms, aim_of(view)
+        arms, aim = view.arms, pursuit_of(view).aim
         self.functions["look_anew"](aim)
         arms[ledger.TARGET] = 1.0 / self.setup.arms
         aim.box[boxes.CENTRE], aim.box[boxes.PAID] = arms[ledger.MEAN], arms[ledger.COST]
@@ -172,10 +177,10 @@ class TrackingPolicy(Policy):
         """The view with the target that was saved, or with one for its means."""
         kept = saved.kept
         if kept is not None:
-            fill_kept(aim_of(view), kept)
-            if aim_of(view).numbers[boxes.DECIDED] != view.clock[ledger.ROUND]:  # in the middle of a batch
+            fill_kept(pursuit_of(view).aim, kept)
+            if pursuit_of(view).aim.numbers[boxes.DECIDED] != view.clock[ledger.ROUND]:  # in the middle of a batch
                 view = self.ask(view, kept.means)
-        known = saved.solution is not None and fill_solution(aim_of(view), saved.solution)
+        known = saved.solution is not None and fill_solution(pursuit_of(view).aim, saved.solution)
         if saved.target is not None and kept is not None and (known or kept.tied):
             view.arms[ledger.TARGET] = saved.target
             if not self.blind and self.setup.known_costs is None:
@@ -187,14 +192,14 @@ class TrackingPolicy(Policy):
 
     def aim_anew(self, view: Seen) -> Seen:
         """The view with a target for its means."""
-        while (need := int(self.functions["decide"](view, 0))) != ledger.DONE:
+        while (need := int(self.functions["decide"](view, -1))) != ledger.DONE:
             view = self.supply(view, need)
             if need == ledger.NEED_SOLUTION:
                 break
         return view
 
     def _save_target(self, view: Seen) -> Target:
-        aim = aim_of(view)
+        aim = pursuit_of(view).aim
         numbers, box = aim.numbers, aim.box
         if not numbers[boxes.DECIDED] > 0.0:
             return Target()
@@ -215,7 +220,7 @@ class TrackingPolicy(Policy):
         """The pull counts as done and adds the target once more."""
         view.arms[ledger.COUNT, arm] += 1.0
         view.clock[ledger.ROUND] += 1.0
-        aim_of(view).numbers[boxes.FOLLOWING] = self.functions["add_target"](view.arms)
+        pursuit_of(view).aim.numbers[boxes.FOLLOWING] = self.functions["add_target"](view.arms)
         return view
 
     def diagnose(self, view: Seen) -> Diagnostics:  # type: ignore[override]
@@ -250,8 +255,3 @@ def pursuit_of(view: Seen) -> Pursuit:
     """What a policy that solves sees."""
     assert isinstance(view, Pursuit)
     return view
-
-
-def aim_of(view: Seen) -> boxes.Aim:
-    """Where it aims."""
-    return pursuit_of(view).aim

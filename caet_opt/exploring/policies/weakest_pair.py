@@ -140,7 +140,7 @@ def weigh_drawn(view: Seen, pairs: Integers) -> Array:
     for p in range(pairs.shape[1]):
         a, b = pairs[0, p], pairs[1, p]
         if view.arms[MEAN, a] > view.arms[MEAN, b]:
-            evidence[p] = evidence_between(view.setting, view.arms, a, b)
+            evidence[p] = evidence_between(view.setting, view.arms, a, b, view.arms[MEAN, a], view.arms[MEAN, b])
     return evidence
 
 

@@ -13,8 +13,7 @@ from caet_opt.kernels.interior import CERTIFIED, LIMIT, STALLED
 from caet_opt.kernels.native import kernel_for
 from caet_opt.solving.backends.base import Answer, Backend, Point
 from caet_opt.solving.certificate import Certificate
-from caet_opt.solving.layout import Pattern, lay_out
-from caet_opt.solving.problem import Question, constrains
+from caet_opt.solving.problem import Pattern, Question, constrains, lay_out
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
 
