@@ -34,13 +34,12 @@ from caet_opt.kernels.boxes import (
     SOLVED,
     SOLVES,
     TIED,
+    WIDEST,
     Aim,
-    batch_end,
     clear_box,
     fit_box,
     follow_means,
     is_inside,
-    keep,
 )
 from caet_opt.kernels.instance import Layout, Workspace, solve_in_workspace
 from caet_opt.kernels.interior import CERTIFIED
@@ -134,6 +133,11 @@ def pursue(view: Pursuit, arm: int, waiting: bool) -> int:
     return DONE
 
 
+def batch_end(setting: Conditions, now: float) -> float:
+    """The round in which the pulls that are handed out in this one have all been answered."""
+    return now + max(setting.batch, float(int(setting.growth * now)))
+
+
 def keep_mended(view: Pursuit) -> bool:
     """Aim at the effort that follows from the last one for the present means, if that is certified to be near the best;
     without a box otherwise."""
@@ -142,7 +146,8 @@ def keep_mended(view: Pursuit) -> bool:
     if gap > setting.gap:
         clear_box(aim)
         return False
-    keep(setting, aim, now, gap)
+    aim.numbers[DECIDED], aim.numbers[DUE] = now, batch_end(setting, now)
+    aim.numbers[WIDEST] = max(aim.numbers[WIDEST], gap)
     share_out(pairs, arms[COST], aim.effort, setting.zero_cost_share, arms[TARGET])
     project_into(arms[TARGET], exploration_floor(arms.shape[1], aim.numbers[SOLVED]), arms[PROJECTED])
     if aim.numbers[SHORT] >= 0.0:
@@ -234,7 +239,8 @@ def adopt(view: Pursuit) -> None:
     aim.numbers[SOLVES] += 1.0
     aim.numbers[SOLVED], aim.numbers[TIED] = now, 0.0
     gap = fit_box(setting, arms, pairs, aim) if setting.gap > 0.0 else 0.0
-    keep(setting, aim, now, max(setting.tolerance, gap))
+    aim.numbers[DECIDED], aim.numbers[DUE] = now, batch_end(setting, now)
+    aim.numbers[WIDEST] = max(aim.numbers[WIDEST], setting.tolerance, gap)
     if setting.gap > 0.0 and aim.numbers[SHORT] >= 0.0:
         for a in range(arms.shape[1]):
             aim.box[PATIENCE, a] = inf

@@ -41,16 +41,7 @@ from math import inf, sqrt
 from typing import NamedTuple
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.kernels.ledger import (
-    COST,
-    COUNT,
-    DISPERSION,
-    GAPS,
-    MEAN,
-    OBSERVED,
-    SPENT,
-    Conditions,
-)
+from caet_opt.kernels.ledger import COST, COUNT, DISPERSION, GAPS, MEAN, OBSERVED, SPENT, Conditions
 from caet_opt.kernels.term import pair_term, variance
 
 #: Entries of Aim.numbers: how many solves there were, the largest gap of a target that was tracked, the round of the
@@ -101,11 +92,6 @@ class Aim(NamedTuple):
     numbers: Array
 
 
-def batch_end(setting: Conditions, now: float) -> float:
-    """The round in which the pulls that are handed out in this one have all been answered."""
-    return now + max(setting.batch, float(int(setting.growth * now)))
-
-
 def clear_box(aim: Aim) -> None:
     """No box: nothing is known of other means."""
     for a in range(aim.box.shape[1]):
@@ -121,12 +107,6 @@ def is_inside(setting: Conditions, arms: Array, aim: Aim, arm: int) -> bool:
         if setting.cost_source == OBSERVED and not box[CHEAP, a] <= arms[SPENT, a] / arms[COUNT, a] <= box[DEAR, a]:
             return False
     return True
-
-
-def keep(setting: Conditions, aim: Aim, now: float, gap: float) -> None:
-    """Keep a target with this gap until the next is due."""
-    aim.numbers[DECIDED], aim.numbers[DUE] = now, batch_end(setting, now)
-    aim.numbers[WIDEST] = max(aim.numbers[WIDEST], gap)
 
 
 def fit_box(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> float:
@@ -173,7 +153,9 @@ def first_size(setting: Conditions, arms: Array, pairs: Integers, allowed: float
 def box_gap(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, size: float) -> float:
     """Make a box of a size, in standard deviations; returns its gap, infinite where it proves nothing."""
     box, effort, phi = aim.box, aim.effort, setting.numbers[DISPERSION]
-    place_means(setting, arms, box, size)
+    for a in range(arms.shape[1]):
+        place_mean(setting, arms, box, a, size * deviation(setting, arms, a))
+        box[LOAD, a] = 0.0
     if not place_costs(setting, arms, box, size):
         return inf
     least, mass = inf, 0.0
@@ -294,13 +276,6 @@ def lift_pair(setting: Conditions, arms: Array, aim: Aim, a: int, b: int) -> Non
     level = pair_term(setting.family, wa, wb, x, y, 0.0, 0.0, free_a, free_b)[0]
     factor = max((1.0 + ROUNDING) / level, 1.0)
     effort[a], effort[b] = factor * wa * phi[a], factor * wb * phi[b]
-
-
-def place_means(setting: Conditions, arms: Array, box: Array, size: float) -> None:
-    """Each mean's interval; clears the loads."""
-    for a in range(arms.shape[1]):
-        place_mean(setting, arms, box, a, size * deviation(setting, arms, a))
-        box[LOAD, a] = 0.0
 
 
 def place_mean(setting: Conditions, arms: Array, box: Array, arm: int, radius: float) -> None:

@@ -7,7 +7,6 @@ iterated side by side, and a component that is certified rests.
 from math import inf, isfinite, log
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.kernels.evaluation import bound, evaluate
 from caet_opt.kernels.factor import back_solve, factorise
 
 # fmt: off
@@ -20,6 +19,7 @@ from caet_opt.kernels.records import (
 )
 # isort: on
 # fmt: on
+from caet_opt.kernels.term import bound, evaluate
 
 #: Runs from the best point so far: bold, then in short plain Newton steps, then with a margin to the boundary, then in
 #: plain steps once more.

@@ -1,7 +1,8 @@
 """What a run has seen, and what follows from it for the pairs, in the subset of Python that numba compiles."""
 
+from collections.abc import Callable
 from math import inf
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -85,6 +86,8 @@ class Seen(Protocol):
     (array([0., 0., 0.]), [[0], [1]])
     """
 
+    @property
+    def _replace(self) -> Callable[..., Self]: ...
     @property
     def setting(self) -> Conditions: ...
     @property

@@ -9,14 +9,14 @@ from math import inf
 import numpy as np
 
 from caet_opt.bandits.families import Family, scalar
-from caet_opt.kernels import certify, evaluation, factor, instance, interior, records, term
+from caet_opt.kernels import certify, factor, instance, interior, records, term
 from caet_opt.kernels.compile import Compiled, Kernel, announce_compiling, compile_functions, list_functions
 from caet_opt.kernels.elimination_order import columns, integers, pack_shape, plan_elimination
 from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.interpret import Interpreted, interpret
 
 #: Every function of the kernel, callees first.
-KERNEL = list_functions(scalar, term, records, evaluation, factor, interior, certify, instance)
+KERNEL = list_functions(scalar, term, records, factor, interior, certify, instance)
 
 #: Seconds of interpreted solving in a process after which compiling is worth it, and what an edge takes.
 INTERPRETED_BUDGET, SECONDS_PER_EDGE = 2.0, 5e-4

@@ -92,10 +92,5 @@ LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIM
 
 def make_work(arms: int, edges: int, cores: int, parts: int) -> Work:
     """The arrays for a problem of this size."""
-    return Work(
-        np.zeros((8, arms)),
-        np.ones((15, edges + arms)),
-        np.zeros((13, parts)),
-        np.zeros((cores, cores)),
-        np.zeros(cores),
-    )
+    by_arm, by_row, by_part = np.zeros((8, arms)), np.ones((15, edges + arms)), np.zeros((13, parts))
+    return Work(by_arm, by_row, by_part, np.zeros((cores, cores)), np.zeros(cores))

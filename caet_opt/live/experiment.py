@@ -256,7 +256,7 @@ class LiveExperiment:
         """
         told = list(outcomes)
         if self._known is not None and isinstance((known := self._known[1]).policy, TrackingPolicy):
-            pairs = known.task.count_pairs(known.arms)
+            pairs = known.view.pairs.shape[1]
             if is_worth_compiling(type(known.family), pairs, len(told)):
                 compile_rounds(known.policy, known.view)  # now, and not while others wait for the file
         with self._store.writing() as db:

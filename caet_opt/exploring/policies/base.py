@@ -283,7 +283,7 @@ class Policy(ABC):
     def copy_view(self, view: Seen) -> Seen:
         """A view that can be changed without changing this one."""
         own = {name: getattr(view, name).copy() for name in ("arms", "clock", "pairs", "evidence")}
-        return change(view, **own)
+        return view._replace(**own)
 
     def restore(self, state: State, saved: Target) -> Seen:
         """The view of a state, from its sums and from what was saved of its target."""
@@ -334,7 +334,7 @@ class Policy(ABC):
         """The view with the pairs of the answer for its means, or for others, as the task says it."""
         pairs = as_columns(self.setup.task.pairs((view.arms[ledger.MEAN] if means is None else means).tolist()))
         view.clock[ledger.ANSWERED] = view.clock[ledger.ROUND]
-        return change(view, pairs=pairs, evidence=np.zeros(pairs.shape[1]))
+        return view._replace(pairs=pairs, evidence=np.zeros(pairs.shape[1]))
 
     def next_arm(self, view: Seen) -> int:
         """The arm to pull, a function of the view alone; every arm has an outcome."""
@@ -371,12 +371,6 @@ class Policy(ABC):
         evidence = setup.evidence(state, pairs, means)
         needed = setup.needed(state, pairs, means, evidence)
         return Diagnostics(answer, pairs, evidence, needed, **{"costs": setup.costs(state, means), **more})
-
-
-def change(view: Any, **parts: Any) -> Seen:
-    """A view with other parts."""
-    found: Seen = view._replace(**parts)
-    return found
 
 
 def state_of(view: Seen) -> State:

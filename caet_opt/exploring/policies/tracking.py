@@ -8,7 +8,7 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.errors import InputError, SolverError
-from caet_opt.exploring.policies.base import Diagnostics, Policy, Setup, change, state_of
+from caet_opt.exploring.policies.base import Diagnostics, Policy, Setup, state_of
 from caet_opt.exploring.saving import Kept, Solution, Target
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.kernels import aiming, boxes, ledger
@@ -89,7 +89,7 @@ class TrackingPolicy(Policy):
         own: Any = (part.copy() for part in aim)
         effort, weights = space.effort.copy(), space.weights.copy()
         space = space._replace(layout=layout, effort=effort, weights=weights)
-        return change(copy, aim=boxes.Aim(*own), space=space)
+        return copy._replace(aim=boxes.Aim(*own), space=space)
 
     def check_state(self, state: State) -> None:
         super().check_state(state)
@@ -103,7 +103,7 @@ class TrackingPolicy(Policy):
     def supply(self, view: Seen, need: int) -> Seen:
         """The answer, the layout of its problem, or its solution by whichever solver was asked for."""
         if need == ledger.NEED_LAYOUT:
-            return change(view, space=self.make_space(view.pairs, view.arms[ledger.COST]))
+            return view._replace(space=self.make_space(view.pairs, view.arms[ledger.COST]))
         return self.solve(view) if need == ledger.NEED_SOLUTION else super().supply(view, need)
 
     def make_space(self, pairs: Integers, costs: Array | None) -> Space:
@@ -124,7 +124,7 @@ class TrackingPolicy(Policy):
         many = asked.pairs.shape[1]
         if many != aim.weights.size:
             aim = aim._replace(weights=np.zeros(many), solved=np.full((2, many), -1))
-        return change(asked, aim=aim, space=self.make_space(asked.pairs, None))
+        return asked._replace(aim=aim, space=self.make_space(asked.pairs, None))
 
     def solve(self, view: Seen) -> Seen:
         """The view aimed at the solution for its means and costs; `SolverError` or `InputError` where there is none."""
@@ -177,8 +177,12 @@ class TrackingPolicy(Policy):
         """The view with the target that was saved, or with one for its means."""
         kept = saved.kept
         if kept is not None:
-            fill_kept(pursuit_of(view).aim, kept)
-            if pursuit_of(view).aim.numbers[boxes.DECIDED] != view.clock[ledger.ROUND]:  # in the middle of a batch
+            aim = pursuit_of(view).aim
+            aim.numbers[list(SAVED_NUMBERS)], aim.numbers[boxes.TIED] = kept.numbers, float(kept.tied)
+            aim.box[boxes.CENTRE], aim.box[boxes.PAID] = kept.means, kept.costs
+            if kept.intervals is not None:
+                aim.box[boxes.INTERVALS] = kept.intervals
+            if aim.numbers[boxes.DECIDED] != view.clock[ledger.ROUND]:  # in the middle of a batch
                 view = self.ask(view, kept.means)
         known = saved.solution is not None and fill_solution(pursuit_of(view).aim, saved.solution)
         if saved.target is not None and kept is not None and (known or kept.tied):
@@ -186,16 +190,12 @@ class TrackingPolicy(Policy):
             if not self.blind and self.setup.known_costs is None:
                 view.arms[ledger.COST] = kept.costs
         else:
-            view = self.aim_anew(self.ask(view))
+            view = self.ask(view)
+            while (need := int(self.functions["decide"](view, -1))) != ledger.DONE:
+                view = self.supply(view, need)
+                if need == ledger.NEED_SOLUTION:
+                    break
         self.functions["begin_here"](view)
-        return view
-
-    def aim_anew(self, view: Seen) -> Seen:
-        """The view with a target for its means."""
-        while (need := int(self.functions["decide"](view, -1))) != ledger.DONE:
-            view = self.supply(view, need)
-            if need == ledger.NEED_SOLUTION:
-                break
         return view
 
     def _save_target(self, view: Seen) -> Target:
@@ -240,15 +240,6 @@ def fill_solution(aim: boxes.Aim, solution: Solution) -> bool:
         return False
     aim.solved[:], aim.effort[:], aim.weights[:] = pairs, solution.effort, solution.multipliers
     return True
-
-
-def fill_kept(aim: boxes.Aim, kept: Kept) -> None:
-    """Take over how long a target is kept."""
-    aim.numbers[list(SAVED_NUMBERS)] = kept.numbers
-    aim.numbers[boxes.TIED] = float(kept.tied)
-    aim.box[boxes.CENTRE], aim.box[boxes.PAID] = kept.means, kept.costs
-    if kept.intervals is not None:
-        aim.box[boxes.INTERVALS] = kept.intervals
 
 
 def pursuit_of(view: Seen) -> Pursuit:
