@@ -57,6 +57,7 @@ from .presenting.curves import Sweep as Sweep
 from .presenting.curves import Switch as Switch
 from .presenting.curves import trace_curve as trace_curve
 from .presenting.figures.curve import curve_figure as curve_figure
+from .presenting.figures.plan import plan_figure as plan_figure
 from .presenting.figures.study import study_figure as study_figure
 from .presenting.report.experiment import write_experiment_page as write_experiment_page
 from .presenting.report.page import write_report as write_report
@@ -72,6 +73,8 @@ from .proving.verification import verify_formula as verify_formula
 from .simulating.comparison import ComparisonInterrupted as ComparisonInterrupted
 from .simulating.comparison import PolicyComparison as PolicyComparison
 from .simulating.comparison import compare_policies as compare_policies
+from .simulating.plans import Plan as Plan
+from .simulating.plans import plan as plan
 from .simulating.regret import RegretCurve as RegretCurve
 from .simulating.regret import explore_then_commit as explore_then_commit
 from .simulating.runs import Experiment as Experiment

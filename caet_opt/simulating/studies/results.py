@@ -137,7 +137,7 @@ def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
     stopped, cost, rounds = (table[name].to_numpy() for name in ("stopped", "cost", "rounds"))
     errors = int(np.sum(stopped & ~table["correct"].fill_null(True).to_numpy()))
     policy = POLICIES.get(record["policy"], Policy)  # a policy of the user's own may be unknown here
-    found = measure_runs(cost, rounds, int(np.sum(~stopped)), errors, record["delta"], policy)
+    found = measure_runs(cost, rounds, stopped, errors, record["delta"], policy)
     low, high = found["cost_ci"] or (nan, nan)
     bound = record["lower_bound"] or nan
     return {
