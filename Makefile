@@ -1,12 +1,13 @@
 # make reproduce: set up .venv, then the table, the closed forms and the figures.   make study: the paper's study and
-# its page.   make test: set up .venv, then lint, types and tests.   make docs: the site, in build/docs.
+# its page.   make test: set up .venv, then lint, types and tests.   make numba: a quick check on the oldest and the
+# newest numba.   make docs: the site, in build/docs.
 PYTHON ?= python3
 BIN := .venv/bin
 # Tiny linear systems slow down when a BLAS spreads them over threads.
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: reproduce study test docs clean
+.PHONY: reproduce study test numba docs clean
 
 reproduce: .venv/installed
 	$(BIN)/caet-opt table models/ --columns "model,family,task,K,T*,gap,expected,deviation"
@@ -27,6 +28,16 @@ test: .venv/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2
+
+# Each release, with what it needs and a cache of its own, in a folder that is seen before .venv.
+OLDEST_NUMBA := $(shell sed -n 's/.*"numba>=\([0-9.]*\)".*/numba==\1.*/p' pyproject.toml)
+numba: .venv/installed
+	for release in '$(OLDEST_NUMBA)' numba; do \
+	  rm -rf build/numba && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/numba "$$release" && \
+	  PYTHONPATH=$(CURDIR)/build/numba NUMBA_CACHE_DIR=$(CURDIR)/build/numba/cache $(BIN)/python analysis/numba_releases.py \
+	  || exit 1; \
+	done
 
 # Every page is executed, every warning is an error, and every link within the site is followed.
 docs: .venv/docs

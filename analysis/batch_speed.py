@@ -19,7 +19,6 @@ from math import inf
 from time import perf_counter
 
 import numpy as np
-from instances import hostile_instance
 
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.families.numerics import Array
@@ -33,11 +32,12 @@ from caet_opt.kernels.native import compiled_kernel
 from caet_opt.kernels.records import ModelNumbers, Plan
 from caet_opt.presenting.curves import make_grid, parse_sweep, trace_curve
 from caet_opt.presenting.tables.api import column_names, make_request, sources
-from caet_opt.presenting.tables.rows import compute
+from caet_opt.presenting.tables.time_rows import compute
 from caet_opt.solving.backends.native import TARGET
 from caet_opt.solving.batch import characteristic_times
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.layout import lay_out
+from cases.instances import hostile_instance
 
 TOLERANCE = 1e-9
 CALLERS = ["", "whole", "its solves", "by one call", "whole would be faster by"]

@@ -29,7 +29,7 @@ from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.kernels.compile import compile_functions
-from caet_opt.kernels.ledger import ARM_ROWS, COUNT, MEAN, REWARD, View, is_settled, weigh_pairs
+from caet_opt.kernels.ledger import ARM_ROWS, COUNT, MEAN, REWARD, ROUND, View, short_pair, weigh_pairs
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import SIGNIFICANCE, error_interval, summarise, tail_probability
 
@@ -88,13 +88,14 @@ def cross(ahead: View, behind: View, first: Array, second: Array, ends: Integers
         for t in range(2 * first.shape[1]):
             arm = t % 2
             state[COUNT, arm] += 1.0
+            ahead.clock[ROUND] = t + 1.0
             state[REWARD, arm] += first[run, t // 2] if arm == 0 else second[run, t // 2]
             state[MEAN, arm] = state[REWARD, arm] / state[COUNT, arm]
             if t == 0 or state[MEAN, 0] == state[MEAN, 1]:
                 continue
             view = ahead if state[MEAN, 0] > state[MEAN, 1] else behind
             weigh_pairs(view, -1)
-            if is_settled(view):
+            if short_pair(view) < 0:
                 ends[run] = t + 1 if state[MEAN, 0] > state[MEAN, 1] else -(t + 1)
                 break
 

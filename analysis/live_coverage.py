@@ -1,4 +1,4 @@
-"""Coverage of the intervals of live experiments: python analysis/live_coverage.py [--runs N] [--looks N] [--workers N]
+"""Coverage of the intervals of live experiments: python analysis/live_coverage.py [--runs N] [--looks N] [--family F]
 
 For every family, so many simulated experiments on three arms, two of them close; after every outcome it is looked
 whether the intervals of all means contain the means, and those of all differences the differences. An experiment counts
@@ -65,10 +65,11 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=RUNS, help=f"experiments per family ({RUNS})")
     parser.add_argument("--looks", type=int, default=LOOKS, help=f"outcomes of each ({LOOKS})")
     parser.add_argument("--workers", type=int, default=cores(), help="processes (one per core)")
+    parser.add_argument("--family", choices=MODELS, help="only this one")
     arguments = parser.parse_args()
     rows, worst = [], 1.0
-    for family, means in MODELS.items():
-        parse_family(family).check_means(means)
+    for family in [arguments.family] if arguments.family else MODELS:
+        parse_family(family).check_means(MODELS[family])
         shares = measure(family, arguments.runs, arguments.looks, arguments.workers)
         rows.append([family, str(arguments.runs), *(f"{100 * share:.2f} %" for share in shares)])
         worst = min(worst, *shares)

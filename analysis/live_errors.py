@@ -19,7 +19,7 @@ import numpy as np
 from caet_opt.common.numbers import table
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies import POLICIES
-from caet_opt.live.replay import has_ended, take_in
+from caet_opt.live.replay import absorb_outcome, has_ended
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.summary import SIGNIFICANCE, tail_probability
 
@@ -55,7 +55,7 @@ def run_once(case: Case, policy: str, run: int) -> tuple[bool, bool, int]:
             number += 1
         clock, returned = heapq.heappop(away)
         arm = pending.pop(returned)
-        take_in(explorer, arm, float(rng.random() < case.means[arm]), None)
+        absorb_outcome(explorer, arm, float(rng.random() < case.means[arm]), None)
         if has_ended(explorer):
             return True, explorer.answer != 0, explorer.state.round
     return False, False, MOST

@@ -1,8 +1,8 @@
-"""Whether everybody gets a turn: python analysis/live_fairness.py [--workers N] [--seconds S] [--policy P]
+"""Whether everybody gets a turn: python analysis/live_fairness.py [--workers N] [--seconds S] [--pulls N]
 
 So many processes hand out pulls of one file and record their outcomes, without a pause between two of them, for so many
-seconds. Printed are the pulls of each, and the longest that one of them has waited for a call. Exit status 1 where one
-got nothing, or ended with an error.
+seconds or until there are so many pulls. Printed are the pulls of each, and the longest that one of them has waited for
+a call. Exit status 1 where one got nothing, or ended with an error.
 """
 
 import argparse
@@ -81,10 +81,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=WORKERS, help=f"how many processes ({WORKERS})")
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for how long ({SECONDS:g})")
+    parser.add_argument("--pulls", type=float, default=float("inf"), help="or for how many (any number)")
+    parser.add_argument("--folder", type=Path, help="where the file is left (a temporary one)")
     parser.add_argument("--policy", default="top-two", help="that decides (top-two)")
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
-        shares = share_out(Path(folder), arguments.workers, Until(float("inf"), arguments.seconds), arguments.policy)
+        until = Until(arguments.pulls, arguments.seconds)
+        shares = share_out(arguments.folder or Path(folder), arguments.workers, until, arguments.policy)
     pulls = [share.pulls for share in shares]
     rows = [[str(share.pulls), f"{share.longest:.2f}", share.error or "-"] for share in shares]
     print(table(("pulls", "longest call, s", "error"), rows, (2,)))

@@ -16,11 +16,10 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 
-from both_ways import without_compiled
-
 from caet_opt.common.numbers import table
 from caet_opt.live.experiment import LiveExperiment
 from caet_opt.simulating.runs import compile_loop
+from cases.runs import without_compiled
 
 PULLS, BATCH, TIMED, LIMIT = 100_000, 1000, 60, 3.0
 

@@ -17,7 +17,7 @@ from caet_opt.common.numbers import table
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.settings import Parameters
-from caet_opt.simulating.loops import compile_run, run
+from caet_opt.simulating.runs import compile_run, run
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.characteristic import characteristic_time
 

@@ -12,15 +12,13 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from instances import FAMILIES, TASKS, ordinary_instance
 
-from caet_opt.bandits.families import Gaussian
-from caet_opt.bandits.model import BanditModel
 from caet_opt.kernels.native import compiled_kernel
 from caet_opt.proving.certificates import certificate
 from caet_opt.proving.check import Rejected, check
 from caet_opt.proving.prove import proven_time
 from caet_opt.solving.characteristic import characteristic_time
+from cases.instances import FAMILIES, TASKS, of_doubles, ordinary_instance
 
 
 class Outcome(NamedTuple):
@@ -31,14 +29,6 @@ class Outcome(NamedTuple):
     accepted: bool
     prove_seconds: float
     check_seconds: float
-
-
-def of_doubles(model: BanditModel) -> BanditModel:
-    """The model whose numbers are the doubles themselves instead of their shortest decimals."""
-    family = model.family
-    if isinstance(family, Gaussian):
-        family = Gaussian([Fraction(variance) for variance in family.variances])
-    return BanditModel(family, [Fraction(mean) for mean in model.means], [Fraction(cost) for cost in model.costs])
 
 
 def attempt(seed: int, index: int, digits: int) -> Outcome:

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from caet_opt.bandits.families import Family, Gaussian, Poisson
 from caet_opt.bandits.families.numerics import Array
@@ -26,13 +25,24 @@ from caet_opt.common.numbers import table
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.kernels.native import without_compiling
 from caet_opt.live import watch
-from caet_opt.live.replay import choose_arms, has_ended, may_declare, take_in
-from caet_opt.simulating.summary import SIGNIFICANCE, tail_probability
+from caet_opt.live.replay import absorb_outcome, choose_arms, has_ended, may_declare
+from cases.spread import (
+    LEVELS,
+    RULES,
+    Draw,
+    count_alarms,
+    draw_counts,
+    draw_normal,
+    draw_paths,
+    first_alarm,
+    follow_leader,
+    is_consistent,
+    largest_log_e,
+    log_e,
+    naive_log_e,
+)
 
 RUNS, DELTA = 10_000, 0.05
-
-#: Levels at which false alarms are counted.
-LEVELS = (watch.LEVEL, 0.05)
 
 #: Clean experiments: family, true means, and how many outcomes.
 CLEAN: tuple[tuple[Family, Array, int], ...] = (
@@ -43,67 +53,6 @@ CLEAN: tuple[tuple[Family, Array, int], ...] = (
     (Poisson(), np.array([6.0, 5.0, 4.0, 0.5, 0.1]), 300),
     (Poisson(), np.full(50, 5.0), 100),
 )
-
-#: Sampling rules, which are told counts, empirical and true means of every experiment, and draw from a generator.
-Rule = Callable[[Array, Array, Array, np.random.Generator], NDArray[np.int64]]
-
-#: Draws a reward for each of some true means.
-Draw = Callable[[np.random.Generator, Array], Array]
-
-
-def in_turn(counts: Array, means: Array, truth: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Round and round."""
-    return np.asarray(np.argmin(counts, axis=1))
-
-
-def follow_leader(counts: Array, means: Array, truth: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The arm with the largest mean so far, or one of the others with probability 0.2."""
-    leaders = np.argmax(means, axis=1)
-    return np.where(rng.random(len(means)) < 0.2, rng.integers(0, means.shape[1], len(means)), leaders)
-
-
-def look_for_alarm(counts: Array, means: Array, truth: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The arm whose mean so far is furthest from the truth."""
-    return np.asarray(np.argmax((means - truth) ** 2, axis=1))
-
-
-RULES: dict[str, Rule] = {"in turn": in_turn, "leader": follow_leader, "adversary": look_for_alarm}
-
-
-class Paths(NamedTuple):
-    """Arms and rewards of many experiments, a row each."""
-
-    arms: NDArray[np.int64]
-    rewards: Array
-
-
-def draw_paths(draw: Draw, truth: Array, rule: Rule, runs: int, length: int, seed: int) -> Paths:
-    """Experiments of so many outcomes: each arm once, and then by the rule."""
-    rng, every = np.random.default_rng(seed), np.arange(runs)
-    counts, sums = np.zeros((runs, len(truth))), np.zeros((runs, len(truth)))
-    arms, rewards = np.zeros((runs, length), dtype=np.int64), np.zeros((runs, length))
-    for at in range(length):
-        means = sums / np.maximum(counts, 1.0)
-        arms[:, at] = at if at < len(truth) else rule(counts, means, truth, rng)
-        rewards[:, at] = draw(rng, truth[arms[:, at]])
-        counts[every, arms[:, at]] += 1.0
-        sums[every, arms[:, at]] += rewards[:, at]
-    return Paths(arms, rewards)
-
-
-def log_e(family: Family, arms: NDArray[np.int64], rewards: Array, count: int) -> Array:
-    """log E of the watch after every outcome."""
-    if isinstance(family, Gaussian):
-        squares = watch.residual_squares(arms, rewards, count)
-        return watch.gaussian_log_e(arms, squares, family.dispersions(count))
-    return watch.poisson_log_e(arms, rewards, count)
-
-
-def naive_log_e(arms: NDArray[np.int64], rewards: Array, count: int) -> Array:
-    """log E as if residuals were independent and standard normal: the first outcome of each arm is not counted."""
-    later = np.sort(np.concatenate([at[1:] for at in watch.places(arms, count)]))
-    squares = watch.residual_squares(arms, rewards, count)[later]
-    return watch.gaussian_log_e(np.zeros(len(later), dtype=np.int64), squares, np.ones(1))
 
 
 def count_false_alarms(runs: int) -> bool:
@@ -125,31 +74,6 @@ def count_false_alarms(runs: int) -> bool:
     return good
 
 
-def largest_log_e(paths: Paths, test: Callable[[NDArray[np.int64], Array], Array]) -> Array:
-    """The largest log E of each experiment."""
-    return np.array([test(arms, rewards).max() for arms, rewards in zip(*paths, strict=True)])
-
-
-def count_alarms(largest: Array) -> list[int]:
-    """How many experiments have an alarm at each of the levels."""
-    return [int(np.sum(largest >= -np.log(level))) for level in LEVELS]
-
-
-def is_consistent(errors: int, level: float, runs: int) -> bool:
-    """Whether so many are not significantly more than the level allows."""
-    return bool(tail_probability(errors, runs, level) >= SIGNIFICANCE)
-
-
-def draw_counts(factor: float) -> Draw:
-    """Negative binomial counts whose variance is a multiple of their mean."""
-    return lambda rng, mean: rng.negative_binomial(mean / (factor - 1.0), 1.0 / factor).astype(float)
-
-
-def draw_normal(factor: float) -> Draw:
-    """Gaussian rewards of this variance."""
-    return lambda rng, mean: rng.normal(mean, np.sqrt(factor))
-
-
 def measure_power(runs: int) -> None:
     """Print after how many outcomes the watch speaks, the leader followed."""
     rows, length = [], 3000
@@ -169,12 +93,6 @@ def measure_power(runs: int) -> None:
     headers = ("recorded as", "means", "arms", "variance times", "spoke", "10 %", "median", "90 %", "largest")
     print(f"Outcomes until the watch speaks, of {length} at most")
     print(table(headers, rows, (0,)))
-
-
-def first_alarm(values: Array) -> int | None:
-    """The outcome at which the watch first speaks."""
-    alarms = np.flatnonzero(values >= watch.NEEDED)
-    return int(alarms[0]) + 1 if len(alarms) else None
 
 
 def draw_revenue(rng: np.random.Generator, arm: int) -> float:
@@ -199,7 +117,7 @@ def run_revenue(run: int, ended: Callable[[Explorer], bool]) -> Ending:
         with without_compiling():
             (arm,) = choose_arms(explorer, 1, ()) if ended is may_declare else explorer.next_arms(1)
         reward = draw_revenue(rng, arm)
-        take_in(explorer, arm, reward, None)
+        absorb_outcome(explorer, arm, reward, None)
         arms.append(arm)
         rewards.append(reward)
     seen = watch.see_spread(explorer.family, np.array(arms), np.array(rewards), 2)

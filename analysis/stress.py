@@ -19,7 +19,6 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from instances import adversarial_instance, bits_of, hostile_instance
 
 from caet_opt.errors import SolverError, TieError
 from caet_opt.kernels.native import compiled_kernel, interpreted_kernel
@@ -27,6 +26,7 @@ from caet_opt.proving.prove import proven_time
 from caet_opt.solving.certificate import certify
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.result import CharacteristicTime
+from cases.instances import adversarial_instance, bits_of, hostile_instance
 
 TOLERANCE = 1e-9
 BLOCK = 500

@@ -14,12 +14,12 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from instances import FAMILIES, TASKS, ordinary_instance
 
 from caet_opt.bandits.modelfile import ModelFile, write_model
 from caet_opt.common.numbers import table
 from caet_opt.presenting.tables.api import column_names, make_request, sources
-from caet_opt.presenting.tables.rows import compute
+from caet_opt.presenting.tables.time_rows import compute
+from cases.instances import FAMILIES, TASKS, ordinary_instance
 
 #: Entries of a row that are a time.
 TIMED = ("seconds",)

@@ -15,7 +15,6 @@ from typing import Any
 
 import numba
 import numpy as np
-from both_ways import without_compiled
 
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.families.numerics import Array, Integers
@@ -24,8 +23,9 @@ from caet_opt.common.numbers import table
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.state import State
-from caet_opt.simulating.loops import compile_run, run
+from caet_opt.simulating.runs import compile_run, run
 from caet_opt.simulating.streams import BLOCK, ArmStreams
+from cases.runs import without_compiled
 
 #: So large that no run stops: every round is timed in the thick of the experiment.
 LOG_INV_DELTA = 1e6

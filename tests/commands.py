@@ -1,7 +1,11 @@
-"""Commands in the process of the tests: what they print, and how they refuse bad input."""
+"""Commands in the process of the tests: what they print, and how they refuse bad input; and scripts of analysis/."""
 
 import json
+import re
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 from caet_opt.cli import main
 from caet_opt.exploring.policies import list_policies
@@ -15,6 +19,14 @@ def run_command(capsys, *argv, status=0):
     out, err = capsys.readouterr()
     assert said(err) == []
     return out
+
+
+def run_script(name, *argv):
+    """The status of a script of analysis/ in a process of its own, and the cells of the table that it prints."""
+    path = Path(__file__).parents[1] / "analysis" / name
+    done = subprocess.run([sys.executable, path, *map(str, argv)], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, [re.split(r" {2,}", line.strip()) for line in done.stdout.splitlines()]
 
 
 def said(err):

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from instances import FAMILIES, TASKS
-from instances import ordinary_instance as random_instance
-
 from caet_opt import BanditModel, Task, parse_family, parse_task
+from cases.instances import FAMILIES, TASKS
+from cases.instances import ordinary_instance as random_instance
 
 __all__ = ["FAMILIES", "REFERENCES", "TASKS", "random_instance"]
 

@@ -1,20 +1,20 @@
-"""The public names: where they come from, what importing them takes, and that the types they hand out are public."""
+"""The public names: what importing them takes, that types they hand out can be imported, and that all are explained."""
 
-import inspect
+import re
 import subprocess
 import sys
 from contextlib import suppress
-from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
-from typing import get_args, get_type_hints
 
-import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 import caet_opt
 from caet_opt import CaetError
+from caet_opt.exploring.settings import Parameters
+from caet_opt.simulating.runs import Experiment
+from cases.public import all_handed_out, handed_out
 
 #: Modules that only extras bring.
 EXTRAS = [
@@ -60,54 +60,27 @@ def test_importing_and_help_are_quick_and_import_nothing_heavy(code):
     assert min(seconds() for _ in range(3)) < 0.5
 
 
-def public_objects():
-    """Every public name with what it stands for; those of `closed_forms` are reached through it."""
-    named = {name: getattr(caet_opt, name) for name in caet_opt.__all__}
-    forms = caet_opt.closed_forms
-    return named | {f"closed_forms.{name}": getattr(forms, name) for name in forms.__all__}
+@pytest.mark.parametrize("kind", all_handed_out(), ids=lambda kind: kind.__name__)
+def test_every_type_that_is_handed_out_can_be_imported_from_its_room(kind):
+    """And explains itself there; what has a name at the top level is the same thing."""
+    assert not kind.__name__.startswith("_")
+    assert getattr(import_module(kind.__module__), kind.__name__) is kind
+    assert kind.__doc__
+    assert getattr(caet_opt, kind.__name__, kind) is kind
 
 
-def resolved(thing):
-    """The annotations of a function or a class, those that only type checkers import among them."""
-    return get_type_hints(thing, vars(sys.modules[thing.__module__]) | {"pd": pd, "Figure": Figure})
-
-
-def own_classes(hint):
-    """The classes of this library that an annotation is made of."""
-    if isinstance(hint, list):  # the arguments of a callable
-        return {found for part in hint for found in own_classes(part)}
-    inner = {found for part in get_args(hint) for found in own_classes(part)}
-    return inner | (
-        {hint} if getattr(hint, "__module__", "").startswith("caet_opt") and inspect.isclass(hint) else set()
-    )
-
-
-def handed_out(thing):
-    """Types that a public function takes or returns; fields of a public class, and what its public methods return."""
-    if inspect.isfunction(thing):
-        return own_classes(list(resolved(thing).values()))
-    if not inspect.isclass(thing):
-        return set()
-    found = own_classes([hint for name, hint in resolved(thing).items() if not name.startswith("_")])
-    for name in dir(thing):
-        member = inspect.getattr_static(thing, name)
-        if isinstance(member, property | cached_property | classmethod | staticmethod):
-            member = getattr(member, "fget", None) or getattr(member, "func", None) or member.__func__
-        if not name.startswith("_") and inspect.isfunction(member) and member.__module__.startswith("caet_opt"):
-            found |= own_classes(resolved(member).get("return"))
-    return found
-
-
-@pytest.mark.parametrize("name", public_objects())
-def test_every_type_that_is_handed_out_is_public(name):
-    known = [thing for thing in public_objects().values() if inspect.isclass(thing)]
-    assert {found.__qualname__ for found in handed_out(public_objects()[name]) if found not in known} == set()
+def test_the_reference_has_every_public_name():
+    """Its parts are made of the names of a room each."""
+    root = Path(__file__).parents[1]
+    parts = re.findall(r"^\.\. made: names (\w+)$", (root / "docs/reference/python.rst").read_text(), re.MULTILINE)
+    rooms = re.findall(r"^from \.(\w+)", (root / "caet_opt/__init__.pyi").read_text(), re.MULTILINE)
+    assert sorted(parts) == sorted(set(rooms))
 
 
 def test_the_walk_finds_types_wherever_they_are():
     assert handed_out(caet_opt.compare_solvers) >= {caet_opt.BanditModel, caet_opt.Task, caet_opt.Profile}
-    assert caet_opt.Parameters in handed_out(caet_opt.Experiment)  # a field
-    assert caet_opt.CharacteristicTime in handed_out(caet_opt.Experiment)  # a cached property
+    assert Parameters in handed_out(Experiment)  # a field
+    assert caet_opt.CharacteristicTime in handed_out(Experiment)  # a cached property
 
 
 def test_what_the_library_raises_on_purpose_has_one_base():
@@ -122,3 +95,17 @@ def test_what_the_library_raises_on_purpose_has_one_base():
         own = [one for one in below if one.__module__.startswith("caet_opt.")]
         foreign |= {one.__name__ for one in own if not issubclass(one, CaetError)}
     assert foreign <= {"DamagedError", "Rejected"}
+
+
+def test_scripts_of_analysis_are_no_library_of_the_tests():
+    """What both need is in cases/; a test of a script runs it."""
+    tests = Path(__file__).parent
+    scripts = {path.stem for path in (tests.parent / "analysis").glob("*.py")}
+    imported = {
+        (path.name, name.split(".")[0])
+        for path in tests.rglob("*.py")
+        for name in re.findall(r"^\s*(?:from|import) ([\w.]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert len(scripts) > 20
+    assert ("whole_runs.py", "cases") in imported
+    assert {pair for pair in imported if pair[1] in scripts | {"analysis"}} == set()

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import kept_files
 import pytest
-from both_ways import without_compiled
 
 from caet_opt import Caet, InputError, LiveExperiment, load_results, run_study, summarise_results, write_report
 from caet_opt.cli import main
 from caet_opt.exploring import earlier, settings
 from caet_opt.exploring.saving import FORMAT, from_text
-from caet_opt.exploring.stopping import THRESHOLDS, deviational, e_process
+from caet_opt.exploring.stopping import THRESHOLDS, by_round, e_process
 from caet_opt.simulating.studies import store as store_module
 from caet_opt.simulating.studies.cells import digest
 from caet_opt.simulating.studies.manifest import seal, unseal
 from caet_opt.simulating.studies.store import Store
 from caet_opt.version import __version__, has_equal_results, order
+from cases.runs import without_compiled
 
 KEPT = Path(__file__).parent / "kept"
 
@@ -170,7 +170,7 @@ def test_versions_whose_runs_are_the_same():
 def test_a_study_of_a_version_with_the_same_runs_is_gone_on_with(study, monkeypatch):
     """Its runs count, and a cell may have runs of both."""
     monkeypatch.setattr(store_module, "has_equal_results", lambda *versions: True)
-    monkeypatch.setattr("caet_opt.simulating.studies.results.has_equal_results", lambda *versions: True)
+    monkeypatch.setattr("caet_opt.simulating.studies.stored_runs.has_equal_results", lambda *versions: True)
     text = (study / "study.toml").read_text()
     (study / "study.toml").write_text(text.replace("runs = 20", "runs = 21"))
     monkeypatch.setattr(store_module, "__version__", "0.2.1")
@@ -303,7 +303,7 @@ def test_the_last_line_of_every_meaning_is_the_present_one():
         ("batch", "growing"): f"growing:{settings.BATCH_RATIO:g}",
     }
     assert earlier.since(earlier.MEANINGS, __version__) == present
-    assert deviational.Deviational is THRESHOLDS["deviational"]
+    assert by_round.Deviational is THRESHOLDS["deviational"]
 
 
 @pytest.mark.parametrize("setting", [setting.name for setting in settings.SETTINGS if setting.owner != "simulation"])
@@ -344,8 +344,14 @@ def test_a_setting_of_a_newer_version_is_named(record, tmp_path):
 
 def test_a_setting_that_was_dropped_is_passed_over(record, tmp_path, monkeypatch):
     record["settings"]["zeal"] = 3
-    monkeypatch.setattr(earlier, "DROPPED", ("zeal",))
+    monkeypatch.setattr(earlier, "DROPPED", (*earlier.DROPPED, "zeal"))
     assert resumed(record, tmp_path).state.round == 60
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_what_was_allowed_outside_the_theory_goes_on(record, tmp_path, told):
+    record["settings"] |= {"outside_theory": told, "r": 0.7 if told else 0.4}
+    assert resumed(record, tmp_path).parameters.r == record["settings"]["r"]
 
 
 def test_a_key_of_a_newer_version_is_named(record, tmp_path):

@@ -105,7 +105,7 @@ def test_the_sdist_has_what_the_tests_need(sdist):
         names = {name.partition("/")[2] for name in archive.getnames()}
     files = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "Makefile"}
     assert files <= names
-    for folder in ("caet_opt", "models", "solvers", "analysis", "tests"):
+    for folder in ("caet_opt", "models", "solvers", "cases", "analysis", "tests"):
         assert files_of(folder) <= names
     assert not [name for name in names if "__pycache__" in name or name.startswith((".venv", "results"))]
 

@@ -363,7 +363,7 @@ def study(tmp_path_factory):
 def test_the_page_of_a_study_prints_bounds_outward(study):
     from caet_opt import summarise_results
     from caet_opt.presenting.report.page import report_page
-    from caet_opt.presenting.report.results import collect_data, read_results
+    from caet_opt.presenting.report.page_data import collect_data, read_results
 
     html = report_page(study)
     rows = {row["cell"]: row for row in summarise_results(study).to_dict("records")}

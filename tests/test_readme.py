@@ -118,6 +118,13 @@ def test_scripts_print_what_is_shown(script, capsys):
     assert mask(printed) == mask(shown[1]) if shown else printed
 
 
+def test_tables_of_speed_say_how_it_is_and_not_how_it_was():
+    headers = re.findall(r"^(\|.+\|)\n\|(?:---\|)+$", SPEED, re.MULTILINE)
+    cells = {cell.strip() for header in headers for cell in header.strip("|").split("|")}
+    assert len(headers) > 8
+    assert {cell for cell in cells if re.search(r"\b(before|now|was|old|new)\b", cell)} == set()
+
+
 def test_verification_has_the_lines_that_are_shown(capsys):
     """On fewer instances, so that only words and columns are the same."""
     if not all(backend.is_installed() for backend in BACKENDS.values()):

@@ -1,9 +1,8 @@
 """Rounds of an explorer over streams, by compiled code or without any; what it sees, as bits; and solves that fail."""
 
-from both_ways import arrays_of, without_compiled
-
 from caet_opt.exploring.policies.base import Setup
-from caet_opt.simulating.loops import compile_run, run
+from caet_opt.simulating.runs import compile_run, run
+from cases.runs import arrays_of, without_compiled
 
 
 def run_compiled(explorer, streams, rounds):

@@ -88,17 +88,13 @@ class BanditModel:
         costs = [1] * len(means) if costs is None else costs
         rule = costs if isinstance(costs, str) else None
         given_costs, costs = (None, ()) if rule is not None else read_numbers(costs, "costs")
-        object.__setattr__(self, "family", family)
-        object.__setattr__(self, "means", means)
-        object.__setattr__(self, "costs", costs)
-        object.__setattr__(self, "arms", read_arm_names(arms, len(means)))
-        object.__setattr__(self, "cost_rule", rule)
-        object.__setattr__(self, "given_means", given_means)
-        object.__setattr__(self, "given_costs", given_costs)
+        names = read_arm_names(arms, len(means))
+        vars(self).update(family=family, means=means, costs=costs, arms=names, cost_rule=rule)  # the record is frozen
+        vars(self).update(given_means=given_means, given_costs=given_costs)
         if rule not in (None, GAPS):
             raise InputError(f"costs must be a list of numbers or {GAPS!r}, got {rule!r}")
         if rule == GAPS:
-            object.__setattr__(self, "costs", tuple(map(float, gaps(self._meant))))
+            vars(self).update(costs=tuple(map(float, gaps(self._meant))))
         check_ends(family, means, self.mean_rests)
         check_costs(self.costs, len(means))
 

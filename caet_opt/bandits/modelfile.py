@@ -11,7 +11,7 @@ from typing import Any
 
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Custom, Pair, Task, parse_task
+from caet_opt.bandits.tasks import Custom, Task, parse_task
 from caet_opt.common.exact import Number, decimal_text, exact, read_toml_number
 from caet_opt.common.files import read_toml, write_whole
 from caet_opt.common.shipped import find_shipped, shipped_names
@@ -26,16 +26,8 @@ REQUIRED = {
 
 #: Every key of a model file, in the order in which they are written.
 KEYS = (
-    "title",
-    "source",
-    "family",
-    "means",
-    "costs",
-    "arms",
-    "task",
-    "answers",
-    "characteristic_time",
-    "sampling_proportions",
+    *("title", "source", "family", "means", "costs", "arms", "task", "answers"),
+    *("characteristic_time", "sampling_proportions"),
 )
 
 
@@ -183,14 +175,10 @@ def read_task(table: Mapping[str, Any], names: Sequence[str]) -> Task:
         return parse_task(table["task"], names, kept=True)
     if table.get("task", Custom.name) != Custom.name:
         raise InputError(f"give answers (a custom task) or task = {table['task']!r}, not both")
-    return Custom(check_answers(table["answers"]))
-
-
-def check_answers(answers: Any) -> Sequence[Sequence[Pair]]:
-    """Raise `InputError` unless the answers are a list of lists; the task checks the pairs in them."""
+    answers = table["answers"]
     if not isinstance(answers, list) or not all(isinstance(answer, list) for answer in answers):
         raise InputError(f"answers must be lists of pairs such as [[[0, 1]], [[1, 0]]], got {answers!r}")
-    return answers
+    return Custom(answers)
 
 
 def optional(table: Mapping[str, Any], key: str, kind: type) -> Any:
@@ -204,15 +192,15 @@ def optional(table: Mapping[str, Any], key: str, kind: type) -> Any:
 
 def as_typed(numbers: Sequence[Number], what: str) -> list[int | float | Decimal]:
     """Numbers that TOML writes with every digit; a fraction without a finite decimal is an `InputError`."""
-    return [number if isinstance(number, int | float | Decimal) else as_decimal(number, what) for number in numbers]
-
-
-def as_decimal(number: Number, what: str) -> Decimal:
-    """The finite decimal of a number, or an `InputError`."""
-    text = decimal_text(exact(number))
-    if "/" in text:
-        raise InputError(f"{what}: {text} has no finite decimal, and a model file holds decimals")
-    return Decimal(text)
+    found: list[int | float | Decimal] = []
+    for number in numbers:
+        if not isinstance(number, int | float | Decimal):
+            text = decimal_text(exact(number))
+            if "/" in text:
+                raise InputError(f"{what}: {text} has no finite decimal, and a model file holds decimals")
+            number = Decimal(text)
+        found.append(number)
+    return found
 
 
 def check_numbers(values: Any, what: str) -> list[Number]:

@@ -95,7 +95,7 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:
         return report_refusal(error)
     except Exception as error:  # noqa: BLE001 - the one place where what no command foresaw becomes one line
-        return confess(error)
+        return report_defect(error)
     return status
 
 
@@ -127,7 +127,7 @@ def report_refusal(error: OSError) -> int:
     return 1
 
 
-def confess(error: Exception) -> int:
+def report_defect(error: Exception) -> int:
     """Say that the program has a defect; the traceback is for those who look for it."""
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
@@ -141,7 +141,10 @@ def confess(error: Exception) -> int:
 
 def run(argv: list[str]) -> int:
     """Parse the arguments and run the command that they name."""
-    parser = build_parser(find_command(argv))
+    word = next((word for word in argv if not word.startswith("-")), None)
+    if word is not None and word not in COMMANDS:
+        raise InputError(unknown_name("command", word, COMMANDS))
+    parser = build_parser(word)
     try:
         arguments, extra = parser.parse_known_args(shield_negative_numbers(argv))
     except SystemExit as stop:  # --help and --version
@@ -189,14 +192,6 @@ def build_parser(command: str | None) -> Parser:
             module.add_arguments(one)
             one.set_defaults(parser=one)
     return parser
-
-
-def find_command(argv: list[str]) -> str | None:
-    """The first word that is no option, if any; `InputError` when it is no command."""
-    word = next((word for word in argv if not word.startswith("-")), None)
-    if word is not None and word not in COMMANDS:
-        raise InputError(unknown_name("command", word, COMMANDS))
-    return word
 
 
 def check_nothing_left(extra: list[str], parser: argparse.ArgumentParser) -> None:

@@ -94,18 +94,15 @@ def read_confidence(arguments: argparse.Namespace) -> dict[str, float | None]:
 
 def explain(setting: Setting) -> str:
     """What the help says of a setting of an experiment, with its default where it has one."""
-    return setting.help + ("" if setting.default in (None, False) else f" ({setting.default})")
+    return setting.help + ("" if setting.default is None else f" ({setting.default})")
 
 
 def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
     """Declare the flag of a setting; what is not given stays at its default, wherever that is declared."""
-    if setting.kind == "flag":
-        group.add_argument(setting.flag, action="store_true", default=None, help=explain(setting))
-    else:
-        choices = (*setting.choices, *("X" for _ in setting.choices[:1] if "number" in setting.kind))
-        letter = {"number": "X", "count": "N"}.get(setting.kind, setting.name[0].upper())
-        metavar = setting.form or "|".join(choices) or letter
-        group.add_argument(setting.flag, type=READERS[setting.kind], metavar=metavar, help=explain(setting))
+    choices = (*setting.choices, *("X" for _ in setting.choices[:1] if "number" in setting.kind))
+    letter = {"number": "X", "count": "N"}.get(setting.kind, setting.name[0].upper())
+    metavar = setting.form or "|".join(choices) or letter
+    group.add_argument(setting.flag, type=READERS[setting.kind], metavar=metavar, help=explain(setting))
 
 
 def number_or_word(text: str) -> float | str:

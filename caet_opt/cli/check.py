@@ -4,7 +4,6 @@ import argparse
 import json
 import textwrap
 from fractions import Fraction
-from typing import Any
 
 from caet_opt.cli.output import say, show
 from caet_opt.proving.result import round_outward
@@ -53,12 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"caet-opt: {path}: rejected: {' '.join(str(reason).split())}", to_stderr=True)
         return 1
     accepted = {"accepted": True, **{key: document[key] for key in KEYS}}
-    show(arguments.json, lambda: accepted, lambda: describe(path, document, theorem))
-    return 0
-
-
-def describe(path: str, document: dict[str, Any], theorem: str) -> str:
-    """The theorem as people read it."""
     low, high = round_outward(Fraction(document["lower"]), Fraction(document["upper"]), document["digits"])
     lines = [f"{path}: accepted", "", *textwrap.wrap(theorem, WIDTH, break_long_words=False), ""]
-    return "\n".join([*lines, f"T* >= {low}", f"T* <= {high}", f"sha256 {document['sha256']}"])
+    lines += [f"T* >= {low}", f"T* <= {high}", f"sha256 {document['sha256']}"]
+    show(arguments.json, lambda: accepted, lambda: "\n".join(lines))
+    return 0

@@ -1,16 +1,15 @@
 """``caet-opt compare``: models by solvers, each answer certified and each re-solve timed."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from caet_opt.bandits.modelfile import ModelFile, model_paths, read_model
+from caet_opt.bandits.modelfile import model_paths, read_model
 from caet_opt.cli.arguments import count
 from caet_opt.cli.output import csv_text, output_file, show
 from caet_opt.common.files import shortest_names
 from caet_opt.common.numbers import table
 from caet_opt.presenting.progress import Bar
 from caet_opt.solving.compare import REPEAT, Comparison, measure, name_solvers, prepare
-from caet_opt.solving.profiles import Profile
 
 DESCRIPTION = """\
 Solve every model with every solver: T*, its certified gap, the gap of the solver's
@@ -44,38 +43,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read everything, then measure; the status is 1 when a row failed or certified intervals exclude each other."""
-    models = read_models(arguments.models)
+    paths = list(dict.fromkeys(path for word in arguments.models for path in model_paths(word)))
+    names = shortest_names([str(path) for path in paths], [path.stem for path in paths])
+    models = {name: read_model(path) for name, path in zip(names, paths, strict=True)}
     solvers = name_solvers(None if arguments.solvers is None else list(dict.fromkeys(arguments.solvers)))
     write = output_file(arguments.csv, "--csv")
-    repeat = arguments.repeat
-    found = dict(compare(models, solvers, repeat))
+    prepare(solvers)
+    found = dict[str, Comparison]()
+    with Bar(len(models), "models") as bar:
+        for name, entry in models.items():  # one that cannot be solved fails by every solver
+            found[name] = measure(entry.model, entry.task, solvers, arguments.repeat)
+            bar.step(note=name)
     rows = [{"model": name, **row} for name, comparison in found.items() for row in comparison.rows()]
     write(csv_text(rows))
     apart = [name for name, comparison in found.items() if comparison.disagree]
-    record = {"repeat": repeat, "rows": rows, "disagreements": apart}
-    show(arguments.json, lambda: record, lambda: describe(found, apart))
+    record = {"repeat": arguments.repeat, "rows": rows, "disagreements": apart}
+    show(arguments.json, lambda: record, lambda: tabulate_all(found, apart))
     return 1 if apart or any(row["error"] for row in rows) else 0
 
 
-def read_models(words: Sequence[str]) -> dict[str, ModelFile]:
-    """The models of the files and folders, by their shortest distinct names."""
-    paths = list(dict.fromkeys(path for word in words for path in model_paths(word)))
-    names = shortest_names([str(path) for path in paths], [path.stem for path in paths])
-    return {name: read_model(path) for name, path in zip(names, paths, strict=True)}
-
-
-def compare(
-    models: Mapping[str, ModelFile], solvers: Mapping[str, Profile], repeat: int
-) -> Iterator[tuple[str, Comparison]]:
-    """The comparison of one model after the other; one that cannot be solved fails by every solver."""
-    prepare(solvers)
-    with Bar(len(models), "models") as bar:
-        for name, entry in models.items():
-            yield name, measure(entry.model, entry.task, solvers, repeat)
-            bar.step(note=name)
-
-
-def describe(found: Mapping[str, Comparison], apart: Sequence[str]) -> str:
+def tabulate_all(found: Mapping[str, Comparison], apart: Sequence[str]) -> str:
     """The table, and below it who provided a solver that more than one can provide, and what went wrong."""
     rows = [[name, *line] for name, comparison in found.items() for line in comparison.lines(HEADINGS)]
     measured = [(name, one) for name, comparison in found.items() for one in comparison.measurements]

@@ -2,17 +2,14 @@
 
 import argparse
 import json
-from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.modelfile import ModelFile
-from caet_opt.bandits.tasks import Pair
 from caet_opt.cli.arguments import count, number
-from caet_opt.cli.drawing import add_width
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
-from caet_opt.cli.output import csv_text, make_folder, output_file, say
+from caet_opt.cli.output import add_width, csv_text, make_folder, output_file, say
 from caet_opt.common.numbers import digits_rooted, format_certified, pair_names, proportion, table
 from caet_opt.errors import InputError, SolverError
 from caet_opt.presenting.curves import Curve, CurvePoint, largest_deviation, trace_curve
@@ -91,7 +88,7 @@ def write_curve(arguments: argparse.Namespace) -> Curve:
     files = [data]
     if not arguments.no_figure:
         files += save(curve_figure(curve, heading(entry)[0], arguments.width), stem)
-    say(f"{describe(curve, entry)}\nwritten: {', '.join(map(str, files))}")
+    say(f"{say_curve(curve, entry)}\nwritten: {', '.join(map(str, files))}")
     return curve
 
 
@@ -116,7 +113,7 @@ def as_object(curve: Curve) -> dict[str, Any]:
     }
 
 
-def describe(curve: Curve, entry: ModelFile) -> str:
+def say_curve(curve: Curve, entry: ModelFile) -> str:
     """Some points, the switches, the ties, the gaps, and the agreement with a closed form."""
     lines = [*heading(entry), "", tabulate(curve), "", say_closed_forms(curve), *say_switches(curve)]
     missing = {point.value for point in curve.points if point.result is None}
@@ -125,7 +122,7 @@ def describe(curve: Curve, entry: ModelFile) -> str:
 
 
 def tabulate(curve: Curve) -> str:
-    """Every so many points of the grid, and all that were added at switches; shares in the order of the arms."""
+    """About `LINES` points of the grid, and all that were added at switches; shares in the order of the arms."""
     grid = [point.value for point in curve.points if point.kind == "grid"]
     shown = {grid[round(line * (len(grid) - 1) / (LINES - 1))] for line in range(LINES)}
     rows = [
@@ -146,12 +143,7 @@ def write_cells(point: CurvePoint, arms: tuple[str, ...]) -> list[str]:
         f"({', '.join(proportion(share, decimals) for share in vector.tolist())})"
         for vector in (result.cost_proportions, result.sampling_proportions)
     ]
-    return [value, time, *shares, pair_text(result.binding_pairs, arms)]
-
-
-def pair_text(pairs: Iterable[Pair], arms: tuple[str, ...]) -> str:
-    """Pairs by name."""
-    return ", ".join(pair_names(pairs, arms)) or "none"
+    return [value, time, *shares, ", ".join(pair_names(result.binding_pairs, arms)) or "none"]
 
 
 def say_closed_forms(curve: Curve) -> str:
@@ -167,11 +159,10 @@ def say_closed_forms(curve: Curve) -> str:
 
 def say_switches(curve: Curve) -> list[str]:
     """Where pairs start or cease to bind."""
-    verbs = {True: "starts to bind", False: "ceases to bind"}
+    names = pair_names([switch.pair for switch in curve.switches], curve.model.arms)
     return [
-        f"at {curve.sweep.kind} {switch.value:.6g} the pair {pair_text([switch.pair], curve.model.arms)} "
-        f"{verbs[switch.starts]}"
-        for switch in curve.switches
+        f"at {curve.sweep.kind} {switch.value:.6g} the pair {name} {'starts' if switch.starts else 'ceases'} to bind"
+        for switch, name in zip(curve.switches, names, strict=True)
     ]
 
 

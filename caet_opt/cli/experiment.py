@@ -15,11 +15,10 @@ from caet_opt.common.exact import read_whole
 from caet_opt.common.numbers import table
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import SETTINGS
-from caet_opt.live.experiment import COLUMNS, LiveExperiment, Pull
-from caet_opt.live.folder import list_experiments
+from caet_opt.live.experiment import COLUMNS, LiveExperiment, list_experiments
 from caet_opt.live.status import LEVEL
+from caet_opt.live.status_text import say_guarantee, to_words, write
 from caet_opt.live.store import WAIT, is_filled
-from caet_opt.live.words import say_guarantee, to_words, write
 
 DESCRIPTION = """\
 An experiment in a file, for pulls that cost something: start it, ask which arm is next,
@@ -59,9 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verbs, each with its arguments."""
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     for name, (run_verb, declare, summary) in VERBS.items():
-        one = verbs.add_parser(
-            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
-        )
+        description = f"{summary[0].upper()}{summary[1:]}."
+        one = verbs.add_parser(name, help=summary, description=description, allow_abbrev=False)
         if name != "list":
             one.add_argument("file", metavar="FILE", help="of the experiment")
             help_of_wait = f"how long to wait for another process that writes ({WAIT:g})"
@@ -98,7 +96,10 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
 
 def start(arguments: argparse.Namespace) -> int:
     """Make the file."""
-    check_costs(arguments)
+    if arguments.costs is not None and arguments.cost_source not in (None, "known"):
+        raise InputError(f"give --costs or --cost-source {arguments.cost_source}, not both")
+    if arguments.costs is None and arguments.cost_source == "known":
+        raise InputError("--cost-source known needs --costs; leave out both where each pull costs 1")
     names = read_names(arguments.arms)
     many = read_whole(names[0]) if len(names) == 1 else None
     arms = names if many is None else many
@@ -126,14 +127,6 @@ def start(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def check_costs(arguments: argparse.Namespace) -> None:
-    """Raise `InputError` for costs that are given and come from elsewhere, or are neither."""
-    if arguments.costs is not None and arguments.cost_source not in (None, "known"):
-        raise InputError(f"give --costs or --cost-source {arguments.cost_source}, not both")
-    if arguments.costs is None and arguments.cost_source == "known":
-        raise InputError("--cost-source known needs --costs; leave out both where each pull costs 1")
-
-
 def declare_next(parser: argparse.ArgumentParser) -> None:
     """How many, and whether an arm is wanted."""
     parser.add_argument("--pulls", type=count, default=1, metavar="N", help="how many pulls to hand out (1)")
@@ -146,17 +139,13 @@ def hand_out(arguments: argparse.Namespace) -> int:
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         pulls = experiment.next(arguments.pulls, arm=arguments.arm)
         answer = None if pulls else experiment.answer
+    told = "\n".join(f"pull {pull.number}: {pull.name}" for pull in pulls)
     show(
         arguments.json,
         lambda: {"pulls": [pull._asdict() for pull in pulls], "stopped": not pulls, "answer": answer},
-        lambda: "\n".join(map(say_pull, pulls)) or f"nothing to pull: it has stopped with the answer {answer}",
+        lambda: told or f"nothing to pull: it has stopped with the answer {answer}",
     )
     return 0
-
-
-def say_pull(pull: Pull) -> str:
-    """A pull in a line."""
-    return f"pull {pull.number}: {pull.name}"
 
 
 def declare_record(parser: argparse.ArgumentParser) -> None:
@@ -252,22 +241,15 @@ def list_folder(arguments: argparse.Namespace) -> int:
 
 def tabulate(found: Sequence[Mapping[str, Any]]) -> str:
     """A line per file."""
-    headers = ("file", "task", "outcomes", "out", "spent", "answer", "state")
-    rows = [
-        [one["file"], one["error"]]
-        if one["error"]
-        else [
-            one["file"],
-            one["task"],
-            str(one["recorded"]),
-            str(one["waiting"]),
-            write(one["spent"]),
-            one["answer"] or "-",
-            "stopped" if one["stopped"] else "running",
-        ]
-        for one in found
-    ]
-    return table(headers, rows, (0, 1, 5, 6))
+    rows = []
+    for one in found:
+        cells = [one["error"]]
+        if one["error"] is None:
+            state = "stopped" if one["stopped"] else "running"
+            numbers = str(one["recorded"]), str(one["waiting"]), write(one["spent"])
+            cells = [one["task"], *numbers, one["answer"] or "-", state]
+        rows.append([one["file"], *cells])
+    return table(("file", "task", "outcomes", "out", "spent", "answer", "state"), rows, (0, 1, 5, 6))
 
 
 def declare_export(parser: argparse.ArgumentParser) -> None:
@@ -302,9 +284,8 @@ def backup(arguments: argparse.Namespace) -> int:
 def declare_report(parser: argparse.ArgumentParser) -> None:
     """Where to."""
     parser.add_argument("-o", "--output", metavar="PAGE", default="experiment.html", help="the page (experiment.html)")
-    parser.add_argument(
-        "--title", type=plain_text, metavar="TEXT", help="of the page; the name of the file unless given"
-    )
+    help_of_title = "of the page; the name of the file unless given"
+    parser.add_argument("--title", type=plain_text, metavar="TEXT", help=help_of_title)
 
 
 def report(arguments: argparse.Namespace) -> int:

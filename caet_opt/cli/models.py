@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from decimal import Decimal
 from textwrap import fill
 from typing import Any
@@ -64,33 +64,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read the catalogue and print it."""
     entries = {name: read_model(shipped_folder("models") / f"{name}.toml") for name in shipped_names("models")}
-    show(arguments.json, lambda: [describe(*entry) for entry in entries.items()], lambda: list_models(entries))
+    records = [as_object(*entry) for entry in entries.items()]
+    rows = [[one["name"], str(len(one["means"])), one["family"], one["task"], one["title"] or ""] for one in records]
+    text = table(["name", "K", "family", "task", "title"], rows, left=(0, 2, 3, 4))
+    show(arguments.json, lambda: records, lambda: f"{text}\n\n{shipped_folder('models')}")
     return 0
 
 
-def describe(name: str, entry: ModelFile) -> dict[str, Any]:
+def as_object(name: str, entry: ModelFile) -> dict[str, Any]:
     """A model of the catalogue as a JSON object; its costs are null where they are gaps."""
-    costs = None if entry.model.cost_rule == GAPS else list(entry.model.costs)
-    words = {"name": name, "title": entry.title, "source": entry.source}
-    return (
-        words
-        | {"family": str(entry.model.family), "task": str(entry.task)}
-        | {
-            "means": list(entry.model.means),
-            "costs": costs,
-            "characteristic_time": entry.characteristic_time,
-            "file": str(shipped_folder("models") / f"{name}.toml"),
-        }
-    )
-
-
-def list_models(entries: Mapping[str, ModelFile]) -> str:
-    """A line per model: name, arms, family, task, title."""
-    rows = [
-        [name, str(len(entry.model.means)), str(entry.model.family), str(entry.task), entry.title or ""]
-        for name, entry in entries.items()
-    ]
-    return f"{table(['name', 'K', 'family', 'task', 'title'], rows, left=(0, 2, 3, 4))}\n\n{shipped_folder('models')}"
+    return {
+        "name": name,
+        "title": entry.title,
+        "source": entry.source,
+        "family": str(entry.model.family),
+        "task": str(entry.task),
+        "means": list(entry.model.means),
+        "costs": None if entry.model.cost_rule == GAPS else list(entry.model.costs),
+        "characteristic_time": entry.characteristic_time,
+        "file": str(shipped_folder("models") / f"{name}.toml"),
+    }
 
 
 #: Flags that make up a model, beside --costs; --task may also replace the task of a file.
@@ -132,17 +125,11 @@ def read_flags(arguments: argparse.Namespace) -> ModelFile:
     if missing:
         raise InputError(f"missing {', '.join(missing)}; a model without a file needs --family, --means and --task")
 
-    costs = read_costs(arguments.costs)
+    words = arguments.costs
+    costs = GAPS if words == [GAPS] else None if words is None else read_list(words, "costs", f" or {GAPS!r}")
     arms = None if arguments.arms is None else read_names(arguments.arms)
     model = BanditModel(parse_family(arguments.family), read_list(arguments.means, "means"), costs, arms)
     return ModelFile(model, parse_task(arguments.task, model.arms))
-
-
-def read_costs(words: list[str] | None) -> list[Decimal] | str | None:
-    """The costs of --costs: numbers, or gaps; None where it is not given."""
-    if words is None:
-        return None
-    return GAPS if words == [GAPS] else read_list(words, "costs", f" or {GAPS!r}")
 
 
 def heading(entry: ModelFile) -> list[str]:

@@ -28,7 +28,7 @@ def read_outcomes(words: Sequence[str], pull: int | None, cost: float | None) ->
 
 
 def read_csv(source: Any) -> list[dict[str, Any]]:
-    """Outcomes as CSV with a header."""
+    """Outcomes as CSV with a header, whose columns are those of outcomes, each once."""
     if source.isatty():
         raise InputError("give ARM and REWARD, or many outcomes as CSV on standard input")
     try:
@@ -39,17 +39,11 @@ def read_csv(source: Any) -> list[dict[str, Any]]:
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"standard input is not CSV: {error}") from error
     header = [name.strip() for name in rows[0]] if rows else []
-    check_header(header)
-    return [read_row(header, row, line) for line, row in enumerate(rows[1:], start=1)]
-
-
-def check_header(header: Sequence[str]) -> None:
-    """Raise `InputError` unless the columns are those of outcomes, each once."""
     if not set(header) <= set(COLUMNS) or "reward" not in header or not {"pull", "arm"} & set(header):
         raise InputError(f"the CSV needs a header with reward, pull or arm, and cost if observed, got {header}")
-    if len(set(header)) < len(header):
-        twice = next(name for name in header if header.count(name) > 1)
-        raise InputError(f"the CSV has the column {twice} twice; leave one of them")
+    if twice := [name for name in header if header.count(name) > 1]:
+        raise InputError(f"the CSV has the column {twice[0]} twice; leave one of them")
+    return [read_row(header, row, line) for line, row in enumerate(rows[1:], start=1)]
 
 
 def read_row(header: Sequence[str], row: Sequence[str], line: int) -> dict[str, Any]:

@@ -1,17 +1,21 @@
-"""What commands print and write; a file is found to be possible before the work, and written as a whole after it."""
+"""What commands print, draw and write; a file is found to be possible before the work, and written as a whole after
+it."""
 
+import argparse
 import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
+from caet_opt.common.exact import brief
 from caet_opt.common.files import check_replaceable, escape_controls, write_whole
 from caet_opt.errors import InputError
 from caet_opt.presenting.tables.formats import csv_text as csv_text
-from caet_opt.simulating.studies.places import check_no_result
+from caet_opt.simulating.studies import check_no_result
 
 #: Takes the text of a file.
 Write = Callable[[str], None]
@@ -35,6 +39,20 @@ def list_entries(entries: Mapping[str, str]) -> str:
     """Names with what is to be said of each, for the help: one line each, aligned."""
     width = max(map(len, entries))
     return "\n".join(f"  {name:<{width}}  {text}" for name, text in entries.items())
+
+
+def add_width(group: argparse._ActionsContainer) -> None:
+    """Declare --width, of figures."""
+    from caet_opt.presenting.figures.style import WIDTHS  # other commands need not wait for the figures
+
+    def width_name(text: str) -> str:
+        if text not in WIDTHS:
+            raise argparse.ArgumentTypeError(f"must be {' or '.join(WIDTHS)}, got {brief(text)!r}")
+        return text
+
+    widths = ", ".join(f"{name} {inches:g} in" for name, inches in WIDTHS.items())
+    help_text = f"of the figure in a paper: {widths} (page, or what a matplotlibrc file says)"
+    group.add_argument("--width", type=width_name, metavar="|".join(WIDTHS), help=help_text)
 
 
 def output_file(path: str | Path | None, option: str) -> Write:
@@ -108,17 +126,12 @@ def deliver(path: Path, text: str, what: str) -> None:
     """
     check_kept(path, what)  # it may have been read since the place was found to be possible
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    if is_stdout(path):
+    is_stdout = False
+    with suppress(OSError):
+        is_stdout = os.path.samestat(path.stat(), os.fstat(1))
+    if is_stdout:  # /dev/stdout, say: moving a file there would lose the rest
         sys.stdout.write(text)
     elif path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8", newline="")
     else:
         write_whole(path, text)
-
-
-def is_stdout(path: Path) -> bool:
-    """Whether a path, ``/dev/stdout`` say, is where standard output goes; moving a file there would lose the rest."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(1))
-    except OSError:
-        return False

@@ -7,20 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.cli.arguments import count, seed, worker_count
-from caet_opt.cli.drawing import add_width
-from caet_opt.cli.output import csv_text, list_entries, make_folder, output_file, say
+from caet_opt.cli.output import add_width, csv_text, list_entries, make_folder, output_file, say
 from caet_opt.cli.sweep import run_missing
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.presenting.figures import FIGURES, Effort, Figure, StudyFigure, require_matplotlib
 from caet_opt.presenting.figures.sheet import save
 from caet_opt.presenting.figures.style import Width
 from caet_opt.presenting.progress import Bar
-from caet_opt.presenting.tables import results
+from caet_opt.presenting.tables import result_columns as results
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.studies.blocks import run_locally
 from caet_opt.simulating.studies.cells import make_cells
-from caet_opt.simulating.studies.results import summarise_results
 from caet_opt.simulating.studies.store import Store, require_pyarrow
+from caet_opt.simulating.studies.stored_runs import summarise_results
 
 DESCRIPTION = """\
 Simulate what a figure shows and write it as PNG, PDF and CSV, with the table on the

@@ -2,30 +2,16 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from caet_opt.bandits.modelfile import ModelFile
-from caet_opt.cli.arguments import (
-    INTERRUPTED,
-    add_confidence,
-    add_setting,
-    count,
-    read_confidence,
-    seed,
-    worker_count,
-)
+from caet_opt.cli.arguments import INTERRUPTED, add_confidence, add_setting, count, read_confidence, seed, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, list_entries, output_file, show
-from caet_opt.exploring.policies import POLICIES, Policy
+from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.settings import RUNS, SEED, SETTINGS
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.presenting.progress import Bar
-from caet_opt.simulating.comparison import (
-    ComparisonInterrupted,
-    PolicyComparison,
-    make_experiments,
-    run_policies,
-)
+from caet_opt.simulating.comparison import ComparisonInterrupted, PolicyComparison, make_experiments, run_policies
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare
 
@@ -40,16 +26,16 @@ difference to the first. Run i depends on the policy, the seed and i only, not o
 number of workers. Ctrl-C prints what is finished."""
 
 
-def describe_policy(policy: type[Policy]) -> str:
-    """What the help says of a policy: its rule, and its tasks where these are not all."""
-    only = "" if policy.covered is None else f"; {', '.join(task.name for task in policy.covered)} only"
-    return f"{policy.about}{only}"
-
+#: What the help says of each policy: its rule, and its tasks where these are not all.
+RULES = {
+    name: policy.about + (f"; {', '.join(task.name for task in policy.covered)} only" if policy.covered else "")
+    for name, policy in POLICIES.items()
+}
 
 EXAMPLES = f"""\
 {GRAMMAR}
 policies:
-{list_entries({name: describe_policy(policy) for name, policy in POLICIES.items()})}
+{list_entries(RULES)}
 
 thresholds:
 {list_entries({name: threshold.about for name, threshold in THRESHOLDS.items()})}
@@ -74,7 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")
     runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     how = parser.add_argument_group("the algorithm")
-    how.add_argument("--policy", default="caet", metavar="P,P,...", help=POLICY_HELP)
+    help_of_policy = "sampling rule (caet), several with commas between them, or all, for those that cover the task"
+    how.add_argument("--policy", default="caet", metavar="P,P,...", help=help_of_policy)
     for setting in OTHER_SETTINGS:
         add_setting(how, setting)
     what = parser.add_argument_group("what to print")
@@ -85,14 +72,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 #: Settings that have one value; the policy may have several.
 OTHER_SETTINGS = tuple(setting for setting in SETTINGS if setting.name != "policy")
 
-POLICY_HELP = "sampling rule (caet), several with commas between them, or all, for those that cover the task"
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything, run, print, and return the exit status."""
     confidence = read_confidence(arguments)
     entry = find_model(arguments)
-    experiments = read_experiments(entry, arguments, confidence)
+    words = {setting.name: getattr(arguments, setting.name) for setting in OTHER_SETTINGS}
+    given = {name: value for name, value in words.items() if value is not None}
+    experiments = make_experiments(entry.model, entry.task, arguments.policy, confidence, given)
+    for experiment in experiments:  # T* is finite and the loop compiled from here on: no notice of it meets the bar
+        prepare(experiment)
     write = output_file(arguments.csv, "--csv")
     comparison, interrupted = collect_runs(experiments, arguments)
     if interrupted:
@@ -105,18 +94,6 @@ def run(arguments: argparse.Namespace) -> int:
         record = comparison.to_records if several else comparison.summaries[0].to_record
         show(arguments.json, record, lambda: "\n".join([*heading(entry), str(shown)]))
     return INTERRUPTED if interrupted else 0
-
-
-def read_experiments(
-    entry: ModelFile, arguments: argparse.Namespace, confidence: Mapping[str, float | None]
-) -> list[Experiment]:
-    """An experiment per policy, with T* known to be finite and the loop compiled."""
-    words = {setting.name: getattr(arguments, setting.name) for setting in OTHER_SETTINGS}
-    given = {name: value for name, value in words.items() if value is not None}
-    experiments = make_experiments(entry.model, entry.task, arguments.policy, confidence, given)
-    for experiment in experiments:  # here, so that no notice of it meets the bar
-        prepare(experiment)
-    return experiments
 
 
 def collect_runs(experiments: Sequence[Experiment], arguments: argparse.Namespace) -> tuple[PolicyComparison, bool]:

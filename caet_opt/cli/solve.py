@@ -19,20 +19,13 @@ from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.proving.problem import pose_exactly
 from caet_opt.proving.result import ProvenTime
+from caet_opt.solving import result as solved
 from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.compare import Measurement, compare_solvers
+from caet_opt.solving.compare import compare_solvers
 from caet_opt.solving.profiles import DEFAULT_TOLERANCE
 from caet_opt.solving.programs.text import show_program
-from caet_opt.solving.result import (
-    ARM_HEADERS,
-    BoundForm,
-    CharacteristicTime,
-    arm_rows,
-    binding_line,
-    certified_line,
-    solver_line,
-)
+from caet_opt.solving.result import BoundForm, CharacteristicTime
 
 DESCRIPTION = """\
 Compute the characteristic time T* of a bandit model and a task, with the optimal
@@ -60,20 +53,14 @@ examples:
   caet-opt solve models/paper-instance-1.toml --digits 50
 """
 
-#: Proven digits where only a certificate is asked for.
-DEFAULT_DIGITS = 50
-
-#: Most decimals of a refined proportion on a terminal.
-MOST_DECIMALS = 20
+#: Proven digits where only a certificate is asked for, and most decimals of a refined proportion on a terminal.
+DEFAULT_DIGITS, MOST_DECIMALS = 50, 20
 
 #: What a cross-check shows of each backend.
 CROSS_CHECK = ("solver", "T*", "lower", "upper", "gap", "own gap", "iterations", "time")
 
-#: Significant digits of a lower bound on the cost.
-BOUND_DIGITS = 10
-
-#: Significant digits of a predicted cost.
-PREDICTED_DIGITS = 3
+#: Significant digits of a lower bound on the cost, and of a predicted cost.
+BOUND_DIGITS, PREDICTED_DIGITS = 10, 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,8 +84,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Solve, print, and return the exit status."""
-    check_combination(arguments)
-    arguments.parameters = read_parameters(arguments)
+    is_delta_given = arguments.delta is not None or arguments.log_inv_delta is not None
+    check_combination(arguments, is_delta_given)
+    # the settings of CAET at the delta that is given, all at their defaults
+    arguments.parameters = Parameters.read(read_confidence(arguments), {}) if is_delta_given else None
     entry = find_model(arguments)
     program = show_program(entry.model, entry.task) + "\n" if arguments.show_program else ""
     if arguments.cross_check:
@@ -109,31 +98,21 @@ def run(arguments: argparse.Namespace) -> int:
     show(
         arguments.json,
         lambda: with_bound(result, arguments),
-        lambda: program + describe(result, entry, arguments),
+        lambda: program + say_answer(result, entry, arguments),
     )
     return 0
 
 
-def check_combination(arguments: argparse.Namespace) -> None:
+def check_combination(arguments: argparse.Namespace, is_delta_given: bool) -> None:
     """Raise `InputError` for options that exclude each other."""
     if arguments.json and arguments.show_program:
         raise InputError("--show-program prints text and --json one object; give one of them")
     if arguments.cross_check and arguments.solver is not None:
         raise InputError("--cross-check solves with every installed backend; leave out --solver")
-    if arguments.cross_check and is_confidence_given(arguments):
+    if arguments.cross_check and is_delta_given:
         raise InputError("--cross-check prints no lower bound; leave out --delta, or --cross-check")
     if arguments.cross_check and (arguments.digits is not None or arguments.certificate is not None):
         raise InputError("--cross-check proves no digits; leave out --digits and --certificate, or --cross-check")
-
-
-def is_confidence_given(arguments: argparse.Namespace) -> bool:
-    """Whether bound and prediction are asked for."""
-    return arguments.delta is not None or arguments.log_inv_delta is not None
-
-
-def read_parameters(arguments: argparse.Namespace) -> Parameters | None:
-    """The settings of CAET at the delta that is given, all at their defaults."""
-    return Parameters.read(read_confidence(arguments), {}) if is_confidence_given(arguments) else None
 
 
 def solve(entry: ModelFile, arguments: argparse.Namespace) -> CharacteristicTime:
@@ -145,19 +124,18 @@ def solve(entry: ModelFile, arguments: argparse.Namespace) -> CharacteristicTime
 def cross_check(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
     """Compare every installed backend, each solving once; status 1 for a failure or a disagreement."""
     found = compare_solvers(entry.model, entry.task, repeat=0, tolerance=arguments.tolerance)
+    records = [
+        {"solver": one.solver, "error": str(one.error)}
+        if one.result is None
+        else {**one.result.to_record(), "solver_gap": one.to_record()["solver_gap"]}
+        for one in found.measurements
+    ]
     show(
         arguments.json,
-        lambda: {"solvers": list(map(as_entry, found.measurements)), "agree": found.agree},
+        lambda: {"solvers": records, "agree": found.agree},
         lambda: program + "\n".join([*heading(entry), "", found.describe(CROSS_CHECK)]),
     )
     return 0 if found.complete else 1
-
-
-def as_entry(one: Measurement) -> dict[str, Any]:
-    """One backend's answer or error as JSON."""
-    if one.result is None:
-        return {"solver": one.solver, "error": str(one.error)}
-    return {**one.result.to_record(), "solver_gap": one.to_record()["solver_gap"]}
 
 
 def prove(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
@@ -180,26 +158,24 @@ def prove(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
     show(
         arguments.json,
         lambda: {**with_bound(result, arguments), **as_object(proven), "certificate": path},
-        lambda: program + describe(result, entry, arguments, proven) + written,
+        lambda: program + say_answer(result, entry, arguments, proven) + written,
     )
     return 0
 
 
-def describe(
+def say_answer(
     result: CharacteristicTime, entry: ModelFile, arguments: argparse.Namespace, proven: ProvenTime | None = None
 ) -> str:
     """The answer as people read it."""
-    arms = table(ARM_HEADERS, arm_rows(result) if proven is None else tabulate_arms(proven))
-    lines = [*heading(entry), "", arms, "", binding_line(result)]
-    lines += [certified_line(result) if proven is None else say_proven(proven)]
+    arms = table(solved.ARM_HEADERS, solved.arm_rows(result) if proven is None else tabulate_arms(proven))
+    lines = [*heading(entry), "", arms, "", solved.binding_line(result)]
+    lines += [solved.certified_line(result) if proven is None else say_proven(proven)]
     if entry.characteristic_time is not None:
         deviation = relative_deviation(result.value, entry.characteristic_time)
         lines += [f"expected {entry.characteristic_time!r}, relative deviation {deviation:.1e}"]
     if arguments.parameters is not None:
-        parameters = arguments.parameters
-        lines += [say_bound(result, arguments)]
-        lines += say_prediction(*predict_caet(result, parameters), parameters.tracking)
-    lines += [solver_line(result) + ("" if proven is None else f"; proof {duration(proven.seconds)}")]
+        lines += [say_bound(result, arguments), *say_prediction(result, arguments.parameters)]
+    lines += [solved.solver_line(result) + ("" if proven is None else f"; proof {duration(proven.seconds)}")]
     return "\n".join(lines)
 
 
@@ -221,14 +197,15 @@ def predict_caet(result: CharacteristicTime, parameters: Parameters) -> tuple[Th
     return rule, predict(result, rule, parameters)
 
 
-def say_prediction(rule: Threshold, prediction: Prediction | None, tracking: str) -> list[str]:
+def say_prediction(result: CharacteristicTime, parameters: Parameters) -> list[str]:
     """What CAET is predicted to cost at delta, where that can be said, and how good predictions have been."""
+    rule, prediction = predict_caet(result, parameters)
     if prediction is None:
         return []
     cost, rounds = (to_digits(number, PREDICTED_DIGITS) for number in (prediction.cost, prediction.rounds))
     return [
         f"predicted cost of CAET with the {rule.name} threshold: about {cost}, in about {rounds} rounds; "
-        f"mean costs were {say_measured(tracking)} that in a study"
+        f"mean costs were {say_measured(parameters.tracking)} that in a study"
     ]
 
 
@@ -284,7 +261,7 @@ def as_object(proven: ProvenTime, most: int = maxsize) -> dict[str, Any]:
 
 
 def write_share(share: Fraction, decimals: int) -> str:
-    """A proportion to so many decimals; a smaller one in scientific notation, so that it is not taken for zero."""
+    """A proportion to ``decimals`` decimals; a smaller one in scientific notation, so that it is not taken for zero."""
     if share * 10**decimals < 1:
         return proportion(float(share), decimals)
     whole = str(round(share * 10**decimals)).rjust(decimals + 1, "0")

@@ -9,8 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from caet_opt.cli.arguments import INTERRUPTED, explain, worker_count
-from caet_opt.cli.drawing import add_width
-from caet_opt.cli.output import list_entries, make_folder, say, show
+from caet_opt.cli.output import add_width, list_entries, make_folder, say, show
 from caet_opt.common.numbers import are_typed, duration, table, write_level
 from caet_opt.errors import InputError
 from caet_opt.exploring.prediction import rule_of, say_measured
@@ -105,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     record |= {name: getattr(progress, name) for name in REPORTED} | {"seconds": perf_counter() - start}
     canvas = study_figure(store.folder, width=arguments.width) if arguments.figures else None
     record["figures"] = [] if canvas is None else [str(file) for file in save(canvas, store.folder / "cost")]
-    show(arguments.json, lambda: record, lambda: describe(record))
+    show(arguments.json, lambda: record, lambda: say_stored(record))
     return 1 if progress.failures else 0
 
 
@@ -133,7 +132,7 @@ def run_missing(study: Study, cells: Sequence[Cell], store: Store, engine: Engin
     return progress, status
 
 
-def describe(done: Mapping[str, Any]) -> str:
+def say_stored(done: Mapping[str, Any]) -> str:
     """What is stored, and what this sweep did for it."""
     folder, work = done["folder"], "nothing was missing"
     if done["blocks"]:
@@ -147,13 +146,12 @@ def describe(done: Mapping[str, Any]) -> str:
 def name_cells(cells: Sequence[Cell]) -> dict[str, str]:
     """The cells as people name them: model, delta, and the parameters in which some of them differ."""
     rows = [{"model": cell.model, "task": str(cell.entry.task), **cell.setting} for cell in cells]
-    varied = find_varying(rows, itemgetter("model"))
-
-    def words(cell: Cell) -> list[str]:
+    varied, names = find_varying(rows, itemgetter("model")), {}
+    for cell in cells:
         level = write_level(cell.setting["log_inv_delta"])
-        return [cell.model, level, *(f"{name} = {write_parameter(cell.setting[name])}" for name in varied)]
-
-    return {cell.id: ", ".join(words(cell)) for cell in cells}
+        words = [f"{name} = {write_parameter(cell.setting[name])}" for name in varied]
+        names[cell.id] = ", ".join([cell.model, level, *words])
+    return names
 
 
 def follow(progress: Progress, names: dict[str, str], bar: Bar) -> Callable[[Block | None], None]:
@@ -189,25 +187,19 @@ def show_plan(study: Study, cells: Sequence[Cell], store: Store, arguments: argp
         | {"predicted_cost": cell.experiment.predicted_cost, "seconds": cell.runs * per_run[cell.id]}
         for cell in cells
     ]
+    predicted = {rule_of(cell.experiment.parameters) for cell in cells if cell.experiment.predicted_cost is not None}
+    nearness = f"mean costs were {say_measured(*predicted)} the predicted ones in a study\n" if predicted else ""
     summary = {"runs": progress.runs, "runs_stored": progress.runs_stored, "blocks": progress.blocks}
     shared = "" if arguments.scheduler else f", {clock(total / workers)} with {workers} workers"
     show(
         arguments.json,
         lambda: {"cells": rows, **summary, "core_seconds": total, "workers": workers},
         lambda: (
-            f"{tabulate(rows, [cell.runs for cell in cells])}\n\n{say_nearness(cells)}{len(cells)} cells, "
-            f"{progress.runs} runs, of which "
-            f"{progress.runs_stored} are stored in {store.folder}\n{progress.blocks} blocks to compute, about "
+            f"{tabulate(rows, [cell.runs for cell in cells])}\n\n{nearness}{len(cells)} cells, {progress.runs} runs, "
+            f"of which {progress.runs_stored} are stored in {store.folder}\n{progress.blocks} blocks to compute, about "
             f"{clock(total)} on one core{shared}; nothing was run"
         ),
     )
-
-
-def say_nearness(cells: Sequence[Cell]) -> str:
-    """How near predictions have been, where there are some."""
-    told = [cell.experiment for cell in cells if cell.experiment.predicted_cost is not None]
-    rules = {rule_of(experiment.parameters) for experiment in told}
-    return f"mean costs were {say_measured(*rules)} the predicted ones in a study\n" if told else ""
 
 
 def tabulate(rows: Sequence[dict[str, Any]], runs: Sequence[int]) -> str:
@@ -216,13 +208,8 @@ def tabulate(rows: Sequence[dict[str, Any]], runs: Sequence[int]) -> str:
     usual = ("model", shown, "threshold")
     names = [name for name in rows[0] if name in usual or len({row[name] for row in rows}) > 1]
     names = [name for name in names if name not in ("cell", hidden, "rounds", "predicted_cost", "seconds")]
-    heads = [
-        *(name.replace("log_inv_delta", "log(1/delta)") for name in names),
-        "runs",
-        "rounds each",
-        "predicted cost",
-        "time",
-    ]
+    heads = [name.replace("log_inv_delta", "log(1/delta)") for name in names]
+    heads += ["runs", "rounds each", "predicted cost", "time"]
     cells = [
         [
             *(write_parameter(row[name]) for name in names),

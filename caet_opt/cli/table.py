@@ -15,14 +15,14 @@ from caet_opt.common.files import note_input
 from caet_opt.common.numbers import MOST_DIGITS
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.presenting.progress import Bar
-from caet_opt.presenting.tables import results
+from caet_opt.presenting.tables import result_columns as results
 from caet_opt.presenting.tables.api import make_request, sources
-from caet_opt.presenting.tables.columns import PROVEN, columns, conventions, usual_names
 from caet_opt.presenting.tables.formats import FOR_PEOPLE, FORMATS
 from caet_opt.presenting.tables.layout import ERROR, Column, Table, choose_columns
-from caet_opt.presenting.tables.rows import BAD_INPUT, KIND, SOLVER_FAILED, Interrupted, Request, Source, compute
+from caet_opt.presenting.tables.time_columns import PROVEN, columns, conventions, usual_names
+from caet_opt.presenting.tables.time_rows import BAD_INPUT, KIND, SOLVER_FAILED, Interrupted, Source, compute
 from caet_opt.simulating.pool import cores
-from caet_opt.simulating.studies.results import summarise_results
+from caet_opt.simulating.studies.stored_runs import summarise_results
 from caet_opt.solving.backends import DEFAULT_SOLVER
 
 DESCRIPTION = """\
@@ -136,13 +136,24 @@ def tabulate_models(arguments: argparse.Namespace, models: Sequence[Source]) -> 
     """The table of models that are solved now, and the exit status."""
     chosen = choose_for_models(arguments)
     names = [column.name for column in chosen]
-    request = make_request(arguments.solvers or [DEFAULT_SOLVER], read_deltas(arguments.delta), names, arguments.digits)
-    rows, finished = compute_rows(models, request, arguments.workers or cores())
+    deltas = [float(delta) for delta in read_list(arguments.delta, "delta")] if arguments.delta is not None else []
+    for delta in deltas:
+        check_delta(delta)
+    request = make_request(arguments.solvers or [DEFAULT_SOLVER], deltas, names, arguments.digits)
+    with Bar(len(models), "models") as bar:
+        try:
+            rows, finished = compute(models, request, arguments.workers or cores(), bar.step), len(models)
+        except Interrupted as interrupt:
+            rows, finished = interrupt.rows, interrupt.models
+    if finished < len(models):
+        print(f"caet-opt: interrupted, {finished} of {len(models)} models are finished", file=sys.stderr)
     notes = () if finished == len(models) else (f"Interrupted: {finished} of {len(models)} models are finished.",)
     count = len({row["model"] for row in rows})
     caption = f"Characteristic times of {count} bandit model{'s'[: count != 1]}."
     table = Table(chosen, rows, conventions(names, rows, arguments.digits is not None), caption, notes)
-    return table, INTERRUPTED if notes else find_status(rows)
+    kinds = {row[KIND] for row in rows if row.get(ERROR) is not None}
+    # a solver that failed on a valid model is not excused by bad input elsewhere
+    return table, INTERRUPTED if notes else 1 if SOLVER_FAILED in kinds else 2 if kinds else 0
 
 
 def tabulate_results(arguments: argparse.Namespace) -> tuple[Table, int]:
@@ -166,10 +177,7 @@ def tabulate_results(arguments: argparse.Namespace) -> tuple[Table, int]:
 
 def read_names(words: list[str] | None) -> list[str] | None:
     """Names of columns, separated by commas or spaces; None where none are asked for."""
-    if words is None:
-        return None
-    names = [word.strip() for word in ",".join(words).split(",")]
-    return [name for name in names if name]
+    return None if words is None else [name for word in words for part in word.split(",") if (name := part.strip())]
 
 
 def choose_for_models(arguments: argparse.Namespace) -> tuple[Column, ...]:
@@ -183,28 +191,3 @@ def choose_for_models(arguments: argparse.Namespace) -> tuple[Column, ...]:
         return choose_columns(usual_names(*counts, proven=arguments.digits is not None), known)
     absent = PROVEN if arguments.digits is None else ()
     return tuple(column for column in known if column.name not in absent)
-
-
-def read_deltas(words: list[str] | None) -> list[float]:
-    """The deltas, separated by commas or spaces."""
-    deltas = [] if words is None else [float(delta) for delta in read_list(words, "delta")]
-    for delta in deltas:
-        check_delta(delta)
-    return deltas
-
-
-def compute_rows(models: Sequence[Source], request: Request, workers: int) -> tuple[list[dict[str, Any]], int]:
-    """The rows, and of how many models they are: fewer than all after Ctrl-C, which is said on stderr."""
-    with Bar(len(models), "models") as bar:
-        try:
-            return compute(models, request, workers, bar.step), len(models)
-        except Interrupted as interrupt:
-            rows, finished = interrupt.rows, interrupt.models
-    print(f"caet-opt: interrupted, {finished} of {len(models)} models are finished", file=sys.stderr)
-    return rows, finished
-
-
-def find_status(rows: Sequence[dict[str, Any]]) -> int:
-    """1 when a solver failed on a valid model, which bad input elsewhere does not excuse; else 2 for bad input."""
-    kinds = {row[KIND] for row in rows if row.get(ERROR) is not None}
-    return 1 if SOLVER_FAILED in kinds else 2 if kinds else 0

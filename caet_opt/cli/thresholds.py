@@ -4,7 +4,6 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from caet_opt.bandits.model import BanditModel
 from caet_opt.cli.arguments import add_confidence, read_confidence
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import show
@@ -31,8 +30,8 @@ examples:
 
 HEADERS = ("threshold", "proven", "beta(tau)", "tau", "predicted cost", "formula")
 
-#: Columns of words; the others are numbers, to so many significant digits.
-WORDS, DIGITS = (0, 1, 5), 4
+#: Columns of words; the others are numbers, with these names in JSON, to `DIGITS` significant digits.
+WORDS, PREDICTED, DIGITS = (0, 1, 5), ("value", "predicted_rounds", "predicted_cost"), 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,11 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
     result = characteristic_time(entry.model, entry.task)
     found = compare_thresholds(result, parameters)
     least = result.lower_bound(log_inv_delta=parameters.log_inv_delta)
+    assumes = entry.model.family.describe_assumption()
     show(
         arguments.json,
         lambda: {
             **{name: result.to_record()[name] for name in ("task", "family", "means", "costs", "characteristic_time")},
-            "assumes": entry.model.family.describe_assumption(),
+            "assumes": assumes,
             "delta": parameters.delta,
             "log_inv_delta": parameters.log_inv_delta,
             "lower_bound": least,
@@ -62,7 +62,10 @@ def run(arguments: argparse.Namespace) -> int:
         lambda: "\n".join(
             [
                 *(*heading(entry), "", tabulate(found), ""),
-                *(say_proven(entry.model, parameters), say_least(least), say_nearness(parameters.tracking)),
+                f"proven: {say_worth(True, assumes, parameters.log_inv_delta)}",
+                f"no strategy: at least {round_down(least, DIGITS)} on average, T* kl(delta, 1 - delta)",
+                f"in a study with the default threshold, mean costs were {say_measured(parameters.tracking)} the "
+                "predicted ones",
             ]
         ),
     )
@@ -75,29 +78,9 @@ def tabulate(found: Sequence[dict[str, Any]]) -> str:
         [
             one["threshold"],
             "yes" if one["proven"] else "no",
-            *(write(one[name]) for name in ("value", "predicted_rounds", "predicted_cost")),
+            *("-" if one[name] is None else to_digits(one[name], DIGITS) for name in PREDICTED),
             one["formula"] or one["reason"],
         ]
         for one in found
     ]
     return table(HEADERS, rows, WORDS)
-
-
-def write(value: float | None) -> str:
-    """A predicted number."""
-    return "-" if value is None else to_digits(value, DIGITS)
-
-
-def say_proven(model: BanditModel, parameters: Parameters) -> str:
-    """What an answer is worth by a threshold that is proven."""
-    return f"proven: {say_worth(True, model.family.describe_assumption(), parameters.log_inv_delta)}"
-
-
-def say_nearness(tracking: str) -> str:
-    """How near predictions have been."""
-    return f"in a study with the default threshold, mean costs were {say_measured(tracking)} the predicted ones"
-
-
-def say_least(least: float) -> str:
-    """The lower bound, for comparison."""
-    return f"no strategy: at least {round_down(least, DIGITS)} on average, T* kl(delta, 1 - delta)"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from caet_opt.bandits.model import BanditModel
     from caet_opt.bandits.tasks import Task
     from caet_opt.proving.closed_forms import ClosedForm
-    from caet_opt.proving.verification import Failure, Formula, JudgeSummary, Plan, Verification
+    from caet_opt.proving.verification import Failure, JudgeSummary, Plan, Verification
 
 DESCRIPTION = """\
 Verify closed forms of T* on random instances from their whole domain: both branches,
@@ -77,10 +77,14 @@ def run(arguments: argparse.Namespace) -> int:
         show(arguments.json, lambda: records, lambda: "\n\n".join(LISTED.format(**record) for record in records))
         return 0
 
-    from caet_opt.proving.verification import Interrupted, make_plan, verify
+    from caet_opt.proving.verification import Interrupted, make_plan, read_formula, verify, wrap_closed_form
 
     plan = make_plan(arguments.solvers, arguments.slow, arguments.digits, arguments.proven)
-    formulas = find_formulas(arguments)
+    count, first = arguments.instances, arguments.seed
+    if arguments.formula is not None:
+        formulas = [read_formula(arguments.formula, count, first)]
+    else:
+        formulas = [wrap_closed_form(form, count, first) for form in find_forms(arguments.names)]
     total, workers = sum(len(formula.instances) for formula in formulas), arguments.workers or cores()
     interrupted = False
     try:
@@ -93,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         show(
             arguments.json,
             lambda: as_object(verifications, plan, arguments.seed),
-            lambda: describe(verifications, plan, arguments.proven is None and not has_flint()),
+            lambda: say_verdicts(verifications, plan, arguments.proven is None and not has_flint()),
         )
     return INTERRUPTED if interrupted else 0 if all(entry.holds for entry in verifications) else 1
 
@@ -115,29 +119,11 @@ def find_forms(names: Sequence[str]) -> "list[ClosedForm]":
     return [closed_form(name) for name in dict.fromkeys(names or CLOSED_FORMS)]
 
 
-def find_formulas(arguments: argparse.Namespace) -> "list[Formula]":
-    """The closed forms, or the user's formula."""
-    from caet_opt.proving.verification import read_formula, wrap_closed_form
-
-    if arguments.formula is not None:
-        return [read_formula(arguments.formula, arguments.instances, arguments.seed)]
-    return [wrap_closed_form(form, arguments.instances, arguments.seed) for form in find_forms(arguments.names)]
-
-
-def describe(verifications: "Sequence[Verification]", plan: "Plan", unproven: bool) -> str:
-    """What the columns say, the table, and what is wrong with formulas that fail."""
-    judges = list(dict.fromkeys(judged.judge for entry in verifications for judged in entry.judged))
-    lines = explain_columns(plan, judges)
-    if unproven:
-        lines.append(f"left out: {missing_flint()}")
-    troubles = [describe_trouble(entry) for entry in verifications if not entry.holds]
-    return "\n".join([*lines, "", tabulate(verifications, judges), *troubles])
-
-
-def explain_columns(plan: "Plan", judges: Sequence[str]) -> list[str]:
-    """What the columns say, and of how many instances."""
+def say_verdicts(verifications: "Sequence[Verification]", plan: "Plan", unproven: bool) -> str:
+    """What the columns say and of how many instances, the table, and what is wrong with formulas that fail."""
     from caet_opt.proving.verification import EVERY, PROPORTIONS
 
+    judges = list(dict.fromkeys(judged.judge for entry in verifications for judged in entry.judged))
     groups: dict[str, list[str]] = {}
     for name, limit in {**plan.limits, plan.proof: plan.proven}.items():
         if name in judges:
@@ -145,7 +131,10 @@ def explain_columns(plan: "Plan", judges: Sequence[str]) -> list[str]:
     lines = ["worst relative errors: " + "; ".join(f"{', '.join(names)} on {which}" for which, names in groups.items())]
     if PROPORTIONS in judges:
         lines.append("u*: excess of what the formula's proportions cost over T*")
-    return lines
+    if unproven:
+        lines.append(f"left out: {missing_flint()}")
+    troubles = [describe_trouble(entry) for entry in verifications if not entry.holds]
+    return "\n".join([*lines, "", tabulate(verifications, judges), *troubles])
 
 
 def tabulate(verifications: "Sequence[Verification]", judges: Sequence[str]) -> str:
@@ -202,7 +191,7 @@ def as_object(verifications: "Sequence[Verification]", plan: "Plan", seed: int) 
         return {key: None if value == float("inf") else value for key, value in record.items()}
 
     def write_failure(failure: "Failure") -> dict[str, Any]:
-        record = {"judge": failure.judge, "error": failure.error, "finding": failure.finding}
+        record = {name: getattr(failure, name) for name in ("judge", "error", "finding")}
         return record | {"instance": write_command(*failure.instance), "vindicated": failure.proven_right}
 
     formulas = [

@@ -28,15 +28,8 @@ INLINED = frozenset({"choose", "learn", "ended", "refresh", "respond"}) | {
     function.__name__
     for function in (
         *(ledger.absorb, ledger.update_costs, ledger.pair_evidence, ledger.weight_of, ledger.evidence_between),
-        *(
-            ledger.weigh_pairs,
-            ledger.total_count,
-            ledger.short_pair,
-            ledger.is_settled,
-            confidence.reaches,
-            confidence.clears,
-        ),
-        *(choosing.refresh_pairs, choosing.free_turn, choosing.weakest_pair, choosing.has_costly),
+        *(ledger.weigh_pairs, ledger.short_pair, confidence.is_bound_above),
+        *(choosing.refresh_pairs, choosing.free_turn, choosing.weakest_pair),
         *(choosing.share_of_first, task_pairs.pairs_hold),
         *(aiming.follow, aiming.has_settled, aiming.pursue, aiming.decide),
         *(aiming.solve_here, aiming.adopt, aiming.can_start_here),
@@ -65,12 +58,6 @@ def own_functions(policy: type["Policy"]) -> Sources:
             f"policy {policy.name!r}: its file has a function {taken!r}, as what policies share has; name it otherwise"
         )
     return (*helpers, *own)
-
-
-def loaded_play(policy: type["Policy"], is_shipped: bool) -> Any:
-    """The compiled loop of a policy if this process has it, and it knows the family and the threshold; else None."""
-    found = _loaded.get(policy) if is_shipped else None
-    return found if found is not None and found.signatures else None
 
 
 def compiled_play(policy: type["Policy"]) -> Any:

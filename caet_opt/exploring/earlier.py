@@ -52,7 +52,7 @@ MEANINGS: dict[str, dict[tuple[str, str | None], Any]] = {
 }
 
 #: Settings that are no more, and without which everything is as it was with any value of them.
-DROPPED: tuple[str, ...] = ("loop",)
+DROPPED: tuple[str, ...] = ("loop", "outside_theory")
 
 
 def since(table: Mapping[str, Mapping[Key, Any]], version: str) -> dict[Key, Any]:
@@ -80,17 +80,14 @@ def complete_settings(settings: Mapping[str, Any], version: str, known: Collecti
         raise InputError(say_unknown("setting", unknown, version))
     defaults = defaults_of(version)
     told = {name: settings[name] if name in settings else defaults[name] for name in known}
-    then, now = since(MEANINGS, version), since(MEANINGS, __version__)
+    then, now, threshold = since(MEANINGS, version), since(MEANINGS, __version__), str(told.get("threshold"))
+    used = THRESHOLDS[threshold].options if threshold in THRESHOLDS else ()
     for (name, word), meaning in then.items():
-        if meaning != now[name, word] and name in told and told[name] == word and is_used(name, told):
+        if name in OPTIONS and name not in used:
+            continue
+        if meaning != now[name, word] and name in told and told[name] == word:
             told[name] = meaning
     return told
-
-
-def is_used(name: str, settings: Mapping[str, Any]) -> bool:
-    """Whether a setting is used: one of a threshold only by that threshold."""
-    threshold = str(settings.get("threshold"))
-    return name not in OPTIONS or (threshold in THRESHOLDS and name in THRESHOLDS[threshold].options)
 
 
 def say_unknown(what: str, names: Collection[str], version: str) -> str:

@@ -1,6 +1,6 @@
 """An experiment as an object that asks for an arm and is told what came of it, whichever policy decides."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from math import isfinite, nan, ulp
@@ -14,12 +14,12 @@ from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.model import check_costs, check_unmasked, read_only
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.checks import check_whole, is_whole, show_value
-from caet_opt.common.files import write_whole
-from caet_opt.errors import InputError, unknown_name
-from caet_opt.exploring.policies import make_policy
+from caet_opt.common.files import read_text, write_whole
+from caet_opt.errors import InputError
+from caet_opt.exploring.policies import find_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Setup, state_of
-from caet_opt.exploring.saving import OWN, Saved, Target, read_saved, to_text
-from caet_opt.exploring.settings import ABSENT, LARGEST_BATCH, LARGEST_SEED, CostSource, Parameters
+from caet_opt.exploring.saving import Saved, Target, from_text, to_text
+from caet_opt.exploring.settings import LARGEST_BATCH, LARGEST_SEED, Parameters
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.exploring.stopping import threshold_of
 from caet_opt.kernels.aiming import Pursuit
@@ -31,12 +31,6 @@ from caet_opt.solving.result import CharacteristicTime
 
 #: The largest reward, in size, and the largest cost: sums of a hundred million are finite doubles.
 LARGEST_AMOUNT = 1e300
-
-#: Nothing is known of a target.
-NO_TARGET = Target()
-
-#: No confidence, to be replaced by one of the two.
-UNTOLD = {"delta": ABSENT, "log_inv_delta": ABSENT}
 
 
 class Explorer:
@@ -69,7 +63,11 @@ class Explorer:
         family = parse_family(family) if isinstance(family, str) else family
         threshold = threshold_of(parameters, family, arms, task)
         family.dispersions(arms)
-        source = source_of_costs(parameters.cost_source, costs)
+        source = parameters.cost_source or "known"
+        if costs is not None and source != "known":
+            raise InputError(f"costs are given, and cost_source is {source!r}; give one of them")
+        if costs is None and parameters.cost_source == "known":
+            raise InputError("cost_source is 'known', and no costs are given; give both, or neither where each is 1")
         costs = [1.0] * arms if costs is None and source == "known" else costs
         parameters = replace(parameters, cost_source=source, threshold=threshold.name)
         if costs is not None:
@@ -81,8 +79,9 @@ class Explorer:
         self.threshold, self.known_costs, self.profile = threshold, known, profile
         seed = check_whole(seed, "seed", 0, LARGEST_SEED)
         self.setup = Setup(task, family, arms, parameters, threshold, known, profile, seed, truth)
-        self.policy = make_policy(parameters.policy, self.setup)
-        self._view = self.policy.begin()
+        self.policy = find_policy(parameters.policy)(self.setup)
+        #: What the policy sees: an outcome leads to another view, here and where rounds are played.
+        self.view = self.policy.begin()
 
     @classmethod
     def start(
@@ -139,25 +138,20 @@ class Explorer:
         costs = None if self.known_costs is None else tuple(self.known_costs.tolist())
         saved = Saved(
             *(self.task, self.family, self.arms, self.parameters, costs, self.setup.seed),
-            *(self.threshold.describe(), self.state, self.policy._save_target(self._view)),
+            *(self.threshold.describe(), self.state, self.policy._save_target(self.view)),
             threshold_values=self.threshold.samples,
         )
         return to_text(saved)
 
     @classmethod
-    def resume(cls, path: str | Path, **expected: Any) -> Self:
-        """Go on with a saved experiment as the object that saved it would.
-
-        With the native solver it does so to the last bit; solvers that keep a state of their own may end some ulps
-        away. Whatever else is given (task, family, arms, delta, costs or a setting) must agree with the file.
-        """
-        saved = read_saved(path)
+    def resume(cls, path: str | Path) -> Self:
+        """Go on with a saved experiment as the object that saved it would: with the native solver to the last bit, with
+        one that keeps a state of its own up to some ulps."""
+        text = read_text(path)
         try:
-            explorer = cls.from_saved(saved)
-            explorer._check_expected(expected)
+            return cls.from_saved(from_text(text))
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
-        return explorer
 
     @classmethod
     def from_saved(cls, saved: Saved) -> Self:
@@ -170,52 +164,27 @@ class Explorer:
         explorer.continue_from(saved.state, saved.aim)
         return explorer
 
-    def _check_expected(self, expected: Mapping[str, Any]) -> None:
-        """Raise `InputError` for the first expected value that is not this experiment's."""
-        found = {setting.name: getattr(self.parameters, setting.name) for setting in OWN}
-        found |= {"task": self.task, "family": self.family, "arms": self.arms, "seed": self.setup.seed}
-        found |= {"costs": None if self.known_costs is None else tuple(self.known_costs.tolist())}
-        found |= {"delta": self.parameters.delta, "log_inv_delta": self.parameters.log_inv_delta}
-        for name, value in expected.items():
-            if name not in found:
-                raise InputError(unknown_name("setting", name, found))
-            if not self._agrees(name, value, found[name]):
-                raise InputError(f"the saved experiment has {name} = {found[name]}, not {value}")
-
-    def _agrees(self, name: str, value: Any, found: Any) -> bool:
-        """Whether an expected value, as it may be given to `start`, is the one that was found."""
-        if name in ("delta", "log_inv_delta"):
-            return replace(self.parameters, **{**UNTOLD, name: value}) == self.parameters
-        if name in ("task", "family") and isinstance(value, str):
-            value = parse_task(value) if name == "task" else parse_family(value)
-        return bool((tuple(value) if isinstance(value, list) else value) == found)
-
     @property
     def state(self) -> State:
         """What was observed, and what the policy remembers."""
-        return state_of(self._view)
-
-    @property
-    def view(self) -> Seen:
-        """What the policy sees; not to be changed."""
-        return self._view
+        return state_of(self.view)
 
     @property
     def stopped(self) -> bool:
         """Whether the answer is final: every needed pair is settled, unless the policy has a rule of its own. A policy
         that solves for its target looks where a batch ends."""
-        return self.explored and self.policy.has_ended(self._view)
+        return self.explored and bool(self.policy.functions["ended"](self.view))
 
     @property
     def solves(self) -> int:
         """How many targets were solved for since the start; those of a state that was set are not known."""
-        return int(self._view.aim.numbers[SOLVES]) if isinstance(self._view, Pursuit) else 0
+        return int(self.view.aim.numbers[SOLVES]) if isinstance(self.view, Pursuit) else 0
 
     @property
     def widest_gap(self) -> float:
         """The largest certified gap of a target that was tracked: how much more than the best it costs, in parts of it,
         at the means of any round that it was decided on in. Zero for a policy that solves nothing."""
-        return float(self._view.aim.numbers[WIDEST]) if isinstance(self._view, Pursuit) else 0.0
+        return float(self.view.aim.numbers[WIDEST]) if isinstance(self.view, Pursuit) else 0.0
 
     @property
     def answer(self) -> Hashable:
@@ -224,14 +193,9 @@ class Explorer:
         return self.policy.answer(self.state)
 
     @property
-    def is_shipped(self) -> bool:
-        """Whether compiled code knows the family and the threshold."""
-        return self.setup.is_shipped
-
-    @property
     def explored(self) -> bool:
         """Whether every arm has an outcome."""
-        return bool(np.all(self._view.arms[COUNT] > 0))
+        return bool(np.all(self.view.arms[COUNT] > 0))
 
     def _check_explored(self) -> None:
         if not self.explored:
@@ -241,13 +205,13 @@ class Explorer:
     def diagnostics(self) -> Diagnostics:
         """What the present state says, once every arm was observed."""
         self._check_explored()
-        return self.policy.diagnose(self._view)
+        return self.policy.diagnose(self.view)
 
     def next_arm(self) -> int:
         """The arm to pull now, a function of the state alone; the first arm without an observation, if there is one."""
         if not self.explored:
             return self.state.counts.index(0)
-        return self.policy.next_arm(self._view)
+        return self.policy.next_arm(self.view)
 
     def next_arms(self, pulls: int | None = None, pending: Sequence[int] | None = None) -> list[int]:
         """The arms for several pulls that are handed out at once, before any of them is answered.
@@ -272,7 +236,7 @@ class Explorer:
         pulls = self.batch_left if pulls is None else check_whole(pulls, "pulls", 1, LARGEST_BATCH)
         pending = [] if pending is None else [read_arm(arm, self.arms) for arm in pending]
         if self.explored:
-            return self.policy.next_arms(self._view, pulls, pending)
+            return self.policy.next_arms(self.view, pulls, pending)
         return fewest_first(self.state.counts, pulls, pending)
 
     @property
@@ -295,7 +259,7 @@ class Explorer:
         """
         absorbed = self.absorb(arm, reward, cost)
         self.check_new(arm, reward, cost, absorbed)
-        self._view = self.policy.take_note(absorbed)
+        self.view = self.policy.take_note(absorbed)
 
     def absorb(self, arm: int, reward: float, cost: float | None = None) -> Seen:
         """A view with an observation in its sums, before the policy has responded to it; nothing changes here.
@@ -305,7 +269,7 @@ class Explorer:
         arm = read_arm(arm, self.arms)
         reward = read_finite(reward, f"reward of arm {arm}")
         self.family.check_reward(reward)
-        paid, view = self._cost_of_pull(arm, cost), self.policy.copy_view(self._view)
+        paid, view = self._cost_of_pull(arm, cost), self.policy.copy_view(self.view)
         with np.errstate(over="ignore", invalid="ignore"):
             absorb(view.arms, view.clock, arm, self.family.count_reward(reward), paid)
             total = float(np.sum(view.arms[SPENT]))
@@ -313,10 +277,6 @@ class Explorer:
             raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")
         self._check_mean(float(view.arms[MEAN, arm]), arm)
         return view
-
-    def go_on(self, view: Seen) -> None:
-        """Go on from where the policy has responded to what was absorbed, or from where compiled rounds have led."""
-        self._view = view
 
     def check_new(self, arm: int, reward: float, cost: float | None, absorbed: Seen) -> None:
         """Raise `InputError` for an observation that is of the family, and had better not be begun with: one too large
@@ -341,15 +301,15 @@ class Explorer:
             deviations = np.sqrt(self.family.unit_variance(means) * self.setup.dispersions)
         deviations = np.minimum(deviations, deviations[arm])
         hidden = (abs(means - means[arm]) <= 2.0 * blur) & (deviations > 0.0) & (deviations < 2.0 * blur)
+        hidden[arm] = False
         for other in np.flatnonzero(hidden).tolist():
-            if other != arm:
-                raise InputError(
-                    f"the rewards of arms {arm} and {other} are near {means[arm]:g}, where doubles are "
-                    f"{ulp(means[arm]):.2g} apart, and their standard deviation is {deviations[other]:.2g}: rounding "
-                    "hides what tells these arms apart; tell differences from a constant instead, or another variance"
-                )
+            raise InputError(
+                f"the rewards of arms {arm} and {other} are near {means[arm]:g}, where doubles are "
+                f"{ulp(means[arm]):.2g} apart, and their standard deviation is {deviations[other]:.2g}: rounding "
+                "hides what tells these arms apart; tell differences from a constant instead, or another variance"
+            )
 
-    def continue_from(self, state: State, target: Target = NO_TARGET) -> None:
+    def continue_from(self, state: State, target: Target | None = None) -> None:
         """Go on from a state, forgetting this one; `InputError` when it is none of this experiment."""
         self.policy.check_state(state)
         if len(state.counts) != self.arms:
@@ -357,7 +317,7 @@ class Explorer:
         for arm, count in enumerate(state.counts):
             if count:
                 self._check_mean(state.reward_sums[arm] / count, arm)
-        self._view = self.policy.restore(state, target)
+        self.view = self.policy.restore(state, target or Target())
 
     def _check_mean(self, mean: float, arm: int) -> None:
         if mean not in self.family.mean_space:
@@ -378,21 +338,12 @@ class Explorer:
 
 
 def fewest_first(observed: Sequence[int], pulls: int, pending: Sequence[int]) -> list[int]:
-    """So many pulls, each of the arm with the fewest so far, observed or pending or of these."""
+    """The arms of these pulls, each the one with the fewest so far, observed or pending or of these."""
     counts, chosen = [count + pending.count(arm) for arm, count in enumerate(observed)], list[int]()
     for _ in range(pulls):
         chosen.append(counts.index(min(counts)))
         counts[chosen[-1]] += 1
     return chosen
-
-
-def source_of_costs(source: CostSource | None, costs: Sequence[float] | None) -> CostSource:
-    """Where the costs come from: known where they are given, and where nothing is said, so that each is 1."""
-    if costs is not None and source not in (None, "known"):
-        raise InputError(f"costs are given, and cost_source is {source!r}; give one of them")
-    if costs is None and source == "known":
-        raise InputError("cost_source is 'known', and no costs are given; give both, or neither where each is 1")
-    return source or "known"
 
 
 def read_arm(arm: Any, arms: int) -> int:

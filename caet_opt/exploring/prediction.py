@@ -34,10 +34,7 @@ ACCURACY, MOST_ROUNDS = 1e-4, 1e200
 
 @dataclass(frozen=True)
 class Prediction:
-    """When CAET is expected to stop at a given delta, and what it has paid by then; all means are taken for known.
-
-    Pulls are counted at the target u_alpha, with its exploration, until every pair exceeds the threshold: the cost is
-    ``T* beta(tau)`` where no arm is free, up to what exploration adds. See `caet_opt.exploring.prediction.predict`.
+    """When CAET is expected to stop at a given delta, and what it has paid by then: `predict` says how.
 
     Attributes
     ----------
@@ -47,6 +44,8 @@ class Prediction:
 
     Examples
     --------
+    >>> from caet_opt.exploring.settings import Parameters
+    >>> from caet_opt.simulating.runs import Experiment
     >>> experiment = Experiment(BanditModel("gaussian", [3, 4, 2], "gaps"), "ranking", Parameters(delta=0.05))
     >>> prediction = experiment.prediction
     >>> round(prediction.rounds), round(prediction.cost, 1), round(prediction.threshold, 2)
@@ -149,7 +148,7 @@ def find_target(optimum: CharacteristicTime, parameters: Parameters) -> Array:
 
 
 def mean_exploration_floor(arms: int, rounds: float) -> float:
-    """The mean of the floors of so many rounds, ``(1/t) integral of epsilon_s over s = 1 / (K + sqrt(K^2 + t))``."""
+    """The mean of the floors of the rounds so far, ``(1/t) integral of epsilon_s over s = 1 / (K + sqrt(K^2 + t))``."""
     return float(1.0 / (arms + np.sqrt(arms * arms + rounds)))
 
 
@@ -161,31 +160,23 @@ def project(target: Array, floor: float) -> Array:
 
 
 def compare_thresholds(optimum: CharacteristicTime, parameters: Parameters) -> list[dict[str, Any]]:
-    """A record per threshold in order of preference, with its options at their defaults and where they prove it.
+    """The rows of `threshold_table`, in order of preference, with options at their defaults and where they prove it.
 
-    ``threshold``, ``formula``, whether it is ``proven`` for this family and task and the ``reason``; ``value``, beta at
-    the predicted stopping time, ``predicted_rounds`` and ``predicted_cost``. What is not defined for the family has no
-    formula, and what cannot be predicted is None.
+    What is not defined for the family has no formula, and what cannot be predicted is None.
     """
     model, task = optimum.model, optimum.task
-    found = []
+    keys, found = ("threshold", "formula", "proven", "reason", "value", "predicted_rounds", "predicted_cost"), []
     for name, options in ((name, options) for name, kind in THRESHOLDS.items() for options in kind.variants):
         asked = replace(parameters, threshold=name, **options)
-        record: dict[str, Any] = {"threshold": name, "formula": None, "proven": False, "reason": ""}
-        prediction = None
         try:
             rule = threshold_of(asked, model.family, len(model.means), task)
         except InputError as error:
-            record["reason"] = str(error)
-        else:
-            record |= {"formula": rule.describe(), "proven": rule.guarantees(model.family), "reason": rule.reason}
-            prediction = predict(optimum, rule, asked)
-        record["value"] = prediction and prediction.threshold
-        record |= {
-            "predicted_rounds": prediction and prediction.rounds,
-            "predicted_cost": prediction and prediction.cost,
-        }
-        found.append(record)
+            found.append(dict(zip(keys, (name, None, False, str(error), None, None, None), strict=True)))
+            continue
+        predicted = predict(optimum, rule, asked)
+        numbers = (predicted.threshold, predicted.rounds, predicted.cost) if predicted else (None, None, None)
+        proven = rule.guarantees(model.family)
+        found.append(dict(zip(keys, (name, rule.describe(), proven, rule.reason, *numbers), strict=True)))
     return found
 
 

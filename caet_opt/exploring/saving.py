@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import inf
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +12,8 @@ from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.tasks import Custom, Pair, Task, parse_task
 from caet_opt.common.checks import check_whole, is_number, is_whole
-from caet_opt.common.files import parse_json, read_text
-from caet_opt.errors import CaetError, InputError
+from caet_opt.common.files import parse_json
+from caet_opt.errors import InputError
 from caet_opt.exploring.earlier import complete_settings, say_unknown
 from caet_opt.exploring.settings import SETTINGS, Parameters
 from caet_opt.exploring.state import State
@@ -36,18 +35,16 @@ KEYS = (
     *("formula", "threshold_values", "state", "target", "kept", "solution"),
 )
 
-#: The formats that are read, with the keys that each does without, and keys of those before that mean nothing any more.
+#: The formats that are read, with the keys that each does without.
 FORMATS = {
     f"{NAME} 2": ("threshold_values", "kept"),
     f"{NAME} 3": ("threshold_values",),
     FORMAT: (),
 }
-FORGOTTEN = ("compiled",)
 
 #: Numbers of what is kept, by name; formats before 4 have them in this order in a list.
 NUMBERS = ("solves", "widest_gap", "solved", "decided", "due")
 KEPT_KEYS = ("tied", *NUMBERS, "means", "costs", "intervals")
-SOLUTION_KEYS = ("value", "pairs", "effort", "multipliers")
 
 
 class Kept(NamedTuple):
@@ -132,33 +129,15 @@ def to_text(saved: Saved) -> str:
         "formula": saved.formula,
         "threshold_values": saved.threshold_values,
         "state": asdict(saved.state),
-        "target": None if saved.aim.target is None else saved.aim.target.tolist(),
-        "kept": None if saved.aim.kept is None else kept_record(saved.aim.kept),
-        "solution": None if saved.aim.solution is None else solution_record(saved.aim.solution),
+        "target": saved.aim.target,
+        "kept": None,
+        "solution": saved.aim.solution and saved.aim.solution._asdict(),
     }
-    return json.dumps(record, indent=1, allow_nan=False) + "\n"
-
-
-def solution_record(solution: Solution) -> dict[str, Any]:
-    """A solution by the names of its parts."""
-    record = solution._asdict()
-    return record | {"effort": solution.effort.tolist(), "multipliers": solution.multipliers.tolist()}
-
-
-def kept_record(kept: Kept) -> dict[str, Any]:
-    """What is kept by the names of its parts."""
-    parts = {"means": kept.means.tolist(), "costs": kept.costs.tolist()}
-    intervals = None if kept.intervals is None else kept.intervals.tolist()
-    return {"tied": kept.tied, **dict(zip(NUMBERS, kept.numbers, strict=True)), **parts, "intervals": intervals}
-
-
-def read_saved(path: str | Path) -> Saved:
-    """The experiment in a file; every error is an `InputError` that begins with the path."""
-    text = read_text(path)
-    try:
-        return from_text(text)
-    except CaetError as error:
-        raise InputError(f"{path}: {error}") from error
+    if saved.aim.kept is not None:
+        tied, numbers, means, costs, intervals = saved.aim.kept
+        parts = tied, *numbers, means, costs, intervals
+        record["kept"] = dict(zip(KEPT_KEYS, parts, strict=True))
+    return json.dumps(record, indent=1, allow_nan=False, default=np.ndarray.tolist) + "\n"
 
 
 def from_text(text: str) -> Saved:
@@ -200,7 +179,10 @@ def read_record(text: str) -> dict[str, Any]:
         raise InputError(f"not a saved experiment: {error}") from error
     kind = record.get("format") if isinstance(record, dict) else None
     if not isinstance(kind, str) or kind not in FORMATS:
-        raise InputError(say_format(kind))
+        name, _, number = str(kind).rpartition(" ")
+        if name == NAME and number.isdecimal() and int(number) > NUMBER:
+            raise InputError(f"made by a newer caet-opt ({kind}, known here up to {NUMBER}); update caet-opt")
+        raise InputError(f"not a saved experiment, whose 'format' is {FORMAT!r}")
     if not isinstance(record.get("version"), str):
         raise InputError("'version' of a saved experiment must be a text, as '0.2.0'")
     if missing := [key for key in KEYS if key not in record and key not in FORMATS[kind]]:
@@ -213,7 +195,8 @@ def read_record(text: str) -> dict[str, Any]:
 
 def read_earlier(record: dict[str, Any]) -> dict[str, Any]:
     """A table of a format before the present one, as this one has it."""
-    record = {key: part for key, part in record.items() if key not in FORGOTTEN}
+    # "compiled" means nothing any more
+    record = {key: part for key, part in record.items() if key != "compiled"}
     if "kept" in FORMATS[record["format"]]:
         record["target"] = None  # how long it is kept is not known: it is solved for anew
     if isinstance(record.get("kept"), dict) and isinstance(record["kept"].get("numbers"), list):
@@ -222,14 +205,6 @@ def read_earlier(record: dict[str, Any]) -> dict[str, Any]:
     if isinstance(record.get("solution"), dict):
         record["solution"] = {key: part for key, part in record["solution"].items() if key not in ("means", "costs")}
     return record
-
-
-def say_format(kind: Any) -> str:
-    """Why a text of such a format is none that can be read."""
-    name, _, number = str(kind).rpartition(" ")
-    if name == NAME and number.isdecimal() and int(number) > NUMBER:
-        return f"made by a newer caet-opt ({kind}, known here up to {NUMBER}); update caet-opt"
-    return f"not a saved experiment, whose 'format' is {FORMAT!r}"
 
 
 def check_keys(record: Any, keys: tuple[str, ...], what: str) -> None:
@@ -261,7 +236,7 @@ def read_parameters(record: Mapping[str, Any]) -> Parameters:
 
 
 def read_numbers(values: Any, what: str, length: int, least: float = 0.0) -> Array:
-    """A list of so many finite numbers, zero or more unless told otherwise."""
+    """A list of finite numbers of this length, zero or more unless told otherwise."""
     if not isinstance(values, list) or len(values) != length or not all(map(is_number, values)) or min(values) < least:
         more = ", zero or more" if least == 0 else ""
         raise InputError(f"{what} must be a list of {length} numbers{more}, got {values!r}")
@@ -287,7 +262,7 @@ def read_kept(record: Any, solution: Solution | None, arms: int) -> Kept:
 
 def read_solution(record: Any, arms: int) -> Solution:
     """The last solution."""
-    check_keys(record, SOLUTION_KEYS, "'solution' of a saved experiment")
+    check_keys(record, Solution._fields, "'solution' of a saved experiment")
     pairs, value = record["pairs"], record["value"]
     if not isinstance(pairs, list) or not pairs or not all(is_pair(pair, arms) for pair in pairs):
         raise InputError(f"'pairs' of a solution must be a list of pairs of the {arms} arms, got {pairs!r}")
@@ -303,9 +278,5 @@ def read_solution(record: Any, arms: int) -> Solution:
 
 def is_pair(pair: Any, arms: int) -> bool:
     """Whether a value is a list of two different arms."""
-    return (
-        isinstance(pair, list)
-        and len(pair) == 2
-        and len({*map(str, pair)}) == 2
-        and all(is_whole(arm, 0, arms - 1) for arm in pair)
-    )
+    are_arms = isinstance(pair, list) and len(pair) == 2 and all(is_whole(arm, 0, arms - 1) for arm in pair)
+    return are_arms and pair[0] != pair[1]

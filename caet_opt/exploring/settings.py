@@ -8,7 +8,6 @@ page are all made from `SETTINGS`, the list of these fields: a new setting is on
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from math import exp, inf, isclose, isfinite, log, nan
-from sys import float_info
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin
 
@@ -24,9 +23,6 @@ COST_SOURCES: tuple[CostSource, ...] = get_args(CostSource)
 
 #: log(1/delta) for which delta is below one as a double, and a bound that grows with it is finite.
 SMALLEST_LEVEL, LARGEST_LEVEL = 1e-15, 1e100
-
-#: exp of more overflows.
-LARGEST_EXPONENT = log(float_info.max)
 
 #: The least share that ``auto`` gives the free arms: the paper's 0.36 at delta = 0.05 starves them
 #: (``analysis/threshold_study.py``).
@@ -50,7 +46,7 @@ RUNS, SEED = 100, 0
 #: The default of the two confidences, of which one is computed from the other.
 ABSENT: Any = None
 
-Kind = Literal["number", "count", "word", "number or word", "flag"]
+Kind = Literal["number", "count", "word", "number or word"]
 
 #: What a kind is called in an error message.
 WORDS = {
@@ -58,7 +54,6 @@ WORDS = {
     "count": "a positive whole number",
     "word": "a string",
     "number or word": "a number or a string",
-    "flag": "true or false",
 }
 
 #: Who uses a setting: the policy, its threshold, or only a simulation.
@@ -74,13 +69,14 @@ class Setting:
     name, kind, default, choices : of the field; None as the default means that something else decides
     label, help : a heading, and one line
     owner : who uses it
-    symbol, latex : the heading on a page and in LaTeX, where these differ from the label
+    symbol, latex : the heading on a page and in LaTeX, where that differs from the label
     grid : whether a study may list several values; None where a study has no such key
     recorded : whether results are told apart by it, in the manifest, in columns and by filters
     form : how its words are made, where they are no choices
 
     Examples
     --------
+    >>> from caet_opt.exploring.settings import SETTINGS
     >>> theta = next(setting for setting in SETTINGS if setting.name == "theta")
     >>> theta.flag, theta.help
     ('--theta', 'of the deviational threshold (1.2)')
@@ -92,12 +88,12 @@ class Setting:
     choices: tuple[str, ...]
     label: str
     help: str
-    owner: Owner
     symbol: str
-    latex: str | None
-    grid: bool | None
-    recorded: bool
-    form: str
+    owner: Owner = "algorithm"
+    latex: str | None = None
+    grid: bool | None = True
+    recorded: bool = True
+    form: str = ""
 
     @property
     def flag(self) -> str:
@@ -106,41 +102,17 @@ class Setting:
 
     def check(self, value: Any) -> None:
         """Raise `InputError` unless a value is of the kind, and one of the choices if there are any."""
-        if not is_of_kind(self.kind, value):
+        is_word = "word" in self.kind and isinstance(value, str)
+        is_figure = is_whole(value, 1) if self.kind == "count" else "number" in self.kind and is_number(value)
+        if not (is_word or is_figure):
             raise InputError(f"{self.name} must be {WORDS[self.kind]}, got {show_value(value)}")
         if self.choices and isinstance(value, str) and value not in self.choices:
             raise InputError(unknown_name(self.label, value, self.choices))
 
 
-def is_of_kind(kind: Kind, value: Any) -> bool:
-    """Whether a value is what its setting asks for."""
-    if kind == "flag":
-        return isinstance(value, bool)
-    if kind == "count":
-        return is_whole(value, 1)
-    return ("word" in kind and isinstance(value, str)) or ("number" in kind and is_number(value))
-
-
-def is_number_above(bound: float, value: Any) -> bool:
-    """Whether the value is a finite real number above the bound, and not a truth value."""
-    return is_number(value) and value > bound
-
-
-def declare(
-    default: Any,
-    label: str,
-    help: str,
-    *,
-    owner: Owner = "algorithm",
-    symbol: str | None = None,
-    latex: str | None = None,
-    grid: bool | None = True,
-    recorded: bool = True,
-    form: str = "",
-) -> Any:
-    """A field of `Parameters`; see `Setting`."""
-    told = {"label": label, "help": help, "owner": owner, "symbol": symbol or label, "latex": latex}
-    return field(default=default, metadata={**told, "grid": grid, "recorded": recorded, "form": form})
+def declare(default: Any, label: str, help: str, **others: Any) -> Any:
+    """A field of `Parameters`, with the attributes of its `Setting`; the symbol is the label unless it is given."""
+    return field(default=default, metadata={"label": label, "help": help, "symbol": label, **others})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +122,7 @@ class Parameters:
     Give ``delta`` or, for a very small one, ``log_inv_delta`` = log(1/delta); the object has both. Every other field
     is a setting, whose declaration says what it is.
 
+    >>> from caet_opt.exploring.settings import Parameters
     >>> parameters = Parameters(delta=0.05, tracking="d")
     >>> round(parameters.log_inv_delta, 6), parameters.free_share
     (2.995732, 0.9)
@@ -167,7 +140,6 @@ class Parameters:
         "of the e-process: the prior of each mean is worth so many observations, and more for an arm known to be free; "
         "a larger rho costs less in long runs, a smaller one in short runs (8)",
         owner="threshold",
-        symbol="rho",
         latex=r"$\rho$",
     )
     theta: float | None = declare(
@@ -228,9 +200,6 @@ class Parameters:
     max_rounds: int = declare(
         10_000_000, "max rounds", "a longer run is unfinished", owner="simulation", symbol="round limit", grid=False
     )
-    outside_theory: bool = declare(
-        False, "outside theory", "allow theta, r, r_prime outside the theory's ranges", grid=False, recorded=False
-    )
     solver: str | Profile = declare(
         "native", "solver", "of every round's target: a backend, or a profile.toml", grid=None, recorded=False
     )
@@ -243,22 +212,24 @@ class Parameters:
             value = getattr(self, setting.name)
             if not (value is None and setting.default is None) and not isinstance(value, Profile):
                 setting.check(value)
-        read_gap(self.solve)
-        read_batch(self.batch)
+        if self.solve_gap != -1.0 and not 0.0 < self.solve_gap <= LARGEST_GAP:
+            raise InputError(
+                f"solve must be exact, lazy, or lazy:GAP with GAP above 0 and up to {LARGEST_GAP:g}, got {self.solve!r}"
+            )
+        size, ratio = self.batch_rule
+        if not (0.001 <= ratio <= 1.0 if isinstance(self.batch, str) else 1 <= size <= LARGEST_BATCH and size % 1 == 0):
+            raise InputError(
+                "batch must be a whole number from 1 to 10^12, growing, or growing:RATIO with RATIO from 0.001 to 1, "
+                f"got {self.batch!r}"
+            )
         if not isinstance(self.batch, str):
             object.__setattr__(self, "batch", int(self.batch))
         share = self.zero_cost_share
         if not isinstance(share, str) and not 0.0 < share < 1.0:
             raise InputError(f"zero_cost_share must be auto, paper or a number strictly between 0 and 1, got {share!r}")
-        if not self.gamma0 > 0:
-            raise InputError(f"gamma0 must be positive, got {self.gamma0!r}")
-        for name, value, limit in (("r", self.r, 0.5), ("r_prime", self.r_prime, 0.125)):
-            if not value > 0:
-                raise InputError(f"{name} must be positive, got {value!r}")
-            if value >= limit and not self.outside_theory:
-                raise InputError(
-                    f"{name} = {value:g} is outside (0, {limit:g}), where the theory holds; outside_theory allows it"
-                )
+        for name in ("gamma0", "r", "r_prime"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be positive, got {getattr(self, name)!r}")
         if not isfinite(self.negligible_cost):
             raise InputError(
                 f"gamma0 log(1/delta)^-r_prime must fit double precision; r_prime = {self.r_prime:g} is too large"
@@ -289,30 +260,36 @@ class Parameters:
     @property
     def solve_gap(self) -> float:
         """GAP of lazy solves, and -1 for exact ones."""
-        return read_gap(self.solve)
+        return -1.0 if self.solve == "exact" else read_option(self.solve, "lazy", LAZY_GAP)
 
     @property
     def batch_rule(self) -> tuple[float, float]:
         """The least size of a batch, and its least part of the pulls so far."""
-        return read_batch(self.batch)
+        batch = self.batch
+        return (1.0, read_option(batch, "growing", BATCH_RATIO)) if isinstance(batch, str) else (float(batch), 0.0)
 
     @property
     def negligible_cost(self) -> float:
         """``gamma0 log(1/delta)^-r_prime``: an estimated cost up to this counts as zero."""
-        exponent = -self.r_prime * log(self.log_inv_delta)
-        return self.gamma0 * exp(exponent) if exponent < LARGEST_EXPONENT else inf
+        try:
+            return self.gamma0 * exp(-self.r_prime * log(self.log_inv_delta))
+        except OverflowError:
+            return inf
 
 
 def read_level(delta: Any, log_inv_delta: Any) -> float:
     """``log(1/delta)`` from the one of the two that is given, or from both if they agree."""
-    agree = is_number_above(0.0, log_inv_delta) and is_delta_of(delta, log_inv_delta)
+    agree = False
+    if is_number(log_inv_delta) and log_inv_delta > 0 and is_number(delta) and 0 <= delta < 1:
+        near = delta > 0 and isclose(-log(delta), log_inv_delta, rel_tol=1e-15)
+        agree = near or delta == exp(-log_inv_delta)  # whichever of the two was given first
     if (delta is None) == (log_inv_delta is None) and not agree:
         raise InputError("give either delta, as 0.05, or log_inv_delta = log(1/delta), as 3")
     if log_inv_delta is None:
-        if not (is_number_above(0.0, delta) and delta < 1):
+        if not (is_number(delta) and 0 < delta < 1):
             raise InputError(f"delta must lie strictly between 0 and 1, got {delta!r}")
         log_inv_delta = -log(delta)
-    if not is_number_above(0.0, log_inv_delta):
+    if not (is_number(log_inv_delta) and log_inv_delta > 0):
         raise InputError(
             f"log_inv_delta = log(1/delta) must be positive and finite (0 < delta < 1), got {log_inv_delta!r}"
         )
@@ -322,35 +299,6 @@ def read_level(delta: Any, log_inv_delta: Any) -> float:
             f"are finite in double precision, got {log_inv_delta!r}"
         )
     return float(log_inv_delta)
-
-
-def is_delta_of(delta: Any, log_inv_delta: float) -> bool:
-    """Whether one is the logarithm of the other's inverse, whichever of the two was given first."""
-    if not (is_number(delta) and 0.0 <= delta < 1.0):
-        return False
-    return delta == exp(-log_inv_delta) or (delta > 0 and isclose(-log(delta), log_inv_delta, rel_tol=1e-15))
-
-
-def read_gap(solve: str) -> float:
-    """GAP of lazy solves, and -1 for exact ones."""
-    gap = -1.0 if solve == "exact" else read_option(solve, "lazy", LAZY_GAP)
-    if not (gap == -1.0 or 0.0 < gap <= LARGEST_GAP):
-        raise InputError(f"solve must be exact, lazy, or lazy:GAP with GAP above 0 and up to 10, got {solve!r}")
-    return gap
-
-
-def read_batch(batch: float | str) -> tuple[float, float]:
-    """The least size of a batch, and its least part of the pulls so far."""
-    if isinstance(batch, str):
-        ratio = read_option(batch, "growing", BATCH_RATIO)
-        if 0.001 <= ratio <= 1.0:
-            return 1.0, ratio
-    elif 1 <= batch <= LARGEST_BATCH and batch == int(batch):
-        return float(batch), 0.0
-    raise InputError(
-        "batch must be a whole number from 1 to 10^12, growing, or growing:RATIO with RATIO from 0.001 to 1, "
-        f"got {batch!r}"
-    )
 
 
 def read_option(text: str, name: str, default: float) -> float:
@@ -367,15 +315,16 @@ def read_field(entry: "Field[Any]") -> Setting:
     union = get_origin(entry.type) in (Union, UnionType)
     parts = [part for part in (get_args(entry.type) if union else (entry.type,)) if part not in (NoneType, Profile)]
     choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
-    kinds: dict[Any, Kind] = {bool: "flag", int: "count", float: "number", str: "word"}
     word = bool(choices) or str in parts
-    kind = "number or word" if word and float in parts else "word" if word else kinds[parts[0]]
+    kind: Kind = "word" if word else "count" if int in parts else "number"
+    kind = "number or word" if word and float in parts else kind
     return Setting(name=entry.name, kind=kind, default=entry.default, choices=choices, **entry.metadata)
 
 
 class Settings(tuple[Setting, ...]):
     """Every setting of an experiment, in the order of columns.
 
+    >>> from caet_opt.exploring.settings import SETTINGS
     >>> [setting.name for setting in SETTINGS if setting.owner == "threshold"]
     ['rho', 'theta', 'constant']
     """

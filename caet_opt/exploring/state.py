@@ -1,23 +1,20 @@
 """What an experiment knows: an immutable record."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from math import fsum, inf, isclose
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.common.checks import is_number, is_whole
 from caet_opt.errors import InputError
-from caet_opt.kernels.ledger import add
 
 #: Parts that have an entry for every arm.
 VECTORS = ("counts", "reward_sums", "cost_sums", "memory", "reward_rests")
 
 #: A part that states saved by 0.2.0 do not have: its sums of rewards were plain ones.
 RESTS = "reward_rests"
-
-Number = TypeVar("Number")
 
 #: Counts are exact as doubles up to here.
 LARGEST_COUNT = 2**53
@@ -70,24 +67,6 @@ class State:
         """Mean observed costs; NaN for an arm that was never pulled."""
         return averages(self.cost_sums, self.counts)
 
-    def absorb(self, arm: int, reward: float, paid: float) -> "State":
-        """The same with an observation of an arm."""
-        total, rest = add(self.reward_sums[arm], self.reward_rests[arm], reward)
-        costs = put(self.cost_sums, arm, self.cost_sums[arm] + paid)
-        return State(
-            self.round + 1,
-            put(self.counts, arm, self.counts[arm] + 1),
-            put(self.reward_sums, arm, total),
-            costs,
-            self.memory,
-            add_up(costs),
-            put(self.reward_rests, arm, rest),
-        )
-
-    def remember(self, memory: tuple[float, ...]) -> "State":
-        """The same with another memory."""
-        return replace(self, memory=memory)
-
     @classmethod
     def from_record(cls, record: Any) -> "State":
         """The state back from what `dataclasses.asdict` and JSON made of it; `InputError` when it is not one."""
@@ -134,11 +113,6 @@ def add_up(sums: tuple[float, ...]) -> float:
         return fsum(sums)
     except OverflowError:
         return inf
-
-
-def put(values: tuple[Number, ...], arm: int, value: Number) -> tuple[Number, ...]:
-    """The values with another one for an arm."""
-    return (*values[:arm], value, *values[arm + 1 :])
 
 
 def averages(sums: tuple[float, ...], counts: tuple[int, ...]) -> Array:

@@ -36,8 +36,10 @@ from caet_opt.kernels.boxes import (
     Aim,
     batch_end,
     clear_box,
+    follow_means,
     is_inside,
     is_single,
+    keep,
     renew,
 )
 from caet_opt.kernels.instance import Layout, Workspace, solve_in_workspace
@@ -134,7 +136,7 @@ def pursue(view: Pursuit, arm: int, waiting: bool) -> int:
         recent = setting.gap > 0.0 and now < GROWTH * numbers[SOLVED]
         if recent and is_inside(setting, arms, aim, arm if single else -1):
             numbers[DECIDED], numbers[DUE] = now, batch_end(setting, now)
-        else:
+        elif not (recent and keep_mended(view)):
             need = decide(view, arm)
             if need != DONE:
                 return need
@@ -142,6 +144,21 @@ def pursue(view: Pursuit, arm: int, waiting: bool) -> int:
     if numbers[DECIDED] == now and (arms[COUNT, arm] > aim.box[PATIENCE, arm] or not single):
         look(view)
     return DONE
+
+
+def keep_mended(view: Pursuit) -> bool:
+    """Aim at the effort that follows from the last one for the present means, if that is certified to be near the best;
+    without a box otherwise."""
+    setting, arms, pairs, aim, now = view.setting, view.arms, view.pairs, view.aim, view.clock[ROUND]
+    gap = follow_means(setting, arms, pairs, aim)
+    if gap > setting.gap:
+        clear_box(aim)
+        return False
+    keep(setting, aim, now, gap)
+    retarget(setting, pairs, arms, aim.effort, aim.numbers[SOLVED])
+    if aim.numbers[SHORT] >= 0.0:
+        watch(view, int(aim.numbers[SHORT]))
+    return True
 
 
 def decide(view: Pursuit, arm: int) -> int:
@@ -179,6 +196,7 @@ def solve_here(view: Pursuit) -> int:
             space.weights[p] = 0.0
         adopt(view)
         return DONE
+    start_from(space, view.aim)
     given = ModelNumbers(
         setting.family,
         setting.error,
@@ -202,14 +220,13 @@ def solve_here(view: Pursuit) -> int:
         space.workspace,
     )
     if status != CERTIFIED or upper - lower > setting.tolerance * upper or not 0.0 < total_effort(space.effort) < inf:
-        start_from(space, view.aim)
         return NEED_SOLUTION
     adopt(view)
     return DONE
 
 
 def start_from(space: Space, aim: Aim) -> None:
-    """Have the next solve start from the last solution, as it does after one that has succeeded."""
+    """Have a solve start from the effort and the weights that were kept."""
     for a in range(aim.effort.size):
         space.effort[a] = aim.effort[a]
     for p in range(aim.weights.size):

@@ -64,6 +64,9 @@ ROUNDING = 1e-10
 #: The largest size of a box, in standard deviations of the means.
 SIZE = 0.2
 
+#: The part of the gap that a box that can follow the means may use when it is made; the rest is for following them.
+ROOM = 0.7
+
 #: How often the size of a box is tried, a gap that uses enough of what is allowed, and the largest change of a size.
 TRIES, ENOUGH, LEAP = 6, 0.8, 16.0
 
@@ -115,14 +118,16 @@ def is_inside(setting: Conditions, arms: Array, aim: Aim, arm: int) -> bool:
 
 def renew(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, now: float) -> None:
     """Begin with a solution of this round, which its solve has certified to the tolerance."""
-    numbers = aim.numbers
-    numbers[SOLVES] += 1.0
-    numbers[SOLVED] = numbers[DECIDED] = now
-    numbers[DUE] = batch_end(setting, now)
-    gap = setting.tolerance
-    if setting.gap > 0.0:
-        gap = max(gap, fit_box(setting, arms, pairs, aim))
-    numbers[WIDEST] = max(numbers[WIDEST], gap)
+    aim.numbers[SOLVES] += 1.0
+    aim.numbers[SOLVED] = now
+    gap = fit_box(setting, arms, pairs, aim) if setting.gap > 0.0 else 0.0
+    keep(setting, aim, now, max(setting.tolerance, gap))
+
+
+def keep(setting: Conditions, aim: Aim, now: float, gap: float) -> None:
+    """Keep a target with this gap until the next is due."""
+    aim.numbers[DECIDED], aim.numbers[DUE] = now, batch_end(setting, now)
+    aim.numbers[WIDEST] = max(aim.numbers[WIDEST], gap)
 
 
 def fit_box(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> float:
@@ -131,7 +136,7 @@ def fit_box(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> floa
     The gap is about proportional to the size, and convex in it where it counts: a size that is too large by some factor
     is made smaller by it.
     """
-    allowed, best, gap_of_best = setting.gap, 0.0, 0.0
+    allowed, best, gap_of_best = setting.gap * (ROOM if can_follow(setting) else 1.0), 0.0, 0.0
     size = min(first_size(setting, arms, pairs, allowed), SIZE)
     for _ in range(TRIES):
         gap = box_gap(setting, arms, pairs, aim, size)
@@ -203,13 +208,102 @@ def box_gap(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, size: f
     return gap if gap > 0.0 else inf  # what is not a number proves nothing
 
 
-def place_means(setting: Conditions, arms: Array, box: Array, size: float) -> None:
-    """Each mean's interval, inside the mean space; clears the loads."""
+def can_follow(setting: Conditions) -> bool:
+    """Whether a box can follow the means: costs are known, or count as one."""
+    return setting.cost_source != OBSERVED and setting.cost_source != GAPS
+
+
+def follow_means(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> float:
+    """Make the box around the present means, as wide as it was, and `mend` effort and weights for it; returns its gap,
+    infinite where it proves nothing, there was no box, or costs are estimated, whose boxes are made by solves alone.
+
+    An interval that ends where the mean space does has lost a part, and stays while its mean is in it.
+    """
+    box = aim.box
+    if not can_follow(setting):
+        return inf
     for a in range(arms.shape[1]):
-        radius = size * deviation(setting, arms, a)
-        box[LOW, a] = max(arms[MEAN, a] - radius, setting.low)
-        box[HIGH, a] = min(arms[MEAN, a] + radius, setting.high)
+        if not box[LOW, a] <= box[HIGH, a]:
+            return inf
+        whole = setting.low < box[LOW, a] and box[HIGH, a] < setting.high
+        if whole or not box[LOW, a] <= arms[MEAN, a] <= box[HIGH, a]:
+            place_mean(setting, arms, box, a, 0.5 * (box[HIGH, a] - box[LOW, a]))
+    return mend(setting, arms, pairs, aim)
+
+
+def mend(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> float:
+    """Raise efforts and lower weights as little as makes both prove something of the whole box, each pair and each arm
+    for itself; returns the gap, infinite where they prove nothing.
+
+    Afterwards ``f_e(w; low_a, high_b) >= 1`` for every pair, and ``sum_{e at a} q_e d(wide_a, x_e) <= c_a`` for every
+    costly arm: more effort lowers no f_e, and smaller weights raise no sum.
+    """
+    box, effort, weights, phi = aim.box, aim.effort, aim.weights, setting.numbers[DISPERSION]
+    for p in range(pairs.shape[1]):
+        a, b = pairs[0, p], pairs[1, p]
+        if not box[LOW, a] > box[HIGH, b]:
+            return inf
+        free_a, free_b = arms[COST, a] == 0.0, arms[COST, b] == 0.0
+        if not (free_a and free_b):
+            wa, wb = effort[a] / phi[a], effort[b] / phi[b]
+            level = pair_term(setting.family, wa, wb, box[LOW, a], box[HIGH, b], 0.0, 0.0, free_a, free_b)[0]
+            if not level > 0.0:  # no effort, or no number where a divergence is infinite
+                return inf
+            if level < 1.0:
+                lift_pair(setting, arms, aim, a, b)
+    for a in range(arms.shape[1]):
         box[LOAD, a] = 0.0
+    for p in range(pairs.shape[1]):
+        a, b, free_a, free_b = pairs[0, p], pairs[1, p], arms[COST, pairs[0, p]] == 0.0, arms[COST, pairs[1, p]] == 0.0
+        if weights[p] > 0.0 and not (free_a and free_b):
+            wa, wb = effort[a] / phi[a], effort[b] / phi[b]
+            _, da, db, _, _ = pair_term(setting.family, wa, wb, box[HIGH, a], box[LOW, b], 0.0, 0.0, free_a, free_b)
+            box[LOAD, a] += weights[p] * da / phi[a]
+            box[LOAD, b] += weights[p] * db / phi[b]
+    outlay, mass = 0.0, 0.0
+    for a in range(arms.shape[1]):
+        if arms[COST, a] > 0.0:
+            outlay += arms[COST, a] * effort[a]
+            box[LOAD, a] = min(arms[COST, a] / box[LOAD, a], 1.0) if box[LOAD, a] > 0.0 else 1.0
+        else:
+            box[LOAD, a] = 1.0
+    for p in range(pairs.shape[1]):
+        weights[p] *= min(box[LOAD, pairs[0, p]], box[LOAD, pairs[1, p]])
+        mass += weights[p]
+    gap = outlay / mass - 1.0 + ROUNDING if mass > 0.0 else inf
+    return gap if gap > 0.0 else inf  # what is not a number proves nothing
+
+
+def lift_pair(setting: Conditions, arms: Array, aim: Aim, a: int, b: int) -> None:
+    """Raise the effort on a pair to ``f_e(w; low_a, high_b) = 1``, or so little more that rounding does not matter.
+
+    First by the shortest step in log-effort that would do if log f_e were linear there: along its gradient, the shares
+    ``w_a d_a / f_e`` and ``w_b d_b / f_e``. An arm of which there is plenty in the pair hardly takes part: the best one
+    would be raised for each of its rivals. Then on both by the same factor, as f_e is homogeneous.
+    """
+    effort, phi, x, y = aim.effort, setting.numbers[DISPERSION], aim.box[LOW, a], aim.box[HIGH, b]
+    free_a, free_b = arms[COST, a] == 0.0, arms[COST, b] == 0.0
+    wa, wb = effort[a] / phi[a], effort[b] / phi[b]
+    level, da, db, _, _ = pair_term(setting.family, wa, wb, x, y, 0.0, 0.0, free_a, free_b)
+    share_a, share_b = wa * da / level, wb * db / level
+    step = (1.0 - level) / (level * (share_a * share_a + share_b * share_b))
+    wa, wb = wa * (1.0 + step * share_a), wb * (1.0 + step * share_b)
+    level = pair_term(setting.family, wa, wb, x, y, 0.0, 0.0, free_a, free_b)[0]
+    factor = max((1.0 + ROUNDING) / level, 1.0)
+    effort[a], effort[b] = factor * wa * phi[a], factor * wb * phi[b]
+
+
+def place_means(setting: Conditions, arms: Array, box: Array, size: float) -> None:
+    """Each mean's interval; clears the loads."""
+    for a in range(arms.shape[1]):
+        place_mean(setting, arms, box, a, size * deviation(setting, arms, a))
+        box[LOAD, a] = 0.0
+
+
+def place_mean(setting: Conditions, arms: Array, box: Array, arm: int, radius: float) -> None:
+    """The interval of one mean, inside the mean space."""
+    box[LOW, arm] = max(arms[MEAN, arm] - radius, setting.low)
+    box[HIGH, arm] = min(arms[MEAN, arm] + radius, setting.high)
 
 
 def place_costs(setting: Conditions, arms: Array, box: Array, size: float) -> bool:

@@ -17,7 +17,7 @@ TINY, HUGE, NORMAL = 1e-290, 1e150, 2.3e-308
 #: A load in units of the arm's cost, and a cost, are at least these, so that a term that underflows does not count.
 LEAST_LOAD, LEAST_COST = 1e-50, 1e-250
 
-#: Rounding in the bounds beyond D, in units of 2^-53, and with dispersions; see `certify_pairs`.
+#: Rounding in the bounds beyond D, in units of 2^-53, and with dispersions; see docs/mathematics/certificate.md.
 UPPER_ERROR, UPPER_DISPERSED, LOWER_ERROR, LOWER_DISPERSED = 13.0, 6.0, 7.0, 2.0
 
 
@@ -33,17 +33,8 @@ def certify_pairs(
     A pair whose arms are both free, or whose free arm is at an end of the mean space and at infinite divergence,
     constrains nothing. Numbers that are negative, not finite or near the ends of double precision prove nothing.
 
-    **Rounding.** Means, costs and dispersions are within 1 of what they stand for, and so is the larger share
-    ``1 - s`` of a pair; the smaller one, s, is exact by definition: it defines m_e, which may be any point for the
-    lower bound. For the upper bound, m_e belongs to an effort whose ratio w_b / w_a differs from the given one by r: 2
-    in s, hence 4 in s / (1 - s). As f is increasing and homogeneous, ``f(w) >= (w_a d_a + w_b d_b) / (1 + r)``. So
-
-        upper    c.w: 1 for c, 1 for the product, 2 for the compensated sum; f: D, 1 for the product, 1 for the sum,
-                 r = 4; the quotient, the widening, and all higher orders: 1 each: D + 13
-        lower    sum(q): 2; loads: D, 1 for the product, and one less than the pairs at an arm for the sum; 1 for c;
-                 two quotients, the widening, and all higher orders: 1 each: D + 7 + pairs at an arm.
-
-    A dispersion is divided by, and is within 1: this adds 2 to each divergence, and 4 to r, a ratio of two of them.
+    The bounds are widened by D + 13 and by D + 7 and the pairs at an arm, with dispersions by 6 and 2 more, which
+    docs/mathematics/certificate.md proves to be what rounding can change.
 
     ``load`` has two rows of length K to work in.
     """

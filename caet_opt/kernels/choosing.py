@@ -1,8 +1,8 @@
 """What policies that solve nothing share, in the subset of Python that numba compiles."""
 
-from math import inf, log
+from math import inf, log, sqrt
 
-from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.tasks.pairs import pairs_hold, write_pairs
 from caet_opt.kernels.ledger import (
     ANSWERED,
@@ -11,7 +11,6 @@ from caet_opt.kernels.ledger import (
     MEAN,
     MEMORY,
     NEEDED,
-    PROJECTED,
     ROUND,
     Seen,
     evidence_between,
@@ -46,16 +45,11 @@ def survey(view: Seen) -> bool:
             return False
         write_pairs(view.shape, view.members, view.arms[MEAN], view.pairs)
         view.clock[ANSWERED] = view.clock[ROUND]
-    mark_needed(view)
-    weigh_pairs(view, -1)
-    return True
-
-
-def mark_needed(view: Seen) -> None:
-    """Which arms are in some pair; the same for every answer of the tasks that compiled code knows."""
-    for p in range(view.pairs.shape[1]):
+    for p in range(view.pairs.shape[1]):  # the same arms for every answer of the tasks that compiled code knows
         view.arms[NEEDED, view.pairs[0, p]] = 1.0
         view.arms[NEEDED, view.pairs[1, p]] = 1.0
+    weigh_pairs(view, -1)
+    return True
 
 
 def least_pulled(arms: Array) -> int:
@@ -89,20 +83,29 @@ def free_turn(view: Seen, dropped: int) -> int:
     return -1
 
 
-def has_costly(view: Seen, p: int) -> bool:
-    """Whether an arm of a pair costs anything."""
-    return bool(view.arms[COST, view.pairs[0, p]] > 0.0 or view.arms[COST, view.pairs[1, p]] > 0.0)
+def least_spent(view: Seen, root: bool, dropped: int) -> int:
+    """A free arm when it is their turn, else the costly one with the least ``c_a N_a``, or ``sqrt(c_a) N_a``; only arms
+    that were not dropped, as `free_turn` has it."""
+    arms, best, least = view.arms, free_turn(view, dropped), inf
+    if best >= 0:
+        return best
+    for a in range(arms.shape[1]):
+        index = (sqrt(arms[COST, a]) if root else arms[COST, a]) * arms[COUNT, a]
+        if arms[COST, a] > 0.0 and not (dropped >= 0 and arms[dropped, a] > 0.0) and index < least:
+            best, least = a, index
+    return best
 
 
 def weakest_pair(view: Seen, penalties: bool, costly: bool) -> int:
     """The pair with the least evidence, plus ``log N_b`` with penalties; only pairs with a costly arm if asked."""
-    best, least = 0, inf
+    arms, best, least = view.arms, 0, inf
     for p in range(view.evidence.size):
-        if costly and not has_costly(view, p):
+        a, b = view.pairs[0, p], view.pairs[1, p]
+        if costly and not (arms[COST, a] > 0.0 or arms[COST, b] > 0.0):
             continue
         index = view.evidence[p]
         if penalties:
-            index += log(view.arms[COUNT, view.pairs[1, p]])
+            index += log(arms[COUNT, b])
         if index < least:
             best, least = p, index
     return best
@@ -117,55 +120,35 @@ def share_of_first(view: Seen, a: int, b: int) -> float:
     return first / (first + second) if first + second > 0.0 else 0.5
 
 
-def is_beaten(view: Seen, now: float, a: int, b: int) -> bool:
+def is_beaten(view: Seen, a: int, b: int) -> bool:
     """Whether the evidence that a beats b exceeds the threshold."""
     setting, arms = view.setting, view.arms
     evidence = evidence_between(setting, arms, a, b)
-    return evidence > setting.level and exceeds(setting, arms, now, a, b, evidence, True)
+    return evidence > setting.level and exceeds(setting, arms, view.clock[ROUND], a, b, evidence, True)
 
 
-def count_survivors(arms: Array) -> int:
-    """How many arms were not dropped."""
-    survivors = 0
+def find_survivor(arms: Array, row: int, sign: float) -> int:
+    """The survivor with the least entry of a row, times a sign, the lowest number first."""
+    found = -1
     for a in range(arms.shape[1]):
-        survivors += arms[MEMORY, a] == 0.0
-    return survivors
+        if arms[MEMORY, a] == 0.0 and (found < 0 or sign * arms[row, a] < sign * arms[row, found]):
+            found = a
+    return found
 
 
-def best_survivor(arms: Array) -> int:
-    """The survivor with the largest mean, the lowest number first."""
-    best = -1
-    for a in range(arms.shape[1]):
-        if arms[MEMORY, a] == 0.0 and (best < 0 or arms[MEAN, a] > arms[MEAN, best]):
-            best = a
-    return best
+def race_ends(arms: Array) -> tuple[int, int]:
+    """Where a lap is over, every survivor having as many pulls, the best and the worst one, else twice the same.
 
-
-def worst_survivor(arms: Array) -> int:
-    """The survivor with the least mean, the highest number first."""
-    worst = -1
-    for a in range(arms.shape[1]):
-        if arms[MEMORY, a] == 0.0 and (worst < 0 or arms[MEAN, a] <= arms[MEAN, worst]):
-            worst = a
-    return worst
-
-
-def next_survivor(arms: Array) -> int:
-    """The survivor with the fewest pulls, the lowest number first."""
-    least = -1
-    for a in range(arms.shape[1]):
-        if arms[MEMORY, a] == 0.0 and (least < 0 or arms[COUNT, a] < arms[COUNT, least]):
-            least = a
-    return least
-
-
-def lap_is_over(arms: Array) -> bool:
-    """Whether every survivor has the same number of pulls."""
-    least, most = inf, 0.0
+    The best is the first of those with the largest mean, the worst the last of those with the least.
+    """
+    best, worst = find_survivor(arms, MEAN, -1.0), -1
     for a in range(arms.shape[1]):
         if arms[MEMORY, a] == 0.0:
-            least, most = min(least, arms[COUNT, a]), max(most, arms[COUNT, a])
-    return least == most
+            if arms[COUNT, a] != arms[COUNT, best]:
+                return best, best
+            if worst < 0 or arms[MEAN, a] <= arms[MEAN, worst]:
+                worst = a
+    return best, worst
 
 
 def next_marked(arms: Array) -> int:
@@ -175,25 +158,3 @@ def next_marked(arms: Array) -> int:
         if arms[MEMORY, a] > 0.0 and (marked < 0 or arms[MEMORY, a] < arms[MEMORY, marked]):
             marked = a
     return marked
-
-
-def clear_mark(arms: Array, arm: int) -> bool:
-    """Take the mark off an arm; whether another has one."""
-    arms[MEMORY, arm] = 0.0
-    return next_marked(arms) >= 0
-
-
-def mark_leaders(view: Seen) -> None:
-    """A one in the row PROJECTED for every arm that the answer says is among the best, else a zero."""
-    for a in range(view.arms.shape[1]):
-        view.arms[PROJECTED, a] = 0.0
-    for p in range(view.pairs.shape[1]):
-        view.arms[PROJECTED, view.pairs[0, p]] = 1.0
-
-
-def count_leaders(pairs: Integers) -> int:
-    """m, from the pairs of each of m arms with each of the others, one good arm after the other."""
-    others = 1
-    while others < pairs.shape[1] and pairs[0, others] == pairs[0, 0]:
-        others += 1
-    return int(pairs.shape[1] // others)

@@ -38,22 +38,14 @@ def levels_are_equal(setting: Conditions) -> bool:
     return setting.threshold == POWER or setting.threshold == CUSTOMARY
 
 
-def reaches(setting: Conditions, arms: Array, arm: int, level: float, q: float) -> bool:
-    """Whether the upper bound of an arm is above q: q is below the mean, or ``w d(mean, q) < level``."""
+def is_bound_above(setting: Conditions, arms: Array, arm: int, level: float, upper: bool, q: float) -> bool:
+    """Whether a bound of an arm is above q: the upper one where q is below the mean, or ``w d(mean, q) < level``; the
+    lower one where q is below the mean, and ``w d(mean, q) > level``."""
     mean = arms[MEAN, arm]
-    if q < mean or not q < setting.high:
+    if (q < mean) == upper or not (q < setting.high if upper else setting.low < q):
         return bool(q < mean)
-    divergence = mixture_divergence(setting.family, mean, q, 0.0, 1.0, 0.0, 0.0)
-    return weight_of(setting, arms, arm) * divergence < level
-
-
-def clears(setting: Conditions, arms: Array, arm: int, level: float, q: float) -> bool:
-    """Whether the lower bound of an arm is above q: q is below the mean, and ``w d(mean, q) > level``."""
-    mean = arms[MEAN, arm]
-    if not setting.low < q < mean:
-        return bool(q < mean)
-    divergence = mixture_divergence(setting.family, mean, q, 0.0, 1.0, 0.0, 0.0)
-    return weight_of(setting, arms, arm) * divergence > level
+    reached = weight_of(setting, arms, arm) * mixture_divergence(setting.family, mean, q, 0.0, 1.0, 0.0, 0.0)
+    return bool(reached < level if upper else reached > level)
 
 
 def confidence_bound(setting: Conditions, arms: Array, arm: int, level: float, above: bool) -> float:

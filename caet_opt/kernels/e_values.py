@@ -68,13 +68,11 @@ def log_martingale_floor(family: int, arm: Side, above: bool) -> float:
 def told_apart(family: int, x: float, y: float) -> tuple[float, float]:
     """Two means, moved towards each other by what rounding may have moved them apart, unless that is nothing.
 
-    With u = 2^-53 and rewards of mean size X, an empirical mean is within 5 u X of the mean of what was observed: u X
-    for rewards that are rounded to doubles, (2 u + O(n u^2)) X for their sum (`caet_opt.kernels.ledger.add`), u X for
-    the division, and another u for the term in n, up to 10^14 rewards. X is at most |mean| and the mean size of a
-    deviation; of the latter 5 u is ``5 u sqrt(n)`` standard deviations of a mean, below 1e-8. E_ab, as Z_ab, does not
-    fall when the winner's mean rises or the loser's falls: a pair that passes with these means passes with those that
-    rounding has moved, and what is proven of a threshold holds for rewards of any size. Gaussian martingales depend on
-    differences alone, so that one mean can be zero, around which doubles are dense.
+    An empirical mean is within ``5 u |mean|``, u = 2^-53, of the mean of what was observed
+    (``docs/mathematics/e_process.md``). E_ab, as Z_ab, does not fall when the winner's mean rises or the loser's falls:
+    a pair that passes with these means passes with those that rounding has moved, and what is proven of a threshold
+    holds for rewards of any size. Gaussian martingales depend on differences alone, so that one mean can be zero,
+    around which doubles are dense.
     """
     gap, blur = abs(x - y), BLUR * (abs(x) + abs(y))
     if not blur > NOTHING * gap:
@@ -120,33 +118,22 @@ def is_covered(
     with that above the level are laid side by side from the start to the right until M_b and the least value of M_a
     suffice for all that is left, and to the left until M_a and the least value of M_b do.
     """
-    floor_up = log_martingale_floor(family, winner, True)
-    floor_down = log_martingale_floor(family, loser, False)
     gap = winner.mean - loser.mean
-    x, step, rising = start, FIRST_STEP * gap, down
-    while not rising + floor_up > level:
-        step = step if x + step < high else 0.5 * (high - x)
-        y = x + step
-        if not low < y < high:
-            return False
-        if log_martingale(family, winner, y, True) + rising > level:
-            x, step = y, GROWTH * step
-            rising = log_martingale(family, loser, x, False)
-        else:
-            step = SHRINKAGE * step
-        if not (step > SMALLEST_STEP * min(gap, x - low, high - x) and x < x + step < LARGEST):
-            return False
-    x, step, falling = start, FIRST_STEP * gap, up
-    while not falling + floor_down > level:
-        step = step if x - step > low else 0.5 * (x - low)
-        y = x - step
-        if not low < y < high:
-            return False
-        if falling + log_martingale(family, loser, y, False) > level:
-            x, step = y, GROWTH * step
-            falling = log_martingale(family, winner, x, True)
-        else:
-            step = SHRINKAGE * step
-        if not (step > SMALLEST_STEP * min(gap, x - low, high - x) and -LARGEST < x - step < x):
-            return False
+    for right in (True, False):
+        falls, rises, grown = (winner, loser, down) if right else (loser, winner, up)
+        end, side = (high, 1.0) if right else (low, -1.0)
+        floor, x, step = log_martingale_floor(family, falls, right), start, FIRST_STEP * gap
+        while not grown + floor > level:
+            step = step if side * (end - (x + side * step)) > 0.0 else 0.5 * side * (end - x)
+            y = x + side * step
+            if not low < y < high:
+                return False
+            if log_martingale(family, falls, y, right) + grown > level:
+                x, step = y, GROWTH * step
+                grown = log_martingale(family, rises, x, not right)
+            else:
+                step = SHRINKAGE * step
+            goes_on = side * x < side * (x + side * step) < LARGEST
+            if not (goes_on and step > SMALLEST_STEP * min(gap, x - low, high - x)):
+                return False
     return True

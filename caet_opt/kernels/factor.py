@@ -6,23 +6,17 @@ The matrix is ``diag(base) + sum_e stiff_e p_e p_e' + bend_e (1, -1)(1, -1)'``.
 from math import sqrt
 
 from caet_opt.bandits.families.numerics import Array
+
+# fmt: off
+# isort: off
 from caet_opt.kernels.records import (
-    BASE,
-    BEND,
-    DY,
-    LINK,
-    ORDER,
-    OTHER,
-    PARENT,
-    PARENT_EDGE,
-    PIVOT,
-    RHS,
-    SHARE,
-    STIFF,
-    Data,
-    Plan,
-    Work,
+    Data, Plan, Work,
+    ORDER, PARENT, PARENT_EDGE,  # rows of trees
+    BASE, PIVOT, DY, RHS,  # of arms
+    SHARE, OTHER, STIFF, BEND, LINK,  # of edges
 )
+# isort: on
+# fmt: on
 
 
 def factorise(data: Data, plan: Plan, work: Work) -> bool:

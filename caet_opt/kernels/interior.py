@@ -126,7 +126,6 @@ def iterate(
         return STALLED, 0, 0.0, inf
     if not warm:
         first_multipliers(data, work)
-    if not warm:
         bound(data, plan, work)
         first_slacks(plan, work)
     elif attempt > 0:

@@ -30,6 +30,7 @@ class Conditions(NamedTuple):
 
     ``numbers`` has a row for each of the names below, in one array since each array that a call hands over costs time.
 
+    >>> from caet_opt.kernels.ledger import Conditions
     >>> explorer = Explorer.start("best-arm", "gaussian:4", arms=2, delta=0.05, costs=[1, 2], policy="uniform")
     >>> from caet_opt.kernels import ledger
     >>> conditions = explorer.policy.setting
@@ -143,14 +144,6 @@ COUNT, REWARD, SPENT, MEMORY, TARGET, PROJECTED, MEAN, COST, REST_OF_REWARD = ra
 NEEDED = TARGET
 
 
-def total_count(arms: Array) -> float:
-    """The round: the number of observations."""
-    total = 0.0
-    for a in range(arms.shape[1]):
-        total += arms[COUNT, a]
-    return total
-
-
 def add(total: float, rest: float, amount: float) -> tuple[float, float]:
     """``total + rest + amount`` as a double, and what rounding took from it, which goes into the next addition.
 
@@ -244,7 +237,7 @@ def short_pair(view: Seen) -> int:
             weakest, least = p, evidence[p]
     if not evidence[weakest] > setting.level:
         return weakest
-    now = total_count(view.arms)
+    now = view.clock[ROUND]
     for everywhere in (False, True):
         if everywhere and setting.threshold != E_PROCESS:
             break
@@ -254,8 +247,3 @@ def short_pair(view: Seen) -> int:
             if p != weakest and not exceeds(setting, view.arms, now, pairs[0, p], pairs[1, p], evidence[p], everywhere):
                 return p
     return -1
-
-
-def is_settled(view: Seen) -> bool:
-    """Whether the evidence of every pair exceeds its threshold."""
-    return short_pair(view) < 0

@@ -7,18 +7,7 @@ function, interpreted or compiled with a policy's `choose`, `respond` and `ended
 from typing import TYPE_CHECKING
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.kernels.ledger import (
-    COUNT,
-    DONE,
-    LAST,
-    LIMIT,
-    NEED_CHOICE,
-    REFILL,
-    STOPPED,
-    Seen,
-    Streams,
-    absorb,
-)
+from caet_opt.kernels.ledger import COUNT, DONE, LAST, LIMIT, NEED_CHOICE, REFILL, STOPPED, Seen, Streams, absorb
 
 if TYPE_CHECKING:  # what `play` is compiled with, for each policy its own
 

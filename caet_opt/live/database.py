@@ -1,25 +1,57 @@
-"""The database in a file, as SQLite has it: which file it is, what it holds, its log, its copies, what it refuses."""
+"""The database in a file, as SQLite has it: its tables, which file it is, what it holds, its copies, what it refuses.
+
+Before a file is trusted its tables are compared by their text, reading it must end, and cells must be what they should
+be: what a damaged or a hostile file holds is then data, and never a program.
+"""
 
 import errno
 import os
 import sqlite3
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from functools import cache
+from math import isfinite
 from pathlib import Path
 from secrets import token_hex
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from caet_opt.common.checks import is_whole
 from caet_opt.errors import InputError
-from caet_opt.live.guard import DamagedError, check_whole
+
+#: These texts are what the schema of a file is compared with: a later version adds texts of its own, and keeps these.
+TABLES = """
+CREATE TABLE experiment (  -- what was started: one row, never changed; saved is the experiment before the first pull
+    id INTEGER PRIMARY KEY CHECK (id = 1), started REAL NOT NULL, version TEXT NOT NULL, names TEXT NOT NULL,
+    guaranteed INTEGER NOT NULL, saved TEXT NOT NULL);
+CREATE TABLE pulls (  -- handed out, in this order; waiting for its outcome or not
+    number INTEGER PRIMARY KEY, arm INTEGER NOT NULL, handed_out REAL NOT NULL, withdrawn REAL,
+    waiting INTEGER NOT NULL DEFAULT 1);
+CREATE INDEX waiting ON pulls (number, arm) WHERE waiting = 1;
+CREATE TABLE outcomes (  -- in the order in which they were recorded
+    position INTEGER PRIMARY KEY, pull INTEGER NOT NULL UNIQUE REFERENCES pulls (number), reward REAL NOT NULL,
+    cost REAL NOT NULL, recorded REAL NOT NULL);
+CREATE TABLE stop (  -- one row, once the answer is declared, by the outcome at this position
+    id INTEGER PRIMARY KEY CHECK (id = 1), position INTEGER NOT NULL REFERENCES outcomes (position),
+    stopped REAL NOT NULL, answer TEXT NOT NULL, cost REAL NOT NULL);
+CREATE TABLE checkpoint (  -- one row: the experiment after the outcome at this position
+    id INTEGER PRIMARY KEY CHECK (id = 1), position INTEGER NOT NULL, saved TEXT NOT NULL);
+"""
 
 #: Which file this is; files of 0.2.0 are given it with the first change.
 IDENTITY = """CREATE TABLE identity (  -- one row, drawn at random when the file was made; a backup has another
     id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT NOT NULL)"""
 
-#: What SQLite says, by the lowest byte of its code, of a file that is not as it was written.
-DAMAGE = (
-    *(sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_FORMAT),
-    *(sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH),
-)
+STATEMENTS = tuple(TABLES.split(";\n")[:-1])
+#: The first files of 0.2.0 have the columns of the index in another order.
+FIRST = tuple(one.replace("pulls (number, arm) WHERE", "pulls (arm, number) WHERE") for one in STATEMENTS)
+KNOWN_SCHEMAS = ((*STATEMENTS, IDENTITY), STATEMENTS, (*FIRST, IDENTITY), FIRST)
+
+#: What SQLite says, by the lowest byte of its code, of a file that is not as it was written, in words.
+DAMAGE = {
+    **dict.fromkeys((sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_TOOBIG), "{error}"),
+    **dict.fromkeys((sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH), "{error}"),
+    sqlite3.SQLITE_INTERRUPT: "reading it does not end",
+}
 
 #: What it says of what it is not allowed, as an error of the system and in words.
 REFUSALS = {
@@ -29,6 +61,23 @@ REFUSALS = {
     sqlite3.SQLITE_PERM: (errno.EACCES, "no permission to open it"),
     sqlite3.SQLITE_CANTOPEN: (errno.EACCES, "cannot be opened ({error})"),
 }
+
+#: The longest text or the longest row, in bytes: some thousand times the checkpoint of a hundred arms.
+LONGEST = 2**28
+
+#: Steps of SQLite's machine between two counts; how many a transaction may take without a change, and how many more for
+#: each byte of the file. Reading every row of a file takes about two for each byte.
+STRIDE, STEPS, STEPS_PER_BYTE = 10_000, 2_000_000, 20
+
+#: The largest number of a pull or an outcome, which a double holds.
+LARGEST = 2**53
+
+#: Moments from the year 1 to 9999, in seconds since 1970.
+EARLIEST, LATEST = -62_135_596_800.0, 253_402_300_800.0
+
+
+class DamagedError(Exception):
+    """What a file holds is not what was written; told to the user as an `InputError` with the name of the file."""
 
 
 class Place(NamedTuple):
@@ -53,6 +102,81 @@ class Seen(NamedTuple):
     identity: str | None
     pulls: int
     outcomes: int
+
+
+class Steps:
+    """Ends a statement that would go on for ever, as trees of pages do that point to themselves."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection, self._changes = connection, 0
+        self.allow()
+        connection.set_progress_handler(self._count, STRIDE)
+
+    def allow(self, *files: Path) -> None:
+        """Begin to count again, for a file and its log, if there is one."""
+        size = 0
+        for file in files:
+            with suppress(OSError):
+                size += file.stat().st_size
+        self._left = self._allowed = (STEPS + STEPS_PER_BYTE * size) // STRIDE
+
+    def _count(self) -> int:
+        """Whether it is enough; who changes something gets on."""
+        changes = self._connection.total_changes
+        self._left = self._allowed if changes != self._changes else self._left - 1
+        self._changes = changes
+        return int(self._left < 0)
+
+
+def connect(path: Path, mode: str, wait: float) -> tuple[sqlite3.Connection, Steps]:
+    """A connection that trusts nothing in the file: to make it ("rwc"), to work on it ("rw"), to look at it ("ro")."""
+    address = f"{path.as_uri()}?mode={mode}"
+    connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
+    try:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+        for setting in ("trusted_schema = OFF", "cell_size_check = ON", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {setting}")
+        steps = Steps(connection)
+        if mode != "rwc":
+            check_schema(connection)
+        if mode == "rw":
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("SELECT 1 FROM experiment")  # the log is open from here on
+    except BaseException:
+        connection.close()
+        raise
+    return connection, steps
+
+
+def check_schema(connection: sqlite3.Connection) -> None:
+    """Raise `DamagedError` unless the tables are those of one of `KNOWN_SCHEMAS`, to the letter.
+
+    A view, a trigger, a generated column or an index on an expression would be run by the queries that follow.
+    """
+    schemas = [schema_of(statements) for statements in KNOWN_SCHEMAS]
+    try:
+        found = read_schema(connection, 1 + max(map(len, schemas)))
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF == sqlite3.SQLITE_ERROR:
+            raise DamagedError(str(error)) from error  # a schema that cannot be read is no fault of the query
+        raise
+    if not any(len(found) == len(schema) and frozenset(found) == schema for schema in schemas):
+        raise DamagedError("its tables are not those that caet-opt makes")
+
+
+@cache
+def schema_of(statements: Sequence[str]) -> frozenset[tuple[Any, ...]]:
+    """What SQLite keeps of tables and indices that these statements make."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        return frozenset(read_schema(connection, 100))
+
+
+def read_schema(connection: sqlite3.Connection, most: int) -> list[tuple[Any, ...]]:
+    """The first entries of the schema: kind, name, table, text."""
+    return connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT ?", (most,)).fetchall()
 
 
 def refusal(error: sqlite3.DatabaseError, path: str | Path) -> Exception:
@@ -107,8 +231,7 @@ def look(connection: sqlite3.Connection) -> Seen:
 def copy_pages(source: sqlite3.Connection, part: Path, named: str | Path) -> None:
     """Copy a database as a transaction sees it into a new file, whole, with an identity of its own."""
     try:
-        target = sqlite3.connect(part, isolation_level=None)
-        try:
+        with closing(sqlite3.connect(part, isolation_level=None)) as target:
             source.backup(target)
             (found,) = target.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
@@ -116,8 +239,6 @@ def copy_pages(source: sqlite3.Connection, part: Path, named: str | Path) -> Non
             target.execute("BEGIN")
             identify(target)
             target.execute("COMMIT")
-        finally:
-            target.close()
     except sqlite3.OperationalError as error:
         raise refusal(error, named) from error
 
@@ -134,19 +255,35 @@ def publish(part: Path, place: Path) -> None:
         part.rename(place)
 
 
-def log_of(path: Path) -> Path:
-    """The write-ahead log of a file."""
-    return Path(f"{path}-wal")
+def check_whole(value: Any, what: str, least: int = 0, most: int = LARGEST) -> int:
+    """A whole number of a cell, or `DamagedError`."""
+    if not is_whole(value, least, most):
+        raise DamagedError(f"{what} is {show(value)}, no whole number from {least} to {most}")
+    return int(value)
 
 
-def index_of(path: Path) -> Path:
-    """The index of that log, which is made and removed with it."""
-    return Path(f"{path}-shm")
+def check_number(value: Any, what: str) -> float:
+    """A finite number of a cell, or `DamagedError`."""
+    if not isinstance(value, float) or not isfinite(value):
+        raise DamagedError(f"{what} is {show(value)}, no finite number")
+    return value
 
 
-def file_size(path: Path) -> int:
-    """Its bytes; none where there is no file."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+def check_moment(value: Any, what: str) -> float:
+    """A moment of a cell, or `DamagedError`."""
+    if not EARLIEST <= check_number(value, what) < LATEST:
+        raise DamagedError(f"{what} is {value:g}, no moment in seconds since 1970")
+    return float(value)
+
+
+def check_text(value: Any, what: str) -> str:
+    """A text of a cell, or `DamagedError`."""
+    if not isinstance(value, str):
+        raise DamagedError(f"{what} is {show(value)}, no text")
+    return value
+
+
+def show(value: Any) -> str:
+    """A cell in an error, cut short."""
+    text = repr(value[:40] if isinstance(value, str | bytes) else value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

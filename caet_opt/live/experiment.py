@@ -1,6 +1,5 @@
 """A live experiment: pulls are handed out, outcomes recorded, by several people and programs, over days."""
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,15 +14,15 @@ from caet_opt.errors import CaetError, InputError, unknown_name
 from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies.tracking import TrackingPolicy
-from caet_opt.exploring.saving import OWN, Saved, from_text
+from caet_opt.exploring.saving import OWN, from_text
 from caet_opt.kernels.native import is_worth_compiling, without_compiling
-from caet_opt.live import rows
-from caet_opt.live.guard import DamagedError, show
-from caet_opt.live.history import POINTS, trace
-from caet_opt.live.names import find_arm, is_answer, name_answer, name_arms
-from caet_opt.live.replay import begin, choose_arms, find_differences, load, may_declare, take_in
-from caet_opt.live.status import LEVEL, describe, summarise
-from caet_opt.live.store import WAIT, Store, is_filled
+from caet_opt.live import contents
+from caet_opt.live.arm_names import find_arm, is_answer, name_answer, name_arms
+from caet_opt.live.contents import Stop
+from caet_opt.live.database import DamagedError, show
+from caet_opt.live.replay import absorb_outcome, begin, choose_arms, find_differences, load, may_declare
+from caet_opt.live.status import LEVEL, POINTS, list_moments, report_status, summarise
+from caet_opt.live.store import WAIT, Store, is_experiment, is_filled, read_header
 
 #: More pulls at once are a slip of the keyboard, and would take so long to choose that others give up waiting.
 MOST_PULLS = 10_000
@@ -69,8 +68,14 @@ class LiveExperiment:
         self._renewed = False
         try:
             with store.reading() as db:
-                self._facts, self._start = self._read_start(db)
+                facts = contents.read_facts(db)
+                with self._named_errors():
+                    self._start = from_text(facts.saved)
+                    explorer = begin(self._start, facts.names)
+                guaranteed = explorer.threshold.guarantees(explorer.family)  # whatever the file says of it
+                self._facts, self.names = facts._replace(guaranteed=guaranteed), facts.names
                 self._load(db)
+                self._read_stop(db)
         except BaseException:
             store.close()
             raise
@@ -116,14 +121,8 @@ class LiveExperiment:
             ...
         caet_opt.errors.InputError: delta must lie strictly between 0 and 1, got 5
         """
-        names = name_arms(arms)
-        task = parse_task(task, names) if isinstance(task, str) else task
-        confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
-        explorer = Explorer.start(
-            task, family, arms=len(names), costs=costs, policy=policy, seed=seed, **confidence, **settings
-        )
-        guaranteed = check_proven(explorer, unproven)
-        return cls(Store.create(path, explorer.to_text(), json.dumps(names), guaranteed, wait))
+        asked = {"delta": delta, "log_inv_delta": log_inv_delta, "costs": costs, "policy": policy, "seed": seed}
+        return cls(Store.create(path, *pose(task, family, arms, unproven=unproven, **asked, **settings), wait))
 
     @classmethod
     def open_or_start(
@@ -152,29 +151,19 @@ class LiveExperiment:
             ...
         caet_opt.errors.InputError: again.caet: another experiment is in it: its task is best-arm, not ranking
         """
-        names, unproven = name_arms(arms), asked.pop("unproven", False)
-        task = parse_task(task, names) if isinstance(task, str) else task
-        explorer = Explorer.start(task, family, arms=len(names), **asked)
-        guaranteed = check_proven(explorer, unproven)
+        explorer, names = pose(task, family, arms, **asked)
         try:
-            return cls(Store.create(path, explorer.to_text(), json.dumps(names), guaranteed, wait))
+            return cls(Store.create(path, explorer, names, wait))
         except InputError:
             if not is_filled(Path(path)):
                 raise
         experiment = cls.open(path, wait=wait)
-        experiment._check_question(explorer, names)
-        return experiment
-
-    def _check_question(self, explorer: Explorer, names: tuple[str, ...]) -> None:
-        """Raise `InputError` unless this is what was started."""
-        with self._store.reading() as db:
-            found = list_question(self._load(db), self.names)
+        found = list_question(Explorer.from_saved(experiment._start), experiment.names)
         for what, told in list_question(explorer, names).items():
             if found[what] != told:
-                self.close()
-                raise InputError(
-                    f"{self._store.path}: another experiment is in it: its {what} is {found[what]}, not {told}"
-                )
+                experiment.close()
+                raise InputError(f"{Path(path)}: another experiment is in it: its {what} is {found[what]}, not {told}")
+        return experiment
 
     @classmethod
     def open(cls, path: str | Path, *, wait: float = WAIT) -> Self:
@@ -214,25 +203,20 @@ class LiveExperiment:
         self._store.backup(path)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the arms."""
-        return self._facts.names
-
-    @property
     def stopped(self) -> bool:
         """Whether the answer is declared."""
         with self._store.reading() as db:
-            return rows.read_stop(db) is not None
+            return self._read_stop(db) is not None
 
     @property
     def answer(self) -> str | None:
         """The declared answer in words; None before."""
         with self._store.reading() as db:
-            stop = rows.read_stop(db)
-            return None if stop is None else name_answer(self._load(db).task, stop.answer, self.names)
+            stop = self._read_stop(db)
+            return None if stop is None else name_answer(self._start.task, stop.answer, self.names)
 
     def next(self, pulls: int = 1, *, arm: str | int | None = None) -> tuple[Pull, ...]:
-        """Hand out so many pulls, which are then out until their outcomes are recorded; none once it has stopped.
+        """Hand out pulls, as many as told, which are out until their outcomes are recorded; none once it has stopped.
 
         The policy decides, counting what is out (`Explorer.next_arms`), unless an arm is named: the
         guarantee holds whoever chooses, as long as nobody knows the outcome.
@@ -240,14 +224,19 @@ class LiveExperiment:
         pulls = check_whole(pulls, "pulls", 1, MOST_PULLS)
         wanted = None if arm is None else find_arm(arm, self.names)
         with self._store.writing() as db:
-            if rows.read_stop(db) is not None:
+            if self._read_stop(db) is not None:
                 return ()
-            if wanted is None:
-                with without_compiling():
-                    chosen = choose_arms(self._load_to_write(db), pulls, rows.waiting_arms(db))
-            else:
-                chosen = [wanted] * pulls
-            return tuple(Pull(rows.hand_out(db, one), one, self.names[one]) for one in chosen)
+            chosen = [wanted] * pulls if wanted is not None else self._choose(db, pulls)
+            return tuple(Pull(contents.hand_out(db, one), one, self.names[one]) for one in chosen)
+
+    def _choose(self, db: sqlite3.Connection, pulls: int) -> list[int]:
+        """The arms that the policy wants; a state that was made from the rows is kept, so that nobody does it again."""
+        explorer = self._load(db)
+        if self._renewed:
+            self._known, self._renewed = None, False  # until it is on disk
+            contents.keep_checkpoint(db, explorer.state.round, explorer.to_text())
+        with without_compiling():
+            return choose_arms(explorer, pulls, contents.waiting_arms(db, len(self.names)))
 
     def record(
         self, arm: str | int | None, reward: float, cost: float | None = None, *, pull: int | None = None
@@ -268,15 +257,15 @@ class LiveExperiment:
         told = list(outcomes)
         self._expect_solves(len(told))
         with self._store.writing() as db:
-            explorer = self._load(db)
+            explorer, stopped = self._load(db), self._read_stop(db) is not None
             self._known, self._renewed = None, False  # until it is on disk
             for number, outcome in enumerate(told, start=1):
                 try:
-                    self._record(db, explorer, outcome)
+                    stopped = self._record(db, explorer, outcome, stopped)
                 except InputError as error:
                     raise InputError(f"outcome {number}: {error}" if len(told) > 1 else str(error)) from error
             position = explorer.state.round
-            rows.keep_checkpoint(db, position, explorer.to_text())
+            contents.keep_checkpoint(db, position, explorer.to_text())
         self._known = position, explorer
         return len(told)
 
@@ -287,8 +276,8 @@ class LiveExperiment:
             if is_worth_compiling(type(explorer.family), explorer.task.count_pairs(explorer.arms), solves):
                 compile_rounds(explorer.policy, explorer.view)
 
-    def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any]) -> None:
-        """Take one outcome into the rows and into the state."""
+    def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any], stopped: bool) -> bool:
+        """Take one outcome into the state and into the rows, and say whether the experiment has stopped by now."""
         for name in outcome:
             if name not in COLUMNS:
                 raise InputError(unknown_name("part of an outcome", str(name), COLUMNS))
@@ -296,27 +285,26 @@ class LiveExperiment:
         reward, cost, known = outcome.get("reward"), outcome.get("cost"), explorer.known_costs
         if known is not None and cost is not None:
             raise InputError(f"the cost of arm {self.names[arm]!r} is known to be {known[arm]:g}; tell none")
-        absorbed = explorer.absorb(arm, reward, cost)  # type: ignore[arg-type]  # a missing reward is refused
-        explorer.check_new(arm, reward, cost, absorbed)  # type: ignore[arg-type]
-        take_in(explorer, arm, reward, cost)  # type: ignore[arg-type]
+        absorb_outcome(explorer, arm, reward, cost, is_new=True)  # type: ignore[arg-type]  # a missing reward is refused
         paid = float(known[arm]) if known is not None else float(cost or 0.0)
-        position = rows.record(db, number, float(reward), paid)  # type: ignore[arg-type]
-        if rows.read_stop(db) is None and may_declare(explorer):
-            rows.declare(db, position, explorer.answer, explorer.state.total_cost)
+        position = contents.record(db, number, float(reward), paid)  # type: ignore[arg-type]
+        if not stopped and (stopped := may_declare(explorer)):
+            contents.declare(db, position, explorer.answer, explorer.state.total_cost)
+        return stopped
 
     def _find_pull(self, db: sqlite3.Connection, number: Any, arm: Any) -> tuple[int, int]:
         """The pull that an outcome is of, and its arm."""
         wanted = None if arm is None else find_arm(arm, self.names)
         if number is not None:
-            found = rows.look_up(db, number)
-            if rows.is_recorded(db, found[0]):
+            pull, its_arm, recorded = contents.look_up(db, number, len(self.names))
+            if recorded:
                 raise InputError(f"the outcome of pull {number} is recorded already")
-            if wanted not in (None, found[1]):
-                raise InputError(f"pull {number} is of arm {self.names[found[1]]!r}, not {self.names[wanted]!r}")
-            return found
+            if wanted not in (None, its_arm):
+                raise InputError(f"pull {number} is of arm {self.names[its_arm]!r}, not {self.names[wanted]!r}")
+            return pull, its_arm
         if wanted is None:
             raise InputError("an outcome needs the number of its pull, or an arm")
-        oldest = rows.oldest_waiting(db, wanted)
+        oldest = contents.oldest_waiting(db, wanted)
         if oldest is None:
             raise InputError(f"no pull of arm {self.names[wanted]!r} is out; next hands one out")
         return oldest, wanted
@@ -328,7 +316,7 @@ class LiveExperiment:
         """
         with self._store.writing() as db:
             for number in pulls:
-                if not rows.withdraw(db, rows.look_up(db, number)[0]):
+                if not contents.withdraw(db, contents.look_up(db, number, len(self.names))[0]):
                     raise InputError(f"pull {number} is not out: it has an outcome, or was withdrawn before")
 
     def status(self, level: float = LEVEL) -> dict[str, Any]:
@@ -337,20 +325,21 @@ class LiveExperiment:
         ``level`` is the probability with which all intervals of means, and all of differences, hold at every look.
         """
         with self._store.reading() as db, without_compiling():
-            return describe(db, self._load(db), self._facts, level) | {"file": str(self._store.path)}
+            found = report_status(db, self._load(db), self._read_stop(db), self._facts, level)
+        return found | {"file": str(self._store.path)}
 
     def history(self, level: float = LEVEL, points: int = POINTS) -> dict[str, Any]:
-        """The way here, at so many moments at most: evidence, what it must exceed, spending, estimates, intervals."""
+        """The way here, at ``points`` moments at most: evidence, what it must exceed, money, estimates, intervals."""
         with self._store.reading() as db:
-            return trace(db, self._load(db), level, points)
+            return list_moments(db, self._load(db), self._read_stop(db), level, points)
 
     def summary(self) -> dict[str, Any]:
         """In brief: what is asked, what was done and spent, and the answer, declared or leading."""
         with self._store.reading() as db:
-            return summarise(db, self._load(db), self._facts)
+            return summarise(db, self._load(db), self._read_stop(db), self.names)
 
     def __str__(self) -> str:
-        from caet_opt.live.words import to_words
+        from caet_opt.live.status_text import to_words
 
         return to_words(self.status())
 
@@ -365,33 +354,24 @@ class LiveExperiment:
     def export(self) -> list[dict[str, Any]]:
         """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""
         with self._store.reading() as db:
-            return [{**record, "name": self.names[record["arm"]]} for record in rows.list_pulls(db)]
-
-    def _read_start(self, db: sqlite3.Connection) -> tuple[rows.Facts, Saved]:
-        """What was started, with the guarantee that it has, whatever the file says of it."""
-        facts = rows.read_facts(db)
-        with self._named_errors():
-            start = from_text(facts.saved)
-            explorer = begin(start, facts.names)
-        return facts._replace(guaranteed=explorer.threshold.guarantees(explorer.family)), start
+            pulls = contents.list_pulls(db, len(self.names))
+            return [{**record, "name": self.names[record["arm"]]} for record in pulls]
 
     def _load(self, db: sqlite3.Connection) -> Explorer:
         """The experiment as it is now: read again only where another process has gone on."""
-        position = rows.checkpoint_position(db)
+        position = contents.checkpoint_position(db)
         if self._known is None or self._known[0] != position:
             with self._named_errors():
                 explorer, self._renewed = load(db, self._start)
             self._known = position, explorer
-        self._check_answer(db, self._known[1])
         return self._known[1]
 
-    def _load_to_write(self, db: sqlite3.Connection) -> Explorer:
-        """The same, with a checkpoint of it in the file, so that no process has to replay the rows again."""
-        explorer = self._load(db)
-        if self._renewed:
-            self._known, self._renewed = None, False  # until it is on disk
-            rows.keep_checkpoint(db, explorer.state.round, explorer.to_text())
-        return explorer
+    def _read_stop(self, db: sqlite3.Connection) -> Stop | None:
+        """The declared answer, if there is one; `DamagedError` where it is none of the task."""
+        stop = contents.read_stop(db)
+        if stop is not None and not is_answer(self._start.task, stop.answer, len(self.names)):
+            raise DamagedError(f"{show(stop.answer)} is no answer of {self._start.task}")
+        return stop
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -401,24 +381,23 @@ class LiveExperiment:
         except CaetError as error:
             raise InputError(f"{self._store.path}: {error}") from error
 
-    def _check_answer(self, db: sqlite3.Connection, explorer: Explorer) -> None:
-        """Raise `DamagedError` unless what was declared is an answer."""
-        stop = rows.read_stop(db)
-        if stop is not None and not is_answer(explorer.task, stop.answer, explorer.arms):
-            raise DamagedError(f"{show(stop.answer)} is no answer of {explorer.task}")
 
-
-def check_proven(explorer: Explorer, unproven: bool) -> bool:
-    """Whether delta is guaranteed; `InputError` where it is not, and nobody has agreed to that."""
+def pose(
+    task: Task | str, family: Family | str, arms: int | Sequence[str], *, unproven: bool = False, **asked: Any
+) -> tuple[Explorer, tuple[str, ...]]:
+    """What is to be started, and the names of its arms; `InputError` where delta is not guaranteed, and nobody has
+    agreed to that."""
+    names = name_arms(arms)
+    task = parse_task(task, names) if isinstance(task, str) else task
+    explorer = Explorer.start(task, family, arms=len(names), **asked)
     if (missing := explorer.family.unstated()) is not None:
         raise InputError(missing)
-    guaranteed = explorer.threshold.guarantees(explorer.family)
-    if not (guaranteed or unproven):
+    if not (explorer.threshold.guarantees(explorer.family) or unproven):
         raise InputError(
             f"threshold {explorer.threshold.name!r} does not guarantee delta here ({explorer.threshold.reason}); "
             "use the default, or say unproven to do without a guarantee"
         )
-    return guaranteed
+    return explorer, names
 
 
 def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:
@@ -432,3 +411,30 @@ def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:
         "log(1/delta)": parameters.log_inv_delta,
         "seed": explorer.setup.seed,
     } | {setting.label: getattr(parameters, setting.name) for setting in OWN}
+
+
+def list_experiments(folder: str | Path = ".") -> list[dict[str, Any]]:
+    """The live experiments in a folder, by name: a record with `LiveExperiment.summary`, or why there is none.
+
+    >>> import os
+    >>> os.mkdir("trials")
+    >>> for name in ("one", "two"):
+    ...     LiveExperiment.start(f"trials/{name}.caet", "best-arm", "poisson", arms=2, costs=[1, 2], delta=0.1).close()
+    >>> [(record["file"], record["recorded"]) for record in list_experiments("trials")]
+    [('one.caet', 0), ('two.caet', 0)]
+    """
+    if not Path(folder).is_dir():
+        raise InputError(f"{folder}: no such folder")
+    found: list[dict[str, Any]] = []
+    for path in sorted(path for path in Path(folder).iterdir() if path.is_file()):
+        try:
+            if not is_experiment(read_header(path)):
+                continue
+        except InputError:  # what cannot be read is not known to be one
+            continue
+        try:
+            with LiveExperiment.open(path) as experiment:
+                found.append({"file": path.name, **experiment.summary(), "error": None})
+        except (CaetError, OSError) as error:
+            found.append({"file": path.name, "error": str(error)})
+    return found

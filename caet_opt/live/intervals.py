@@ -1,26 +1,13 @@
 """Confidence sequences of means and differences, from the stopping rule's e-process: intervals for every look.
 
-Let M+(x) and M-(x) be the one-sided martingales of an arm (`caet_opt.bandits.families.martingales`): under the mean x
-each is a non-negative martingale that starts at 1, whatever the sampling rule; M+ falls in x and M- rises.
+With M+ and M- the one-sided martingales of an arm, of which M+(x) falls in x and M-(x) rises, a mean x is excluded
+where either is at least ``2 K / alpha``, and a difference D of arms a and b is below theirs where, for every x,
 
-**A mean.** By Ville's inequality ``M+(mu)`` ever reaches ``1 / a`` with probability at most a. So with probability
-1 - a, at every look, every x with ``M+(x) >= 1 / a`` is below mu: at an x >= mu, ``M+(x) <= M+(mu) < 1 / a``. Likewise
-every x with ``M-(x) >= 1 / a`` is above mu. K means have 2 K such bounds, and with ``a = alpha / (2 K)`` all of them
-hold at once, at every look, with probability 1 - alpha.
+    M+_a(x + D) N_b(x)  >=  K (K - 1) / alpha,       N = (1 - e) M- + e M+,   e = `OTHER_SIDE`.
 
-**A difference.** Let ``N(x) = (1 - e) M-(x) + e M+(x)`` with e = `OTHER_SIDE`, a martingale under the mean x that
-starts at 1, too. Let D be such that ``M+_a(x + D) N_b(x) >= 1 / a`` for every x. If ``mu_a - mu_b <= D``, then at
-x = mu_b the first factor is at most ``M+_a(mu_a)``, and the product at most ``M+_a(mu_a) N_b(mu_b)``, a product of
-martingales in which each reward multiplies one factor by something of expectation one given the past, hence a
-martingale that starts at 1, which ever reaches 1 / a with probability at most a. That one does not depend on D: so with
-probability 1 - a every such D is below mu_a - mu_b, at every look. There are K (K - 1) ordered pairs, and with
-``a = alpha / (K (K - 1))`` the bounds of all differences hold at once, an upper bound of ``mu_a - mu_b`` being a lower
-one of ``mu_b - mu_a``. With D = 0 and e = 0 this is the stopping rule. For D > 0 the other side is needed: as x tends
-to 0, M-(x) of exponential rewards tends to 0, and ``M+_a(x + D)`` only to ``M+_a(D)``.
-
-Stopping, pulls that are out and outcomes in any order change nothing: see ``docs/live_experiments.md``. The functions
-bound log M from below, and a bound is a point at which that is above the level, never one beside it: rounding and an
-early end of a search make an interval wider.
+With probability 1 - alpha all means, and with the same all differences, are where these bounds say, at every look: see
+``docs/mathematics/live.md``. The functions bound log M from below, and a bound is a point at which that is above the
+level, never one beside it: rounding and an early end of a search make an interval wider.
 """
 
 from collections.abc import Callable

@@ -16,8 +16,8 @@ from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, Target, from_text
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.kernels.native import without_compiling
-from caet_opt.live import rows
-from caet_opt.live.rows import Outcome
+from caet_opt.live import contents
+from caet_opt.live.contents import Outcome
 from caet_opt.live.watch import least_outcomes
 from caet_opt.version import order
 
@@ -41,13 +41,16 @@ class Replay(NamedTuple):
     ended: tuple[int, Hashable, float] | None
 
 
-def take_in(explorer: Explorer, arm: int, reward: float, cost: float | None) -> None:
-    """Advance an experiment by an outcome; `InputError` leaves it as it was.
+def absorb_outcome(explorer: Explorer, arm: int, reward: float, cost: float | None, *, is_new: bool = False) -> None:
+    """Advance an experiment by an outcome; `InputError` leaves it as it was. One that is new, and not replayed, is also
+    refused where it had better not be begun with (`Explorer.check_new`).
 
     An outcome is never refused because a target cannot be solved for: the sums take it in, and the target of this round
     counts as uniform, as it does before every arm has an outcome.
     """
     absorbed, policy = explorer.absorb(arm, reward, cost), explorer.policy
+    if is_new:
+        explorer.check_new(arm, reward, cost, absorbed)
     with without_compiling():
         try:
             view = policy.take_note(policy.copy_view(absorbed))
@@ -55,7 +58,7 @@ def take_in(explorer: Explorer, arm: int, reward: float, cost: float | None) -> 
             if not isinstance(policy, TrackingPolicy):
                 raise
             view = policy.take_note_unsolved(absorbed)
-    explorer.go_on(view)
+    explorer.view = view
 
 
 def has_ended(explorer: Explorer) -> bool:
@@ -67,10 +70,8 @@ def has_ended(explorer: Explorer) -> bool:
     """
     if not explorer.explored:
         return False
-    single, policy = explorer.parameters.batch_rule == (1.0, 0.0), type(explorer.policy)
-    if explorer.stopped or (single and policy.ended in (TrackingPolicy.ended, IndexPolicy.ended)):
-        return explorer.stopped
-    return explorer.diagnostics.settled
+    plain = type(explorer.policy).ended in (TrackingPolicy.ended, IndexPolicy.ended)
+    return explorer.stopped or (not (plain and explorer.parameters.batch == 1) and explorer.diagnostics.settled)
 
 
 def may_declare(explorer: Explorer) -> bool:
@@ -78,7 +79,7 @@ def may_declare(explorer: Explorer) -> bool:
 
     To stop later than one might, where the threshold is still exceeded, keeps the error probability below delta.
     """
-    return min(explorer.state.counts) >= least_outcomes(explorer.family) and has_ended(explorer)
+    return has_ended(explorer) and min(explorer.state.counts) >= least_outcomes(explorer.family)
 
 
 def choose_arms(explorer: Explorer, pulls: int, out: Sequence[int]) -> list[int]:
@@ -95,7 +96,7 @@ def replay(explorer: Explorer, outcomes: Iterable[Outcome], progress: Callable[[
     for outcome in outcomes:
         cost = None if explorer.known_costs is not None else outcome.cost
         try:
-            take_in(explorer, outcome.arm, outcome.reward, cost)
+            absorb_outcome(explorer, outcome.arm, outcome.reward, cost)
         except InputError as error:
             raise InputError(f"outcome {outcome.position} cannot be taken in: {error}") from error
         if stop is None and has_ended(explorer):
@@ -126,79 +127,62 @@ def load(db: sqlite3.Connection, start: Saved) -> tuple[Explorer, bool]:
     """
     kept = None
     with suppress(CaetError):  # `find_differences` says why
-        kept = from_text(rows.read_checkpoint(db))
+        kept = from_text(contents.read_checkpoint(db))
     if kept is not None:
         check_question(start, kept)
-        if kept.is_current and kept.state.round == rows.checkpoint_position(db) == rows.last_position(db):
+        if kept.is_current and kept.state.round == contents.checkpoint_position(db) == contents.last_position(db):
             with suppress(InputError):
                 return Explorer.from_saved(kept), False
-    return replay(Explorer.from_saved(start), rows.read_outcomes(db)).explorer, True
+    return replay(Explorer.from_saved(start), contents.read_outcomes(db, start.arms)).explorer, True
 
 
 def check_question(start: Saved, kept: Saved) -> None:
     """Raise `InputError` unless a checkpoint asks what was started, in the same way."""
-    asked, found = question(start), question(kept)
-    for name, value in asked.items():
-        if found[name] != value:
+    for name in ("task", "family", "arms", "costs", "seed", "log_inv_delta", *(setting.name for setting in OWN)):
+        asked, found = (getattr(one, name, getattr(one.parameters, name, None)) for one in (start, kept))
+        if found != asked:
             raise InputError(
-                f"changed by hand: it was started with {name} = {value}, and its checkpoint has {found[name]}; restore "
-                "it from a copy"
+                f"changed by hand: it was started with {name} = {asked}, and its checkpoint has {found}; restore it "
+                "from a copy"
             )
-
-
-def question(saved: Saved) -> dict[str, Any]:
-    """What is asked, and how."""
-    settings = {setting.name: getattr(saved.parameters, setting.name) for setting in OWN}
-    asked = {"task": saved.task, "family": saved.family, "arms": saved.arms, "costs": saved.costs, "seed": saved.seed}
-    return {**asked, "log_inv_delta": saved.parameters.log_inv_delta, **settings}
 
 
 def find_differences(db: sqlite3.Connection, progress: Callable[[], None] | None = None) -> list[str]:
     """What a file says that does not follow from what was started and from its rows: nothing, unless it was damaged or
     changed by hand."""
-    facts = rows.read_facts(db)
+    facts = contents.read_facts(db)
     start = from_text(facts.saved)
     explorer = begin(start, facts.names)
-    differences = [*compare_start(db, start, explorer), *find_wrong_rows(db, explorer)]
+    differences, rule = list[str](), explorer.threshold
+    if facts.guaranteed != rule.guarantees(explorer.family):
+        differences.append(f"guaranteed: {facts.guaranteed} stored, and threshold {rule.name!r} is {rule.reason}")
+    if facts.version != start.version:
+        differences.append(f"version: {facts.version} stored, and caet-opt {start.version} wrote what was started")
+    differences += [*contents.find_wrong_rows(db, explorer.arms), *find_wrong_costs(db, explorer)]
     try:
-        found = replay(explorer, rows.read_outcomes(db), progress)
+        found = replay(explorer, contents.read_outcomes(db, start.arms), progress)
     except InputError as error:
         return [*differences, str(error)]
-    return [*differences, *compare_checkpoint(db, found.explorer), *compare_stop(db, found)]
+    return [*differences, *compare_checkpoint(db, found.explorer), *compare_stop(db, found, facts.version)]
 
 
-def compare_start(db: sqlite3.Connection, start: Saved, explorer: Explorer) -> list[str]:
-    """What is stored beside the experiment that was started, and follows from it."""
-    differences, threshold = list[str](), explorer.threshold
-    guaranteed, version = rows.read_facts(db).guaranteed, rows.read_version(db)
-    if guaranteed != threshold.guarantees(explorer.family):
-        differences.append(f"guaranteed: {guaranteed} stored, and threshold {threshold.name!r} is {threshold.reason}")
-    if version != start.version:
-        differences.append(f"version: {version} stored, and caet-opt {start.version} wrote what was started")
-    return differences
-
-
-def find_wrong_rows(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
-    """Rows that no command writes."""
-    differences, known = rows.find_gaps(db), explorer.known_costs
-    if known is not None:
-        costs = dict(enumerate(known.tolist()))
-        wrong = [one for one in rows.read_outcomes(db) if one.cost != costs.get(one.arm, one.cost)]
-        if wrong:
-            first = f"the first is outcome {wrong[0].position}, {wrong[0].cost} instead of {costs[wrong[0].arm]}"
-            differences.append(f"{len(wrong)} outcomes have not the known costs of their arms; {first}")
-    if strange := rows.count_foreign_arms(db, explorer.arms):
-        differences.append(f"{strange} pulls are of arms that there are not")
-    if wrong_marks := rows.count_wrong_marks(db):
-        differences.append(f"{wrong_marks} pulls are marked as out and are not, or the other way round")
-    return differences
+def find_wrong_costs(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
+    """Outcomes that did not cost what is known of their arms."""
+    if explorer.known_costs is None:
+        return []
+    costs = explorer.known_costs.tolist()
+    wrong = [one for one in contents.read_outcomes(db, explorer.arms) if one.cost != costs[one.arm]]
+    if not wrong:
+        return []
+    first = f"the first is outcome {wrong[0].position}, {wrong[0].cost} instead of {costs[wrong[0].arm]}"
+    return [f"{len(wrong)} outcomes have not the known costs of their arms; {first}"]
 
 
 def compare_checkpoint(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
     """What the checkpoint says that the rows do not; of another version's, what does not depend on the version."""
-    differences, text = list[str](), rows.read_checkpoint(db)
-    if rows.checkpoint_position(db) != explorer.state.round:
-        differences.append(f"the checkpoint is of outcome {rows.checkpoint_position(db)}")
+    differences, text = list[str](), contents.read_checkpoint(db)
+    if contents.checkpoint_position(db) != explorer.state.round:
+        differences.append(f"the checkpoint is of outcome {contents.checkpoint_position(db)}")
     try:
         kept = from_text(text)
     except CaetError as error:
@@ -217,17 +201,16 @@ def compare_checkpoint(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
 
 def compare_states(state: State, stored: State, parts: Mapping[str, float]) -> list[str]:
     """Parts of a state that are stored otherwise than the rows give, their numbers up to a rounding each."""
-    different = [
-        name for name, rounding in parts.items() if not is_alike(getattr(stored, name), getattr(state, name), rounding)
-    ]
-    return [f"{name}: {getattr(stored, name)} stored, {getattr(state, name)} from the rows" for name in different]
+    given = [(name, getattr(stored, name), getattr(state, name), rounding) for name, rounding in parts.items()]
+    differing = [(name, kept, found) for name, kept, found, rounding in given if not is_alike(kept, found, rounding)]
+    return [f"{name}: {kept} stored, {found} from the rows" for name, kept, found in differing]
 
 
 def compare_rewards(db: sqlite3.Connection, state: State, stored: State) -> list[str]:
     """Sums of rewards that another version added up, in another way: n additions, however they are done, are within
     ``n u`` of the sum of |reward|, u = 2^-53."""
     sizes = [0.0] * len(state.counts)
-    for outcome in rows.read_outcomes(db):
+    for outcome in contents.read_outcomes(db, len(sizes)):
         sizes[outcome.arm] += abs(outcome.reward)
     given = zip(state.reward_sums, stored.reward_sums, state.counts, sizes, strict=True)
     if all(abs(one - other) <= 2.0**-52 * count * size for one, other, count, size in given):
@@ -246,13 +229,13 @@ def is_alike(one: Any, other: Any, rounding: float = ROUNDING) -> bool:
     return bool(one == other)
 
 
-def compare_stop(db: sqlite3.Connection, found: Replay) -> list[str]:
+def compare_stop(db: sqlite3.Connection, found: Replay, version: str) -> list[str]:
     """The declared answer: by which outcome, with which cost, and not before that outcome."""
-    stop = rows.read_stop(db)
+    stop = contents.read_stop(db)
     stored = None if stop is None else (stop.position, stop.answer, stop.cost)
-    earlier = order(rows.read_version(db)) < order(TWO_OUTCOMES_SINCE) and is_alike(stored, found.ended, SUMMED)
+    earlier = order(version) < order(TWO_OUTCOMES_SINCE) and is_alike(stored, found.ended, SUMMED)
     if not earlier and not is_alike(stored, found.stop, SUMMED):
         return [f"stopped by outcome, with answer and cost: {stored} stored, {found.stop} from the rows"]
-    if stop is not None and (recorded := rows.time_of(db, stop.position)) > stop.stopped:
+    if stop is not None and (recorded := contents.time_of(db, stop.position)) > stop.stopped:
         return [f"stopped at {stop.stopped}, before outcome {stop.position} was recorded at {recorded}"]
     return []

@@ -1,26 +1,26 @@
-"""Where a live experiment stands, as one record, from which its words, JSON and page are made."""
+"""Where a live experiment stands, and the way there: records from which its words, JSON and page are made."""
 
 import sqlite3
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from caet_opt.bandits.families.base import MeanSpace
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
+from caet_opt.common.checks import is_number
 from caet_opt.common.numbers import pair_names
 from caet_opt.errors import InputError, SolverError
 from caet_opt.exploring.explorer import Explorer
-from caet_opt.exploring.policies.base import Setup
-from caet_opt.exploring.settings import is_number_above
+from caet_opt.exploring.policies.base import Setup, state_of
 from caet_opt.exploring.state import State
-from caet_opt.live import rows
+from caet_opt.kernels.ledger import absorb
+from caet_opt.live import contents
+from caet_opt.live.arm_names import name_answer
+from caet_opt.live.contents import Facts, Stop
 from caet_opt.live.intervals import Intervals
-from caet_opt.live.names import name_answer
-from caet_opt.live.rows import Facts, Stop
-from caet_opt.live.watch import describe_watch
+from caet_opt.live.watch import report_spread
 from caet_opt.solving.characteristic import characteristic_time
 
 #: The probability with which intervals hold, at every look.
@@ -29,39 +29,62 @@ LEVEL = 0.95
 #: More pairs are not shown, nor more pulls that are out; those with the least margin, and the oldest, are.
 MOST_PAIRS, MOST_OUT = 50, 100
 
+#: Moments of a history, and pairs in it, unless others are asked for.
+POINTS, PAIRS_OF_HISTORY = 200, 8
+
 Record = dict[str, Any]
 
 
-def describe(db: sqlite3.Connection, explorer: Explorer, facts: Facts, level: float) -> Record:
+def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, facts: Facts, level: float) -> Record:
     """The record: what was asked, every arm, every pair of the answer, what was spent and will be, and how it ended."""
-    if not (is_number_above(0.0, level) and level < 1.0):
+    if not (is_number(level) and 0.0 < level < 1.0):
         raise InputError(f"level must lie strictly between 0 and 1, as 0.95, got {level!r}")
-    state, stop = explorer.state, rows.read_stop(db)
-    out = rows.list_pulls(db, only_waiting=True)
+    state, parameters, threshold, names = explorer.state, explorer.parameters, explorer.threshold, facts.names
+    out = contents.list_pulls(db, explorer.arms, only_waiting=True)
     intervals = Intervals(explorer.setup, state, level) if explorer.family.has_martingale() else None
-    answer = find_answer(explorer, stop)
-    pairs = () if answer is None else explorer.task.answer_pairs(answer, explorer.arms)
-    weighed = sorted(weigh_pairs(explorer.setup, state, pairs), key=lambda one: one.evidence - one.needed)
-    watch = describe_watch(db, explorer.family, explorer.arms)
+    weighed = weigh_answer(explorer, stop)
+    watch = report_spread(db, explorer.family, explorer.arms)
+    worth = {
+        "guaranteed": facts.guaranteed and not watch["alarm"],
+        "refuted": watch["alarm"],
+        "assumes": explorer.family.describe_assumption(),
+        "log_inv_delta": parameters.log_inv_delta,
+    }
+    summary = summarise(db, explorer, stop, names)
     return {
-        **describe_question(explorer, facts),
-        **describe_worth(explorer, facts, watch),
+        "policy": parameters.policy,
+        "cost_source": parameters.cost_source,
+        "costs": None if explorer.known_costs is None else explorer.known_costs.tolist(),
+        "delta": parameters.delta,
+        "threshold": threshold.name,
+        "formula": threshold.describe(),
+        "reason": threshold.reason,
+        "started": facts.started,
+        **worth,
         "watch": watch,
-        **summarise(db, explorer, facts),
+        **summary,
         "out": [{name: row[name] for name in ("pull", "arm", "handed_out")} for row in out[:MOST_OUT]],
         "level": level,
-        "arms": describe_arms(state, facts.names, rows.count_waiting(db, explorer.arms), intervals),
-        "pairs": describe_pairs(weighed[:MOST_PAIRS], state, facts.names, intervals),
+        "arms": list_arms(state, names, [row["arm"] for row in out], intervals),
+        "pairs": list_pairs(weighed[:MOST_PAIRS], state, names, intervals),
         "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
-        "ahead": None if stop or answer is None else look_ahead(explorer, weighed, facts.names),
-        "stopped": None if stop is None else describe_stop(explorer, stop, facts, watch),
+        "ahead": None if stop or summary["answer"] is None else look_ahead(explorer, weighed, names),
+        "stopped": stop
+        and {
+            "answer": summary["answer"],
+            "arms": stop.answer,
+            **worth,
+            "outcome": stop.position,
+            "time": stop.stopped,
+            "cost": stop.cost,
+            "late": state.round - stop.position,
+        },
     }
 
 
-def summarise(db: sqlite3.Connection, explorer: Explorer, facts: Facts) -> Record:
+def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, names: Sequence[str]) -> Record:
     """What was done and spent, and the answer."""
-    stop = rows.read_stop(db)
-    handed, withdrawn = rows.count_pulls(db)
+    handed, withdrawn = contents.count_pulls(db)
     answer = find_answer(explorer, stop)
     return {
         "task": str(explorer.task),
@@ -71,7 +94,7 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, facts: Facts) -> Recor
         "withdrawn": withdrawn,
         "waiting": handed - explorer.state.round - withdrawn,
         "spent": explorer.state.total_cost,
-        "answer": None if answer is None else name_answer(explorer.task, answer, facts.names),
+        "answer": None if answer is None else name_answer(explorer.task, answer, names),
         "stopped": stop is not None,
     }
 
@@ -83,37 +106,19 @@ def find_answer(explorer: Explorer, stop: Stop | None) -> Hashable | None:
     return explorer.policy.answer(explorer.state) if min(explorer.state.counts) else None
 
 
-def describe_question(explorer: Explorer, facts: Facts) -> Record:
-    """What was started."""
-    parameters, threshold = explorer.parameters, explorer.threshold
-    return {
-        "policy": parameters.policy,
-        "cost_source": parameters.cost_source,
-        "costs": None if explorer.known_costs is None else explorer.known_costs.tolist(),
-        "delta": parameters.delta,
-        "threshold": threshold.name,
-        "formula": threshold.describe(),
-        "reason": threshold.reason,
-        "started": facts.started,
-    }
-
-
-def describe_worth(explorer: Explorer, facts: Facts, watch: Record) -> Record:
-    """What an answer is worth: whether delta is guaranteed, for which rewards, and whether these are others."""
-    return {
-        "guaranteed": facts.guaranteed and not watch["alarm"],
-        "refuted": watch["alarm"],
-        "assumes": explorer.family.describe_assumption(),
-        "log_inv_delta": explorer.parameters.log_inv_delta,
-    }
-
-
 class Weighed(NamedTuple):
     """A pair with its evidence and what that must exceed."""
 
     pair: Pair
     evidence: float
     needed: float
+
+
+def weigh_answer(explorer: Explorer, stop: Stop | None) -> list[Weighed]:
+    """The pairs of the answer, declared or leading, the one with the least margin first."""
+    answer = find_answer(explorer, stop)
+    pairs = () if answer is None else explorer.task.answer_pairs(answer, explorer.arms)
+    return sorted(weigh_pairs(explorer.setup, explorer.state, pairs), key=lambda one: one.evidence - one.needed)
 
 
 def weigh_pairs(setup: Setup, state: State, pairs: tuple[Pair, ...]) -> list[Weighed]:
@@ -127,16 +132,14 @@ def weigh_pairs(setup: Setup, state: State, pairs: tuple[Pair, ...]) -> list[Wei
     return list(map(Weighed, pairs, evidence.tolist(), needed.tolist()))
 
 
-def describe_arms(
-    state: State, names: Sequence[str], waiting: Sequence[int], intervals: Intervals | None
-) -> list[Record]:
-    """Every arm: pulls, estimates, the interval of its mean, what it cost."""
+def list_arms(state: State, names: Sequence[str], out: Sequence[int], intervals: Intervals | None) -> list[Record]:
+    """Every arm: pulls, those that are out, estimates, the interval of its mean, what it cost."""
     return [
         {
             "arm": arm,
             "name": name,
             "pulls": count,
-            "out": waiting[arm],
+            "out": out.count(arm),
             "mean": state.reward_sums[arm] / count if count else None,
             **ends(intervals.mean(arm) if intervals else None),
             "spent": state.cost_sums[arm],
@@ -145,7 +148,7 @@ def describe_arms(
     ]
 
 
-def describe_pairs(
+def list_pairs(
     weighed: Sequence[Weighed], state: State, names: Sequence[str], intervals: Intervals | None
 ) -> list[Record]:
     """Every pair of the answer: its evidence, what it must exceed, the difference of the means with its interval."""
@@ -213,24 +216,45 @@ def solve_ahead(
         return None, str(error).partition(";")[0]  # without its advice, which is for who chooses the means
     if time > 0:
         return time, None
-    ends = [arm for arm in sorted(needed) if costs[arm] == 0 and is_end(setup.family.mean_space, model.means[arm])]
+    space = setup.family.mean_space
+    ends = [arm for arm in sorted(needed) if costs[arm] == 0 and model.means[arm] in (space.low, space.high)]
     told = " and ".join(f"the free arm {names[arm]} has the mean {model.means[arm]:g}" for arm in ends)
     return 0.0, f"as long as {told}, an end of what {setup.family.name} means can be"
 
 
-def is_end(space: MeanSpace, mean: float) -> bool:
-    """Whether a mean is an end of the mean space."""
-    return mean in (space.low, space.high)
+def list_moments(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, level: float, points: int) -> Record:
+    """The history: at each moment the outcomes and the money so far, and lists by pair and by arm.
+
+    The pairs are those of the answer that is declared, or leads now; of many those with least margin. What a pair must
+    exceed, and its evidence, are None while some arm has no outcome.
+    """
+    setup = explorer.setup
+    pairs = tuple(one.pair for one in weigh_answer(explorer, stop)[:PAIRS_OF_HISTORY])
+    moments = []
+    for state in replay_sums(db, explorer, points):
+        complete = min(state.counts) > 0
+        intervals = Intervals(setup, state, level) if explorer.family.has_martingale() else None
+        found = weigh_pairs(setup, state, pairs) if complete else []
+        moments.append(
+            {
+                "outcome": state.round,
+                "cost": state.total_cost,
+                "evidence": [finite(one.evidence) for one in found] if complete else None,
+                "needed": [finite(one.needed) for one in found] if complete else None,
+                "spent": list(state.cost_sums),
+                "means": [finite(mean) for mean in state.means().tolist()],
+                "intervals": [ends(intervals.mean(arm) if intervals else None) for arm in range(explorer.arms)],
+            }
+        )
+    return {"pairs": [list(pair) for pair in pairs], "moments": moments}
 
 
-def describe_stop(explorer: Explorer, stop: Stop, facts: Facts, watch: Record) -> Record:
-    """How it ended, and what the answer is worth."""
-    return {
-        "answer": name_answer(explorer.task, stop.answer, facts.names),
-        "arms": stop.answer,
-        **describe_worth(explorer, facts, watch),
-        "outcome": stop.position,
-        "time": stop.stopped,
-        "cost": stop.cost,
-        "late": explorer.state.round - stop.position,
-    }
+def replay_sums(db: sqlite3.Connection, explorer: Explorer, points: int) -> Iterator[State]:
+    """The sums at ``points`` moments at most, at equal distances, the first and the last outcome among them."""
+    outcomes, view = list(contents.read_outcomes(db, explorer.arms)), explorer.policy.begin()
+    total = len(outcomes)
+    wanted = set(np.linspace(1, total, min(points, total)).round().astype(int).tolist())
+    for number, (_, arm, reward, cost) in enumerate(outcomes, start=1):
+        absorb(view.arms, view.clock, arm, explorer.family.count_reward(reward), cost)
+        if number in wanted:
+            yield state_of(view)

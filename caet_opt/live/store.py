@@ -6,12 +6,13 @@ moment. The log is merged into the file whenever an experiment is closed, and at
 path is looked at before and after each change: one that would go where nobody finds it is refused.
 """
 
+import json
 import os
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from shutil import copyfile
@@ -23,32 +24,17 @@ from caet_opt.common.checks import is_number
 from caet_opt.common.files import DATABASE as MAGIC
 from caet_opt.common.files import UNFINISHED
 from caet_opt.errors import BusyError, InputError
-from caet_opt.live.database import (
-    DAMAGE,
-    IDENTITY,
-    REFUSALS,
-    Place,
-    Seen,
-    begins,
-    copy_pages,
-    file_size,
-    identify,
-    index_of,
-    log_of,
-    look,
-    merge,
-    publish,
-    refusal,
-)
-from caet_opt.live.guard import DamagedError, Steps, check_schema, restrict
+from caet_opt.exploring.explorer import Explorer
+from caet_opt.live import database
+from caet_opt.live.database import DamagedError, Place, Seen, Steps
 from caet_opt.live.turn import LOOK, Turn
 from caet_opt.version import __version__
 
-#: Which files are ours (the word "caet" in four bytes), and the version of the tables below.
-APPLICATION, SCHEMA_VERSION = 0x63616574, 1
+#: Which files are ours, as application_id says, and the version of its tables.
+APPLICATION, SCHEMA_VERSION = b"caet", 1
 
 #: Where the header of an SQLite file has user_version and application_id, and how long it is.
-VERSION_AT, APPLICATION_AT, HEADER = 60, 68, 100
+VERSION_AT, APPLICATION_AT, HEADER = slice(60, 64), slice(68, 72), 100
 
 #: Seconds that a command waits for another one that writes, unless told otherwise, and at most.
 WAIT, LONGEST_WAIT = 10.0, 1e6
@@ -58,30 +44,6 @@ MERGE_EVERY, MERGE_WAIT = 0.2, 0.1
 
 #: What is to be done about a damaged file.
 RESTORE = "restore it from a copy that caet-opt experiment backup made"
-
-#: These texts are what the schema of a file is compared with: a later version adds texts of its own, and keeps these.
-TABLES = """
-CREATE TABLE experiment (  -- what was started: one row, never changed; saved is the experiment before the first pull
-    id INTEGER PRIMARY KEY CHECK (id = 1), started REAL NOT NULL, version TEXT NOT NULL, names TEXT NOT NULL,
-    guaranteed INTEGER NOT NULL, saved TEXT NOT NULL);
-CREATE TABLE pulls (  -- handed out, in this order; waiting for its outcome or not
-    number INTEGER PRIMARY KEY, arm INTEGER NOT NULL, handed_out REAL NOT NULL, withdrawn REAL,
-    waiting INTEGER NOT NULL DEFAULT 1);
-CREATE INDEX waiting ON pulls (number, arm) WHERE waiting = 1;
-CREATE TABLE outcomes (  -- in the order in which they were recorded
-    position INTEGER PRIMARY KEY, pull INTEGER NOT NULL UNIQUE REFERENCES pulls (number), reward REAL NOT NULL,
-    cost REAL NOT NULL, recorded REAL NOT NULL);
-CREATE TABLE stop (  -- one row, once the answer is declared, by the outcome at this position
-    id INTEGER PRIMARY KEY CHECK (id = 1), position INTEGER NOT NULL REFERENCES outcomes (position),
-    stopped REAL NOT NULL, answer TEXT NOT NULL, cost REAL NOT NULL);
-CREATE TABLE checkpoint (  -- one row: the experiment after the outcome at this position
-    id INTEGER PRIMARY KEY CHECK (id = 1), position INTEGER NOT NULL, saved TEXT NOT NULL);
-"""
-
-STATEMENTS = tuple(TABLES.split(";\n")[:-1])
-#: The first files of 0.2.0 have the columns of the index in another order.
-FIRST = tuple(one.replace("pulls (number, arm) WHERE", "pulls (arm, number) WHERE") for one in STATEMENTS)
-KNOWN_SCHEMAS = ((*STATEMENTS, IDENTITY), STATEMENTS, (*FIRST, IDENTITY), FIRST)
 
 
 class Store:
@@ -93,60 +55,54 @@ class Store:
         self.path, self.wait, self.header = Path(path), wait, b""
         # SQLite keeps the log beside the file itself, whatever symbolic links lead to it
         self._named, self._file = self.path.absolute(), Path(os.path.realpath(path))
+        self._log, self._index = Path(f"{self._file}-wal"), Path(f"{self._file}-shm")
         self._turn = Turn(self._file)
         self._process, self._lock, self._gate = 0, RLock(), Lock()
         self._connection: sqlite3.Connection | None = None
         self._copy: TemporaryDirectory[str] | None = None
         self._place: Place | None = None
-        self._log: Place | None = None
+        self._index_place: Place | None = None
         self._seen: Seen | None = None
         self._steps: Steps | None = None
         self._timer: Timer | None = None
 
     @classmethod
-    def create(cls, path: str | Path, saved: str, names: str, guaranteed: bool, wait: float = WAIT) -> "Store":
-        """A new file, whole or not there; `InputError` where there is one already."""
-        store = cls(path, wait)
+    def create(cls, path: str | Path, explorer: Explorer, names: Sequence[str], wait: float = WAIT) -> "Store":
+        """A new file with what is started, whole or not there; `InputError` where there is one already."""
+        store, saved = cls(path, wait), explorer.to_text()
         taken = InputError(
             f"{path}: there is a file already; name one that does not exist, or, to go on with the experiment in it, "
             "--if-missing (in Python LiveExperiment.open_or_start, or open)"
         )
         if is_filled(store.path):
             raise taken
-        with store._plain_errors():
-            connection = store._connect("rwc")
-            try:
-                connection.execute("BEGIN EXCLUSIVE")
-                if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    raise taken  # another process was quicker
-                for statement in STATEMENTS:
-                    connection.execute(statement)
-                row = (time.time(), __version__, names, guaranteed, saved)
-                connection.execute("INSERT INTO experiment VALUES (1, ?, ?, ?, ?, ?)", row)
-                connection.execute("INSERT INTO checkpoint VALUES (1, 0, ?)", (saved,))
-                identify(connection)
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-                connection.execute("COMMIT")
-            finally:
-                connection.close()
+        with store._plain_errors(), closing(database.connect(store._file, "rwc", wait)[0]) as connection:
+            connection.execute("BEGIN EXCLUSIVE")
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                raise taken  # another process was quicker
+            for statement in database.STATEMENTS:
+                connection.execute(statement)
+            guaranteed = explorer.threshold.guarantees(explorer.family)
+            row = (time.time(), __version__, json.dumps(names), guaranteed, saved)
+            connection.execute("INSERT INTO experiment VALUES (1, ?, ?, ?, ?, ?)", row)
+            connection.execute("INSERT INTO checkpoint VALUES (1, 0, ?)", (saved,))
+            database.identify(connection)
+            connection.execute(f"PRAGMA application_id = {int.from_bytes(APPLICATION, 'big')}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            connection.execute("COMMIT")
         return store
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """One moment of the file; whoever writes meanwhile is not seen."""
-        with self._transaction(writes=False) as connection:
-            yield connection
+        return self._transaction(writes=False)
 
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> AbstractContextManager[sqlite3.Connection]:
         """A change of the file: all of it is on disk when this ends, or, after an error, nothing."""
         if not can_write(self._file):
             check_file(self.path)
-            number, words = REFUSALS[sqlite3.SQLITE_READONLY]
+            number, words = database.REFUSALS[sqlite3.SQLITE_READONLY]
             raise OSError(number, words, str(self.path))
-        with self._transaction(writes=True) as connection:
-            yield connection
+        return self._transaction(writes=True)
 
     def backup(self, path: str | Path) -> None:
         """Copy the file as it is at one moment, with what is in the log, to a path where there is none: whole or not
@@ -157,15 +113,15 @@ class Store:
         part = place.with_name(f".caet-opt-{token_hex(8)}{UNFINISHED}")
         try:
             with self.reading() as source:
-                copy_pages(source, part, path)
-            publish(part, place)
+                database.copy_pages(source, part, path)
+            database.publish(part, place)
         except OSError as error:
             if error.filename == str(self.path):
                 raise
             raise InputError(f"{path}: cannot be written ({error.strerror or error}); name a file that can") from error
         finally:
-            for name in (part, Path(f"{part}-wal"), Path(f"{part}-shm"), Path(f"{part}-journal")):
-                name.unlink(missing_ok=True)
+            for ending in ("", "-wal", "-shm", "-journal"):
+                Path(f"{part}{ending}").unlink(missing_ok=True)
 
     @contextmanager
     def _transaction(self, writes: bool) -> Iterator[sqlite3.Connection]:
@@ -175,9 +131,9 @@ class Store:
                 self._check_place(writes, "nothing of this command is in it")
                 self._check_rows(connection)
                 if writes and self._seen is not None and self._seen.identity is None:
-                    identify(connection)
+                    database.identify(connection)
                 yield connection
-                last = look(connection) if writes else self._seen
+                last = database.look(connection) if writes else self._seen
                 connection.execute("COMMIT")
                 self._seen = last
             except BaseException:
@@ -216,46 +172,42 @@ class Store:
         connection = self._open()
         connection.execute("PRAGMA shrink_memory")
         if self._steps is not None:
-            self._steps.allow(file_size(self._file) + file_size(log_of(self._file)))
-        if writes:
-            self._wait_in_turn(connection)
-        else:
+            self._steps.allow(self._file, self._log)
+        if not writes:
             connection.execute("BEGIN")
-        return connection
-
-    def _wait_in_turn(self, connection: sqlite3.Connection) -> None:
-        """Begin to write as soon as nobody else does."""
+            return connection
         deadline = time.monotonic() + self.wait
         connection.execute("PRAGMA busy_timeout = 0")
         try:
-            if not self._turn.is_wanted() and begins(connection):
-                return
+            if not self._turn.is_wanted() and database.begins(connection):
+                return connection
             with self._turn.taken(deadline) as mine:
-                while not (mine and begins(connection)):
+                while not (mine and database.begins(connection)):
                     if not mine or time.monotonic() >= deadline:
                         raise self._busy("process")
                     time.sleep(LOOK)
+            return connection
         finally:
             connection.execute(f"PRAGMA busy_timeout = {round(1000 * self.wait)}")
 
-    def _check_place(self, writes: bool, so: str) -> None:
+    def _check_place(self, writes: bool, effect: str) -> None:
         """Raise `InputError` unless what is open is what others find under this name, and under no other."""
         if self._place is None:
             return  # what is open is a copy
         try:
             found = self._named.stat()
         except OSError:
-            raise InputError(f"{self.path}: was removed while it was open; {so}") from None
+            raise InputError(f"{self.path}: was removed while it was open; {effect}") from None
         if Place(found.st_dev, found.st_ino) != self._place:
-            raise InputError(f"{self.path}: was replaced by another file while it was open; {so}; open it again")
+            raise InputError(f"{self.path}: was replaced by another file while it was open; {effect}; open it again")
         if writes and found.st_nlink > 1:
-            raise self._linked(so)
+            raise self._linked(effect)
         if self._is_cut_off():
-            raise InputError(f"{self.path}: another process has removed the log that is open; {so}; try again")
+            raise InputError(f"{self.path}: another process has removed the log that is open; {effect}; try again")
 
-    def _linked(self, so: str) -> InputError:
+    def _linked(self, effect: str) -> InputError:
         return InputError(
-            f"{self.path}: has another name, a hard link, and under each name another log; {so}; remove one name "
+            f"{self.path}: has another name, a hard link, and under each name another log; {effect}; remove one name "
             "(caet-opt experiment backup makes a copy)"
         )
 
@@ -265,11 +217,11 @@ class Store:
         The locks of SQLite are those of a process, and end when any handle of the file is closed in it, such as that of
         a plain copy. Then another process takes itself for the last one, and removes the log, after merging it.
         """
-        return self._log is not None and Place.of(index_of(self._file)) != self._log
+        return self._index_place is not None and Place.of(self._index) != self._index_place
 
     def _check_rows(self, connection: sqlite3.Connection) -> None:
         """Raise `InputError` where the file is another one than before, or an older copy of it."""
-        before, found = self._seen, look(connection)
+        before, found = self._seen, database.look(connection)
         if before is not None:
             if before.identity not in (None, found.identity):
                 raise InputError(f"{self.path}: was replaced by another experiment, or a copy; open it again")
@@ -283,7 +235,7 @@ class Store:
     def _merge_at_times(self, connection: sqlite3.Connection) -> None:
         """Merge the log into the file, now, or soon if that was just done: it takes longer than a change."""
         if abs(time.time() - self._file.stat().st_mtime) >= MERGE_EVERY:
-            merge(connection)
+            database.merge(connection)
         elif self._timer is None or not self._timer.is_alive():
             self._timer = Timer(MERGE_EVERY, self._merge)
             self._timer.daemon = True
@@ -292,8 +244,8 @@ class Store:
     def _merge(self) -> None:
         """Merge what a quick succession of changes has left in the log."""
         with self._lock:
-            if self._connection is not None and self._log is not None and not self._is_cut_off():
-                merge(self._connection)
+            if self._connection is not None and self._index_place is not None and not self._is_cut_off():
+                database.merge(self._connection)
 
     def close(self) -> None:
         """Merge the log and close the connection of this process; the next use opens another."""
@@ -301,13 +253,14 @@ class Store:
             if self._connection is not None and self._process == os.getpid():
                 if self._timer is not None:
                     self._timer.cancel()
-                if self._log is not None and not self._is_cut_off() and Place.of(self._named) == self._place:
-                    merge(self._connection, MERGE_WAIT)
+                is_ours = self._index_place is not None and not self._is_cut_off()
+                if is_ours and Place.of(self._named) == self._place:
+                    database.merge(self._connection, MERGE_WAIT)
                 self._connection.close()
                 self._turn.tidy()
             if self._copy is not None:
                 self._copy.cleanup()
-            self._connection = self._copy = self._steps = self._place = self._log = None
+            self._connection = self._copy = self._steps = self._place = self._index_place = None
 
     def _open(self) -> sqlite3.Connection:
         """The connection of this process: what a fork has copied is another's."""
@@ -316,51 +269,30 @@ class Store:
         if self._connection is None or self._process != os.getpid():
             with OPENING:
                 check_file(self.path)
-                self.header, self._place, self._log = read_header(self.path), Place.of(self._named), None
+                self.header, self._place, self._index_place = read_header(self.path), Place.of(self._named), None
                 if any(other.has_open(self._place) and other._file != self._file for other in STORES):
                     raise self._linked("it is open under the other")
-                self._connection = self._connect_to_work() if can_write(self._file) else self._connect_to_look()
+                if can_write(self._file):
+                    self._connection, self._steps = database.connect(self._file, "rw", self.wait)
+                    self._index_place = Place.of(self._index)
+                else:
+                    self._connection, self._steps = self._connect_to_look()
                 self._process = os.getpid()
                 STORES.add(self)
         return self._connection
 
-    def _connect(self, mode: str, path: Path | None = None) -> sqlite3.Connection:
-        address = f"{(path or self._file).as_uri()}?mode={mode}"
-        connection = sqlite3.connect(
-            address, uri=True, timeout=self.wait, isolation_level=None, check_same_thread=False
-        )
-        try:
-            self._steps = restrict(connection)
-            connection.execute("PRAGMA foreign_keys = ON")
-            if mode != "rwc":
-                check_schema(connection, KNOWN_SCHEMAS)
-            if mode == "rw":
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = FULL")
-                connection.execute("SELECT 1 FROM experiment")  # the log is open from here on
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _connect_to_work(self) -> sqlite3.Connection:
-        """To a file that can be written, of which it is known which log is open."""
-        connection = self._connect("rw")
-        self._log = Place.of(index_of(self._file))
-        return connection
-
-    def _connect_to_look(self) -> sqlite3.Connection:
+    def _connect_to_look(self) -> tuple[sqlite3.Connection, Steps]:
         """To a file that must not be written. SQLite reads a log only with an index of it beside the file; where it
         cannot make one, what is read is a copy."""
         try:
-            return self._connect("ro")
+            return database.connect(self._file, "ro", self.wait)
         except sqlite3.OperationalError:
             self._copy, self._place = TemporaryDirectory(prefix="caet-opt-"), None
             copy = Path(self._copy.name) / "experiment"
             copyfile(self._file, copy)
             with suppress(FileNotFoundError):
-                copyfile(log_of(self._file), log_of(copy))
-            return self._connect("rw", copy)
+                copyfile(self._log, f"{copy}-wal")
+            return database.connect(copy, "rw", self.wait)
 
     def has_open(self, place: Place | None) -> bool:
         """Whether this process has a file open here."""
@@ -377,17 +309,16 @@ class Store:
             raise InputError(f"{self.path}: damaged ({error}); {RESTORE}") from error
         except sqlite3.DatabaseError as error:
             code = getattr(error, "sqlite_errorcode", None)
+            damage = None if code is None else database.DAMAGE.get(code & 0xFF)
             if code is None and isinstance(error, sqlite3.OperationalError):
-                raise InputError(f"{self.path}: damaged (a text is not UTF-8); {RESTORE}") from error
+                damage = "a text is not UTF-8"
+            if damage is not None:
+                raise InputError(f"{self.path}: damaged ({damage.format(error=error)}); {RESTORE}") from error
             if code is None:
                 raise
-            if code & 0xFF in DAMAGE:
-                raise InputError(f"{self.path}: damaged ({error}); {RESTORE}") from error
-            if code & 0xFF == sqlite3.SQLITE_INTERRUPT:
-                raise InputError(f"{self.path}: damaged (reading it does not end); {RESTORE}") from error
             if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise self._busy("process" if code & 0xFF == sqlite3.SQLITE_BUSY else "thread") from error
-            raise refusal(error, self.path) from error
+            raise database.refusal(error, self.path) from error
 
 
 #: The stores of this process, and the lock under which a file is opened. SQLite's locks end when any handle of the file
@@ -409,20 +340,11 @@ def is_filled(path: Path) -> bool:
         raise InputError(f"{path}: is no file; name one that does not exist")
     if not path.exists() or path.stat().st_size == 0:
         return False
-    return not is_empty_database(path)
-
-
-def is_empty_database(path: Path) -> bool:
-    """Whether a file is an SQLite database without tables."""
-    if read_header(path)[: len(MAGIC)] != MAGIC:
-        return False
-    with suppress(sqlite3.Error):
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-        try:
-            return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        finally:
-            connection.close()
-    return False
+    if not read_header(path).startswith(MAGIC):
+        return True
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as found:
+        return bool(found.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    return True
 
 
 def read_header(path: Path) -> bytes:
@@ -445,12 +367,7 @@ def read_header(path: Path) -> bytes:
 
 def is_experiment(header: bytes) -> bool:
     """Whether the first bytes of a file are those of an experiment."""
-    return header.startswith(MAGIC) and number_at(header, APPLICATION_AT) == APPLICATION
-
-
-def number_at(header: bytes, place: int) -> int:
-    """Four bytes of a header."""
-    return int.from_bytes(header[place : place + 4], "big")
+    return header.startswith(MAGIC) and header[APPLICATION_AT] == APPLICATION
 
 
 def check_file(path: Path) -> None:
@@ -458,7 +375,7 @@ def check_file(path: Path) -> None:
     header = read_header(path)
     if not is_experiment(header):
         raise InputError(f"{path}: not an experiment; caet-opt experiment start makes one")
-    version = number_at(header, VERSION_AT)
+    version = int.from_bytes(header[VERSION_AT], "big")
     if version > SCHEMA_VERSION:
         raise InputError(
             f"{path}: made by a newer caet-opt (schema {version}, known here up to {SCHEMA_VERSION}); update caet-opt"

@@ -76,8 +76,6 @@ class Turn:
 
     def _get(self, lock: int) -> bool:
         """Whether the turn was free; a file that another process has removed meanwhile is no turn."""
-        if sys.platform == "win32":
-            return True
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return os.path.samestat(os.fstat(lock), self.path.stat())
@@ -87,7 +85,6 @@ class Turn:
 
 def release(lock: int) -> None:
     """Give the turn up, also where a fork has a copy of it."""
-    if sys.platform != "win32":
-        with suppress(OSError):  # a file system that has no such locks
-            fcntl.flock(lock, fcntl.LOCK_UN)
+    with suppress(OSError):  # a file system that has no such locks
+        fcntl.flock(lock, fcntl.LOCK_UN)
     os.close(lock)

@@ -1,47 +1,19 @@
 """Whether rewards spread more than their family allows: a test that may be looked at after every outcome.
 
-Gaussian rewards of a larger variance than was stated, and counts that vary more than Poisson counts do, make a
-guarantee false. Under what the guarantee assumes an e-process is at most 1 on average whenever one looks, and ever
-reaches 1 / alpha with probability at most alpha, `LEVEL` here; where it does, the assumption is refuted. Let F_k be all
-that is known after k outcomes. Of the rewards (A) of ``docs/live_experiments.md`` is assumed: given F_k, the next
-outcome, if it is of arm a, has the distribution of arm a. Arms may be chosen, and the experiment ended, in any way.
+Under what the guarantee assumes each E_n below ever reaches 1 / alpha with probability at most alpha, `LEVEL` here,
+whatever chose the arms; where it does, the assumption is refuted. The proofs are in ``docs/mathematics/live.md``.
 
-Residuals from the mean so far would not do, though for arms pulled in turn they are independent and normal: a policy
-has seen the mean from which the next residual is taken, and where an arm is pulled again because its first outcome was
-extreme, its second residual is large. So the means are unknown constants here, and each test is below a martingale that
-starts at 1 for the true ones, whatever they are.
-
-**Gaussian.** Let z_i = (X_i - mu_a) / sigma_a for the i-th outcome, of arm a. For v > 1, given F_(i-1),
-
-    v^(-1/2) exp((1 - 1/v) z_i^2 / 2)
-
-has the expectation 1 if X_i is Gaussian with variance sigma_a^2, and less with a smaller one; it is the density of
-variance v over that of variance 1. It is at most 1 as well for every reward that is sub-Gaussian, with
-``E exp(s (X_i - mu_a)) <= exp(s^2 sigma_a^2 / 2)`` for all s, which is all that the e-process threshold needs: with
-``t = 1 - 1/v`` and g standard normal, ``E exp(t z^2 / 2) = E exp(sqrt(t) g z) <= E exp(t g^2 / 2) = v^(1/2)``. So the
-product over all n outcomes is a supermartingale that starts at 1, for each v, and so is its average over v. Now
-``sum of z_i^2 >= Q``, the sum over the arms of ``sum (X_i - mean_a)^2 / sigma_a^2``, because a sum of squares is least
-about the mean. So
-
-    E_n = average over v of  v^(-n/2) exp((1 - 1/v) Q / 2)
-
-is below that supermartingale, and by Ville's inequality it ever reaches 1 / alpha with probability at most alpha. With
-a density ``a u^(a - 1)`` of ``u = 1/v`` on (0, 1), ``A = n/2 + a`` and ``y = Q/2`` it is
+Gaussian: with Q the sum over the arms of ``sum (X_i - mean_a)^2 / sigma_a^2``, ``A = n/2 + a`` and ``y = Q/2``, the
+average of ``v^(-n/2) exp((1 - 1/v) Q / 2)`` over variances v, ``1/v`` having the density ``a u^(a - 1)`` on (0, 1),
 
     E_n = a e^y y^(-A) gamma(A, y)  >=  a / A,       gamma the lower incomplete gamma function.
 
-**Poisson.** Let q_i be a distribution on the whole numbers that depends on F_(i-1) alone. Given F_(i-1), if X_i is
-Poisson with mean mu_a, the expectation of ``q_i(X_i) / p(X_i; mu_a)`` is the sum of q_i, which is 1. So the product
-over all outcomes is a martingale that starts at 1, and so is an average of several. The likelihood of an arm is largest
-at the mean of its outcomes. So
+Poisson: with q_i the negative binomial distribution whose mean is ``(S + 1/2) / m``, for the m outcomes of the arm
+before and their sum S, and whose variance is ``phi (1 + 1/m)`` times that, for each phi of `DISPERSIONS`,
 
-    E_n = average over q of  product of q_i(X_i) / product over arms of  max over mu of  product of p(X_i; mu)
+    E_n = average over q of  product of q_i(X_i) / product over arms of  max over mu of  product of p(X_i; mu).
 
-is below that martingale, and Ville's inequality says the same of it. q_i is the negative binomial distribution whose
-mean is ``(S + 1/2) / m``, for the m outcomes of the arm before and their sum S, and whose variance is ``phi (1 + 1/m)``
-times that, for each phi of `DISPERSIONS`. The first outcome of an arm is met with ``1 / ((x + 1) (x + 2))`` in one half
-of the products. The other half leave it out, above and below: they lose less where means are large, and the former see
-gross deviations an outcome earlier.
+The first outcome of an arm is met with ``1 / ((x + 1) (x + 2))`` in one half of the products; the other leaves it out.
 """
 
 import sqlite3
@@ -54,7 +26,7 @@ from numpy.typing import NDArray
 from caet_opt.bandits.families import Bernoulli, Family, Gaussian, Poisson
 from caet_opt.bandits.families.base import NAMED_AFTER
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.live import rows
+from caet_opt.live import contents
 
 #: The probability with which rewards as they are assumed raise a false alarm, ever; what log E must reach for one.
 LEVEL = 0.001
@@ -112,7 +84,7 @@ def least_outcomes(family: Family) -> int:
 
 
 def see_spread(family: Family, arms: Arms, rewards: Array, count: int) -> Spread:
-    """What outcomes in the order of recording say of the spread, for so many arms."""
+    """What outcomes in the order of recording say of the spread, for ``count`` arms."""
     squares = residual_squares(arms, rewards, count)
     if isinstance(family, Gaussian):
         log_e = gaussian_log_e(arms, squares, family.dispersions(count))
@@ -197,7 +169,7 @@ def likelihood_gains(x: Array) -> Array:
     return np.asarray(xlogy(x, sums / number) - x + before * np.log1p(moved))
 
 
-def describe_watch(db: sqlite3.Connection, family: Family, arms: int) -> Record:
+def report_spread(db: sqlite3.Connection, family: Family, arms: int) -> Record:
     """What the watch says of an experiment: whether there is an alarm, since which outcome, and what would fit.
 
     ``log_e`` is the largest so far, so that an alarm stays; ``unseen`` are the arms with fewer than two outcomes.
@@ -206,8 +178,15 @@ def describe_watch(db: sqlite3.Connection, family: Family, arms: int) -> Record:
         name = NAMED_AFTER.get(family.name, family.name)
         known = isinstance(family, Bernoulli)  # zeros and ones spread as their mean says
         return NOTHING | {"reason": None if known else f"not watched for {name} rewards"}
-    outcomes = np.array([(one.arm, one.reward) for one in rows.read_outcomes(db)]).reshape(-1, 2)
+    outcomes = np.array([(one.arm, one.reward) for one in contents.read_outcomes(db, arms)]).reshape(-1, 2)
     seen = see_spread(family, outcomes[:, 0].astype(np.int64), outcomes[:, 1], arms)
+    largest = max((variance for variance in seen.variances if variance is not None), default=0.0)
+    fits = [
+        f"family gaussian:VAR with VAR at least the variance of the rewards (so far {largest:.4g} in one arm)",
+        "rewards cut to a range [low, high], for which gaussian:VAR with VAR = (high - low)^2 / 4 is proven",
+        *([INSTEAD[family.name]] if family.name in INSTEAD else []),
+        "bernoulli for whether there was any",
+    ]
     return NOTHING | {
         "watched": True,
         "alarm": seen.since is not None,
@@ -217,16 +196,5 @@ def describe_watch(db: sqlite3.Connection, family: Family, arms: int) -> Record:
         "since": seen.since,
         "unseen": [arm for arm, count in enumerate(seen.counts) if count < LEAST_OUTCOMES],
         "variances": seen.variances,
-        "fits": None if seen.since is None else list_fitting(family, seen),
+        "fits": None if seen.since is None else fits,
     }
-
-
-def list_fitting(family: Family, seen: Spread) -> list[str]:
-    """What would fit rewards that spread more than assumed, in words."""
-    largest = max(variance for variance in seen.variances if variance is not None)
-    return [
-        f"family gaussian:VAR with VAR at least the variance of the rewards (so far {largest:.4g} in one arm)",
-        "rewards cut to a range [low, high], for which gaussian:VAR with VAR = (high - low)^2 / 4 is proven",
-        *([INSTEAD[family.name]] if family.name in INSTEAD else []),
-        "bernoulli for whether there was any",
-    ]

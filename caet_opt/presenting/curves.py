@@ -7,6 +7,7 @@ of their difference tells the sides apart.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -40,6 +41,7 @@ LOCATED = 1e-12
 class Sweep(NamedTuple):
     """What is swept: the mean or the cost of one arm.
 
+    >>> from caet_opt.presenting.curves import Sweep
     >>> Sweep("mean", 2).at(BanditModel("gaussian", [3, 4, 2], costs="gaps"), 1.5).costs
     (1.0, 0.0, 2.5)
     """
@@ -280,20 +282,21 @@ class Tracer(NamedTuple):
             return CurvePoint(value, result, kind=kind)
         return CurvePoint(value, result, form.name, form.characteristic_time(result.model, self.task), kind=kind)
 
-    def pairs(self, value: float) -> tuple[Pair, ...]:
-        """The pairs that the task needs at a value."""
-        return self.task.pairs(self.sweep.at(self.model, value).means)
-
     def ties(self, points: Sequence[CurvePoint]) -> Iterator[float]:
         """Where the needed pairs change between two points of the grid that have an answer."""
+
+        def has_pairs(pairs: tuple[Pair, ...], value: float) -> bool:
+            return self.task.pairs(self.sweep.at(self.model, value).means) == pairs
+
         for low, high, at_low, at_high in neighbours(points):
             if at_low.pairs != at_high.pairs:
-                yield bisect(low, high, lambda value, pairs=at_low.pairs: self.pairs(value) == pairs)  # type: ignore[misc]
+                yield bisect(low, high, partial(has_pairs, at_low.pairs))
 
     def switches(self, points: Sequence[CurvePoint]) -> Iterator[Switch]:
         """Where pairs start or cease to bind between two points with the same needed pairs and free arms."""
         for low, high, at_low, at_high in neighbours(points):
-            if at_low.pairs == at_high.pairs and free_arms(at_low) == free_arms(at_high):
+            low_free, high_free = ([cost == 0 for cost in one.model.costs] for one in (at_low, at_high))
+            if at_low.pairs == at_high.pairs and low_free == high_free:
                 before, after = set(at_low.binding_pairs), set(at_high.binding_pairs)
                 for pair in sorted(before ^ after):
                     yield Switch(self.locate(low, high, pair, at_low), pair, pair in after)
@@ -327,11 +330,6 @@ def is_slack(result: CharacteristicTime, pair: Pair) -> bool:
     term = pair_terms(result.model, [pair], result.effort)[0]
     share = result.multipliers[result.pairs.index(pair)] / result.value if result.value > 0 else 0.0
     return bool(term - 1.0 > share)
-
-
-def free_arms(result: CharacteristicTime) -> tuple[bool, ...]:
-    """Which arms cost nothing."""
-    return tuple(cost == 0 for cost in result.model.costs)
 
 
 def largest_deviation(curve: Curve) -> float | None:

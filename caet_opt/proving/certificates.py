@@ -9,28 +9,15 @@ from typing import Any
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import TASKS, Custom, Task
 from caet_opt.errors import InputError, SolverError, unknown_name
-from caet_opt.proving.check import (
-    DIVERGENCES,
-    FORMAT,
-    MOST_BYTES,
-    VERSION,
-    Rejected,
-    Work,
-    canonical_json,
-    check,
-    check_answers,
-    digest,
-    read,
-    statement,
-    text,
-)
+from caet_opt.proving import check as checker
+from caet_opt.proving.check import MOST_BYTES, Rejected
 from caet_opt.proving.result import ProvenTime
 
 
 def read_certificate(path: str | Path) -> dict[str, Any]:
     """The certificate in a file; `InputError` when it cannot be read or holds none."""
     try:
-        return read(str(path))
+        return checker.read(str(path))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
@@ -41,13 +28,14 @@ def read_certificate(path: str | Path) -> dict[str, Any]:
 
 def check_certifiable(model: BanditModel, task: Task) -> None:
     """Raise `InputError` for a family or a task that certificates do not know."""
-    if model.family.name not in DIVERGENCES:
-        raise InputError(f"a certificate cannot be written: {unknown_name('family', model.family.name, DIVERGENCES)}")
+    if model.family.name not in checker.DIVERGENCES:
+        unknown = unknown_name("family", model.family.name, checker.DIVERGENCES)
+        raise InputError(f"a certificate cannot be written: {unknown}")
     if TASKS.get(task.name) is not type(task):
         raise InputError(f"a certificate cannot be written: {unknown_name('task', task.name, TASKS)}")
     if isinstance(task, Custom):
         try:  # a certificate has its answers twice, in the statement too
-            check_answers(task.answers, Work(2 * len(canonical_json(task.answers))))
+            checker.check_answers(task.answers, checker.Work(2 * len(checker.canonical_json(task.answers))))
         except Rejected as reason:
             raise InputError(f"a certificate cannot be written: {reason}") from reason
 
@@ -57,8 +45,8 @@ def certificate(proven: ProvenTime) -> dict[str, Any]:
     model, task = proven.model, proven.task
     check_certifiable(model, task)
     content: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": checker.FORMAT,
+        "version": checker.VERSION,
         "family": model.family.name,
         "task": str(task),
         **({"answers": task.answers} if isinstance(task, Custom) else {}),
@@ -73,17 +61,17 @@ def certificate(proven: ProvenTime) -> dict[str, Any]:
         **dict(zip(("lower", "upper"), texts([proven.lower, proven.upper]), strict=True)),
     }
     plain: dict[str, Any] = json.loads(json.dumps(content))
-    plain["statement"] = statement(plain)
-    document = {**plain, "sha256": digest(plain)}
+    plain["statement"] = checker.statement(plain)
+    document = {**plain, "sha256": checker.digest(plain)}
     try:
-        check(document)
+        checker.check(document)
     except Rejected as reason:
         raise SolverError(f"the checker rejects the certificate: {reason}") from reason
     size = len(json.dumps(document, indent=1))
     if size > MOST_BYTES:
         raise InputError(
-            f"a certificate cannot be written: it would have {size} bytes, and up to {MOST_BYTES} are checked in "
-            "reasonable time; prove fewer digits, or ask about fewer arms"
+            f"a certificate cannot be written: it would have {size} bytes, and up to {MOST_BYTES} are "
+            "checked in reasonable time; prove fewer digits, or ask about fewer arms"
         )
     return document
 
@@ -91,6 +79,6 @@ def certificate(proven: ProvenTime) -> dict[str, Any]:
 def texts(values: Iterable[Fraction | None]) -> list[str | None]:
     """Rational numbers in full; `InputError` for one that is too long."""
     try:
-        return [None if value is None else text(value) for value in values]
+        return [None if value is None else checker.text(value) for value in values]
     except ValueError as error:
         raise InputError(f"a certificate cannot be written: a number has too many digits ({error})") from error

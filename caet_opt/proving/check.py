@@ -1,27 +1,18 @@
 """Check a certificate of proven digits: python check.py cert.json
 
-This file is meant to be read. It uses the standard library and python-flint, and nothing of the code that finds
-certificates. What is certified is the value of the program
-
     T* = inf c.w   subject to   f_e(w) >= 1 for every needed pair e = (a, b),   w > 0,
-
-where d is the divergence of the reward family, phi the dispersions, and
-
     f_e(w) = min over m of  w_a d(mu_a, m) / phi_a + w_b d(mu_b, m) / phi_b     if both arms cost something,
     f_e(w) = w_a d(mu_a, mu_b) / phi_a                                          if b is free (and a is not),
 
-while a pair of free arms, or one at infinite divergence from its free arm, constrains nothing. The minimum is at the
-mean of mu_a and mu_b weighted by w_a / phi_a and w_b / phi_b. A certificate holds an effort w and weights q >= 0:
+d the divergence of the reward family, phi the dispersions; a pair of free arms, or one at infinite divergence from its
+free arm, constrains nothing. With m_e the minimiser, or the free arm's mean, an effort w and weights q >= 0 prove
+``sum(q) <= T* <= c.w`` if f_e(w) >= 1 for every e, and sum over e at a of q_e d(mu_a, m_e) / phi_a <= c_a at every
+costly arm a (proof: docs/mathematics/digits.md).
 
-    upper bound   f_e(w) >= 1 for every e, so T* <= c.w;
-    lower bound   with m_e the minimiser above (or the free arm's mean), at every costly arm a
-                  sum over e at a of q_e d(mu_a, m_e) / phi_a <= c_a, so that for every feasible w
-                  sum(q) <= sum_e q_e f_e(w) <= sum_a w_a sum_{e at a} q_e d(mu_a, m_e) / phi_a <= c.w:  T* >= sum(q).
-
-All numbers are rational and exact; only divergences are rounded, into balls that contain them, until each
-inequality is certain. Nothing that is written is believed or repeated: the inputs, w and q are read into whole numbers
-and fractions, the whole document is written anew from these, and must be equal to the one at hand. What this may cost
-is bounded by the document's size.
+This file is meant to be read. It uses the standard library and python-flint, and nothing of the code that finds
+certificates. All numbers are rational and exact; only divergences are rounded, into balls that contain them, until each
+inequality is certain. Nothing that is written is believed or repeated: inputs, w and q are read, the whole document is
+written anew from these, and must be equal to the one at hand. What this may cost is bounded by the document's size.
 """
 
 import json

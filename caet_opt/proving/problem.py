@@ -6,9 +6,7 @@ from typing import NamedTuple
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
-from caet_opt.common.exact import decimal_text
-from caet_opt.errors import TieError
-from caet_opt.solving.problem import describe
+from caet_opt.solving.problem import too_close
 
 
 class ExactProblem(NamedTuple):
@@ -50,9 +48,5 @@ def pose_exactly(model: BanditModel, task: Task) -> ExactProblem:
     means, pairs = model.exact_means, task.pairs(model.means)
     for a, b in pairs:
         if model.means[a] == model.means[b] and means[a] != means[b]:
-            raise TieError(
-                f"arms {describe(model, a)} and {describe(model, b)} differ ({decimal_text(means[a])} and "
-                f"{decimal_text(means[b])}), but not in double precision, where the search for T* starts; "
-                "subtract what the means have in common, or rescale them"
-            )
+            raise too_close(model, a, b, "where the search for T* starts")
     return ExactProblem(model.family, means, model.exact_costs, model.exact_dispersions, pairs)

@@ -6,8 +6,8 @@ from time import perf_counter
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
-from caet_opt.common.checks import check_whole
-from caet_opt.common.numbers import write_gap
+from caet_opt.common.checks import is_whole
+from caet_opt.common.numbers import magnitude, write_gap
 from caet_opt.errors import InputError, SolverError
 from caet_opt.proving import require_flint
 from caet_opt.proving.balls import Ball, ball, divergence, midpoint_fraction, working_precision
@@ -81,7 +81,8 @@ def proven_time(
 def check_digits(digits: int) -> None:
     """Raise `InputError` for a number of digits that is not offered, `MissingExtraError` without ball arithmetic."""
     require_flint()
-    check_whole(digits, "digits", 1, MOST_DIGITS)
+    if not is_whole(digits, 1, MOST_DIGITS):
+        raise InputError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {digits!r}")
 
 
 Proof = tuple[Fraction, Fraction, tuple[Fraction, ...], tuple[Fraction, ...]]
@@ -142,7 +143,7 @@ def feasible_weights(
     """The weights scaled and rounded down until ``sum_e q_e d(mu_a, m_e) / phi_a <= c_a`` is certain at every arm."""
     largest = max(load / ball(problem.costs[arm]) for arm, load in loads(refined.weights.items(), rates).items())
     shrink = (1 - margin) / midpoint_fraction(largest)
-    step = Fraction(10) ** order(unit)
+    step = Fraction(10) ** magnitude(unit)
     weights = {index: weight * shrink // step * step for index, weight in refined.weights.items()}
     for arm, load in loads(weights.items(), rates).items():
         if not load <= ball(problem.costs[arm]):
@@ -159,13 +160,7 @@ def loads(weights: Iterable[tuple[int, Fraction]], rates: dict[int, dict[int, Ba
     return found
 
 
-def order(value: Fraction) -> int:
-    """The exponent of the largest power of ten that is at most a positive number."""
-    guess = len(str(value.numerator)) - len(str(value.denominator))
-    return guess if Fraction(10) ** guess <= value else guess - 1
-
-
 def round_up(value: Fraction, digits: int) -> Fraction:
     """A positive number rounded up to so many significant digits."""
-    step = Fraction(10) ** (order(value) - digits + 1)
+    step = Fraction(10) ** (magnitude(value) - digits + 1)
     return -(-value // step) * step

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.common.numbers import digits_beside, round_down, table, to_digits, write_interval
@@ -23,6 +22,7 @@ from caet_opt.simulating.summary import (
     Summary,
     bound_lines,
     conditions,
+    ends,
     name_tracking,
     summarise,
     threshold_lines,
@@ -108,10 +108,11 @@ def compare_policies(
 class PolicyComparison:
     """What the same draws say of several policies, each compared to the first; prints as a table.
 
+    >>> from caet_opt.simulating.comparison import PolicyComparison
     >>> model = BanditModel("gaussian", [2, 0], costs=[1, 1])
     >>> both = [simulate(model, "best-arm", policy=name, delta=0.1, runs=3) for name in ("caet", "uniform")]
-    >>> PolicyComparison(tuple(both)).differences(both[1])
-    array([0., 0., 0.])
+    >>> PolicyComparison(tuple(both)).difference(both[1])
+    (0.0, None)
     """
 
     summaries: tuple[Summary, ...]
@@ -121,15 +122,11 @@ class PolicyComparison:
         """How many runs all policies have together."""
         return sum(summary.runs for summary in self.summaries)
 
-    def differences(self, summary: Summary) -> Array:
-        """Cost less the cost of the first policy, of every run that both have."""
-        costs, first = ({run.index: run.cost for run in one.run_records} for one in (summary, self.summaries[0]))
-        return subtract_runs(costs, first)
-
     def difference(self, summary: Summary) -> tuple[float | None, tuple[float, float] | None]:
-        """The mean of the differences and its 95 % interval, as that of a mean cost; no mean where no run is shared, no
-        interval where one of the two costs has none."""
-        return mean_difference(self.differences(summary), summary.open_ended or self.summaries[0].open_ended)
+        """The mean over the runs of cost less the cost of the first policy, as `mean_difference` has it."""
+        both = summary, self.summaries[0]
+        costs, first = ({run.index: run.cost for run in one.run_records} for one in both)
+        return mean_difference(costs, first, open_ended=any(one.open_ended for one in both))
 
     def to_frame(self) -> "pd.DataFrame":
         """A row per policy, as `compare_policies` has them."""
@@ -162,12 +159,9 @@ class PolicyComparison:
 
     def to_records(self) -> list[dict[str, Any]]:
         """The objects of ``simulate --json``: those of one policy each, and ``difference`` with ``difference_ci``."""
-        return [self.to_record(summary) for summary in self.summaries]
-
-    def to_record(self, summary: Summary) -> dict[str, Any]:
-        """The object of one policy."""
-        difference, interval = self.difference(summary)
-        return summary.to_record() | {"difference": difference, "difference_ci": interval}
+        names = ("difference", "difference_ci")
+        found = zip(self.summaries, map(self.difference, self.summaries), strict=True)
+        return [summary.to_record() | dict(zip(names, values, strict=True)) for summary, values in found]
 
     def __str__(self) -> str:
         """What was run, a line per policy, and what is to be said of them."""
@@ -227,18 +221,17 @@ class PolicyComparison:
         return notes
 
 
-def subtract_runs(costs: Mapping[int, float], first: Mapping[int, float]) -> Array:
-    """Costs by run less those of the first policy, of every run that both have; both from the same draws.
+def mean_difference(
+    costs: Mapping[int, float], first: Mapping[int, float], *, open_ended: bool = False
+) -> tuple[float | None, tuple[float, float] | None]:
+    """The mean of costs by run less those of the first policy, of every run that both have, from the same draws, and
+    its 95 % interval; no mean where no run is shared, no interval of few, or where one of the two costs is
+    ``open_ended`` and has none.
 
-    >>> subtract_runs({0: 5.0, 1: 7.0, 2: 9.0}, {1: 6.0, 2: 6.0, 3: 1.0})
-    array([1., 3.])
+    >>> mean_difference({0: 5.0, 1: 7.0, 2: 9.0}, {1: 6.0, 2: 6.0, 3: 1.0})
+    (2.0, None)
     """
-    return np.array([cost - first[run] for run, cost in costs.items() if run in first])
-
-
-def mean_difference(differences: Array, open_ended: bool) -> tuple[float | None, tuple[float, float] | None]:
-    """The mean of differences and its 95 % interval; None where there is none, or too few for an interval, and no
-    interval where one of the two costs is ``open_ended`` and has none."""
+    differences = np.array([cost - first[run] for run, cost in costs.items() if run in first])
     if not len(differences):
         return None, None
     return float(differences.mean()), None if open_ended else mean_interval(differences)
@@ -247,6 +240,7 @@ def mean_difference(differences: Array, open_ended: bool) -> tuple[float | None,
 class ComparisonInterrupted(Interrupted):
     """Ctrl-C during a comparison; ``comparison`` holds the finished runs of every policy that was reached.
 
+    >>> from caet_opt.simulating.comparison import ComparisonInterrupted
     >>> model = BanditModel("gaussian", [2, 0], costs=[1, 1])
     >>> def press(policy, record):  # as Ctrl-C does
     ...     if policy == "uniform":
@@ -263,12 +257,6 @@ class ComparisonInterrupted(Interrupted):
     def __init__(self, records: Sequence[RunRecord], comparison: PolicyComparison) -> None:
         super().__init__(records)
         self.comparison = comparison
-
-
-def ends(name: str, interval: tuple[float, float] | None) -> dict[str, float]:
-    """The columns of an interval."""
-    low, high = interval or (nan, nan)
-    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def write_ends(interval: tuple[float, float] | None) -> str:

@@ -114,7 +114,9 @@ class Worker:
             result, error = self.pipe.recv()
         except (EOFError, OSError):
             self.process.join()
-            result, error = None, WorkerDiedError(describe_exit(self.process.exitcode))
+            code = self.process.exitcode
+            ended = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+            result, error = None, WorkerDiedError(f"worker process {ended}")
             self.end()
         return result, error
 
@@ -198,10 +200,3 @@ def is_portable(thing: Any) -> bool:
     except Exception:  # noqa: BLE001  # whatever its own methods raise
         return False
     return True
-
-
-def describe_exit(code: int | None) -> str:
-    """How a worker process ended."""
-    if code is not None and code < 0:
-        return f"worker process was ended by {signal.Signals(-code).name}"
-    return f"worker process ended with status {code}"

@@ -16,23 +16,17 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import Threshold, threshold_of
-from caet_opt.simulating.loops import compile_run, run
 from caet_opt.simulating.mean_intervals import mean_band
 from caet_opt.simulating.pool import check_workers, run_jobs
-from caet_opt.simulating.runs import compile_loop
+from caet_opt.simulating.runs import compile_loop, compile_run, run
 from caet_opt.simulating.streams import ArmStreams
 
 #: Rounds at which the regret is recorded, spread evenly in log t.
 CHECKPOINTS = 60
 
 
-@dataclass(frozen=True, eq=False)
-class Exploration:
-    """An explore-then-commit experiment: the model, how to explore, and the recorded rounds."""
-
-    model: BanditModel
-    parameters: Parameters
-    times: tuple[int, ...]
+#: An explore-then-commit experiment: the model, how to explore, and the recorded rounds.
+Exploration = tuple[BanditModel, Parameters, tuple[int, ...]]
 
 
 class Trajectory(NamedTuple):
@@ -57,6 +51,7 @@ class RegretCurve:
 
     Examples
     --------
+    >>> from caet_opt.simulating.regret import explore_then_commit
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> curve = explore_then_commit(model, horizon=1000, runs=10, seed=1)
     >>> curve.committed, curve.wrong, round(curve.asymptote, 4)
@@ -116,13 +111,19 @@ def explore_then_commit(
     called for every run that is finished. ``settings`` are those of `caet_opt.Caet.start`; gamma0 must lie below the
     gaps that matter, since smaller ones count as free.
 
+    >>> from caet_opt.simulating.regret import explore_then_commit
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> curve = explore_then_commit(model, horizon=1000, runs=10, seed=1)
     >>> print(round(curve.mean_regret[-1], 3))
     63.4
     """
     check_workers(workers)
-    check_request(model, horizon, runs, checkpoints)
+    if not (isfinite(horizon) and horizon > len(model.means)):
+        raise InputError(f"the horizon must be a finite number of rounds above the number of arms, got {horizon!r}")
+    check_whole(runs, "runs", 1)
+    check_whole(checkpoints, "checkpoints", 1)
+    if gaps(model.means).count(0.0) > 1:
+        raise InputError("explore then commit needs a single best arm; the largest means are equal")
     last = int(horizon)
     if settings.setdefault("cost_source", "gaps") != "gaps":
         raise InputError(f"regret is the cost of gaps: cost_source must be 'gaps', got {settings['cost_source']!r}")
@@ -130,22 +131,18 @@ def explore_then_commit(
     arms = len(model.means)
     beta = threshold_of(parameters, model.family, arms, BestArm())
     regret_model = BanditModel(model.family, model.means, "gaps", model.arms)
-    exploration = Exploration(regret_model, parameters, recorded_rounds(arms, last, checkpoints))
+    rounds = recorded_rounds(arms, last, checkpoints)
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    regrets, times, chosen = zip(*explore_all(exploration, seeds, workers, progress), strict=True)
-    recorded = np.array(exploration.times, dtype=float)
+    compile_loop()  # here, so that workers find it compiled
+    found: dict[int, Trajectory] = {}
+    shared, jobs = (regret_model, parameters, rounds), list(enumerate(seeds))
+    with closing(run_jobs(explore_once, shared, jobs, workers)) as finished:
+        for index, trajectory in finished:
+            found[index] = trajectory
+            progress()
+    regrets, times, chosen = zip(*(found[index] for index in range(runs)), strict=True)
+    recorded = np.array(rounds, dtype=float)
     return RegretCurve(regret_model, last, beta, recorded, np.array(regrets), np.array(times), np.array(chosen))
-
-
-def check_request(model: BanditModel, horizon: float, runs: int, checkpoints: int) -> None:
-    """Raise `InputError` for a horizon that is too short, no runs, or a model without a single best arm."""
-    arms = len(model.means)
-    if not (isfinite(horizon) and horizon > arms):
-        raise InputError(f"the horizon must be a finite number of rounds above the number of arms, got {horizon!r}")
-    check_whole(runs, "runs", 1)
-    check_whole(checkpoints, "checkpoints", 1)
-    if gaps(model.means).count(0.0) > 1:
-        raise InputError("explore then commit needs a single best arm; the largest means are equal")
 
 
 def regret_rate(model: BanditModel) -> float:
@@ -161,27 +158,14 @@ def recorded_rounds(arms: int, horizon: int, checkpoints: int) -> tuple[int, ...
     return (*(int(t) for t in rounds if t < horizon), horizon)
 
 
-def explore_all(
-    exploration: Exploration, seeds: list[np.random.SeedSequence], workers: int, progress: Callable[[], None]
-) -> list[Trajectory]:
-    """One trajectory per seed, in their order."""
-    compile_loop()  # here, so that workers find it compiled
-    found: dict[int, Trajectory] = {}
-    with closing(run_jobs(explore_once, exploration, list(enumerate(seeds)), workers)) as finished:
-        for index, trajectory in finished:
-            found[index] = trajectory
-            progress()
-    return [found[index] for index in range(len(seeds))]
-
-
 def explore_once(exploration: Exploration, job: tuple[int, np.random.SeedSequence]) -> tuple[int, Trajectory]:
     """The number and the trajectory of a numbered seed, for `run_jobs`.
 
     It explores from one recorded round to the next; from the commitment on the committed arm's gap adds up.
     """
     number, seed = job
-    model, times = exploration.model, exploration.times
-    caet = Caet(BestArm(), model.family, len(model.means), exploration.parameters)
+    model, parameters, times = exploration
+    caet = Caet(BestArm(), model.family, len(model.means), parameters)
     streams = ArmStreams(model, seed)
     compile_run(caet)  # nothing where it is done, as in a process that was forked after it
     regret = np.empty(len(times))

@@ -14,14 +14,15 @@ from caet_opt.bandits.model import BanditModel, gaps
 from caet_opt.bandits.tasks import BestArm, Task, parse_task
 from caet_opt.common.checks import check_whole
 from caet_opt.errors import InputError, SolverError, unknown_name
+from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies import Policy, find_policy
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.prediction import Prediction, predict
 from caet_opt.exploring.settings import CostSource, Parameters
 from caet_opt.exploring.stopping import Deviational, Threshold, threshold_of
+from caet_opt.kernels import ledger
 from caet_opt.kernels.e_values import BLUR
-from caet_opt.simulating.loops import compile_run, run, run_in_batches
 from caet_opt.simulating.pool import check_workers, run_jobs
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
 from caet_opt.solving.backends import BACKENDS
@@ -35,8 +36,8 @@ MOST_ROUNDS, MOST_RUNS = 10**15, 10**8
 #: The largest cost of a pull: sums of so many, and their squares, stay in double precision.
 LARGEST_COST = 1e100
 
-#: The largest theta for which the paper's upper bound is proven.
-LARGEST_THETA = e / 2
+#: Up to which theta, and below which r and r_prime, the paper's asymptotic upper bound is proven.
+LARGEST_THETA, THEORY_R, THEORY_R_PRIME = e / 2, 1 / 2, 1 / 8
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Experiment:
 
     Examples
     --------
+    >>> from caet_opt.exploring.settings import Parameters
+    >>> from caet_opt.simulating.runs import Experiment
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> round(experiment.optimum.value, 6), round(experiment.lower_bound, 6)
     (2.0, 5.29999)
@@ -69,7 +72,6 @@ class Experiment:
         self.policy.check(self.task)
         object.__setattr__(self, "parameters", replace(self.parameters, threshold=self.rule.name))
         check_whole(self.parameters.max_rounds, "max_rounds", 1, MOST_ROUNDS)
-        self._check_theta(self.rule)
         self._check_costs()
         self.model.family.check_drawing(self.model.means)
         self._check_resolution()
@@ -91,12 +93,6 @@ class Experiment:
                     f"{means[a]:g} by {0.5 * blur:.2g}: rewards do not tell these arms apart; "
                     "subtract a constant from all means"
                 )
-
-    def _check_theta(self, rule: Threshold) -> None:
-        if isinstance(rule, Deviational) and rule.theta > LARGEST_THETA and not self.parameters.outside_theory:
-            raise InputError(
-                f"theta = {rule.theta:g} is outside (1, e/2], where the upper bound holds; outside_theory allows it"
-            )
 
     def _check_costs(self) -> None:
         source, distribution = self.parameters.cost_source, self.parameters.cost_distribution
@@ -156,11 +152,17 @@ class Experiment:
         return self.optimum.lower_bound(log_inv_delta=self.parameters.log_inv_delta)
 
     @property
+    def is_in_theory(self) -> bool:
+        """Whether ``theta <= e/2``, ``r < 1/2`` and ``r_prime < 1/8``, where the asymptotic upper bound is proven."""
+        r, r_prime = self.parameters.r, self.parameters.r_prime
+        return self.theta_of_bound <= LARGEST_THETA and r < THEORY_R and r_prime < THEORY_R_PRIME
+
+    @property
     def upper_bound(self) -> float | None:
-        """``theta T* log(1/delta)``, the asymptotic upper bound of an optimal policy, and None for one that is not; see
-        `theta_of_bound`."""
+        """``theta T* log(1/delta)``, the asymptotic upper bound of an optimal policy, and None for one that is not and
+        outside the theory; see `theta_of_bound`."""
         bound = self.theta_of_bound * self.optimum.value * self.parameters.log_inv_delta
-        return bound if self.policy.optimal else None
+        return bound if self.policy.optimal and self.is_in_theory else None
 
     @cached_property
     def prediction(self) -> Prediction | None:
@@ -181,6 +183,8 @@ class RunRecord(NamedTuple):
     ``solves`` is how many targets were solved for, and ``widest_gap`` the largest certified gap of one that was
     tracked, `Explorer.widest_gap`.
 
+    >>> from caet_opt.exploring.settings import Parameters
+    >>> from caet_opt.simulating.runs import Experiment, run_many
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> (record,) = run_many(experiment, runs=1, seed=1)
     >>> record.correct, record.rounds, record.cost
@@ -201,6 +205,8 @@ class RunRecord(NamedTuple):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during many runs; ``records`` holds those that were finished, in the order of their index.
 
+    >>> from caet_opt.exploring.settings import Parameters
+    >>> from caet_opt.simulating.runs import Experiment, Interrupted, run_many
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> def press(record):  # as Ctrl-C does
     ...     raise KeyboardInterrupt
@@ -216,12 +222,57 @@ class Interrupted(KeyboardInterrupt):
         self.records = sorted(records)
 
 
+def run(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
+    """Up to ``rounds`` rounds; True when it stopped. Compiled code is used if it is at hand, with the same bits.
+
+    `SolverError`, which says the round, leaves the explorer where it was; the outcomes of the streams are used up.
+    """
+    if explorer.stopped:
+        return True
+    policy, view = explorer.policy, explorer.policy.copy_view(explorer.view)
+    play, left, again = policy.find_play(), rounds, False
+    while True:
+        reason, done = play(view, streams.buffers, left, again)
+        left, again = left - done, False
+        if reason in (ledger.STOPPED, ledger.LIMIT):
+            explorer.view = view
+            return bool(reason == ledger.STOPPED)
+        if reason == ledger.REFILL:
+            streams.refill_used()
+        elif reason == ledger.NEED_CHOICE:
+            arm = policy.choose_here(view)
+            ledger.absorb(view.arms, view.clock, arm, *streams.draw(arm))
+            left, again = left - 1, True
+        else:
+            try:
+                view, again = policy.supply(view, reason), True
+            except SolverError as error:
+                raise SolverError(f"round {int(view.clock[ledger.ROUND])}: {error}", error.gap) from error
+
+
+def run_in_batches(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
+    """The same, with the batches of a policy that has no target to share them out by; it may stop where one ends."""
+    end = explorer.state.round + rounds
+    while explorer.state.round < end:
+        if explorer.stopped:
+            return True
+        for arm in explorer.next_arms(min(explorer.batch_left, end - explorer.state.round)):
+            explorer.observe(arm, *streams.draw(arm))
+    return explorer.stopped
+
+
+def compile_run(explorer: Explorer) -> None:
+    """Have the rounds of an experiment compiled, where compiled code knows its family and its threshold."""
+    compile_rounds(explorer.policy, explorer.view)
+
+
 def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -> RunRecord:
     """One run; a function of the experiment and of the seed's entropy and spawn key."""
     model, parameters = experiment.model, experiment.parameters
     fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)  # a used one would spawn other children
     streams = ArmStreams(model, fresh, parameters.cost_distribution)
-    explorer = start_explorer(experiment, read_word(fresh.spawn(1)[0]))
+    word = fresh.spawn(1)[0].generate_state(1, np.uint64)[0]
+    explorer = start_explorer(experiment, int(word >> np.uint64(1)))  # 63 bits for what the policy draws
     compile_run(explorer)  # nothing where it is done, as in a process that was forked after it
     try:
         in_batches = not experiment.solves and parameters.batch_rule != (1.0, 0.0)
@@ -250,11 +301,6 @@ def start_explorer(experiment: Experiment, seed: int) -> Explorer:
     return Explorer(experiment.task, model.family, len(model.means), parameters, costs, seed=seed, truth=truth)
 
 
-def read_word(seed: np.random.SeedSequence) -> int:
-    """63 bits of a seed, for what a policy draws."""
-    return int(seed.generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
 def run_many(
     experiment: Experiment,
     runs: int,
@@ -267,6 +313,8 @@ def run_many(
     The result does not depend on the number of worker processes. ``progress`` is told of every run as it finishes.
     Ctrl-C raises `Interrupted` with the finished runs.
 
+    >>> from caet_opt.exploring.settings import Parameters
+    >>> from caet_opt.simulating.runs import Experiment, run_many
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> [record.rounds for record in run_many(experiment, runs=3, seed=1)]
     [8, 16, 16]

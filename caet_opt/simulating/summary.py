@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from math import log
+from math import log, nan
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +13,7 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array, Mask
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
-from caet_opt.common.numbers import (
-    digits_beside,
-    round_down,
-    round_up,
-    without_zeros,
-    write_gap,
-    write_interval,
-    write_level,
-)
+from caet_opt.common import numbers
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies import Policy
 from caet_opt.exploring.prediction import rule_of, say_measured
@@ -105,7 +97,8 @@ class Summary:
     error_rate : runs that stopped with a wrong answer over all runs
     error_ci : its 95 % Clopper-Pearson interval, whose upper end counts every unfinished run as an error
     characteristic_time, lower_bound : T*, T* kl(delta, 1 - delta)
-    upper_bound : theta T* log(1/delta), to which the cost of an optimal policy tends; None for one that is not
+    upper_bound : theta T* log(1/delta), to which the cost of an optimal policy tends; None for others, and outside the
+        ranges in which that is proven
     predicted_cost : T* beta(tau) at this delta, by counting pulls; see `Prediction`; None beyond double precision, and
         for a policy that is not predictable
     rounds_per_second : of all workers together; None when no time was given
@@ -186,7 +179,8 @@ class Summary:
     def __str__(self) -> str:
         """What was run, and what came of it, as people read it."""
         head = [self._what_was_run(), *threshold_lines(self.experiment)]
-        lines = [*head, "", *self._cost_lines(), *self._error_lines()]
+        errors = [f"{'errors':<12} {self.error_text()}", f"{'unfinished':<12} {self.unfinished_text() or 0}"]
+        lines = [*head, "", *self._cost_lines(), *errors]
         if self.rounds_per_second is not None:
             lines += [f"{'speed':<12} {float(f'{self.rounds_per_second:.3g}'):.10g} rounds per second"]
         return "\n".join(lines)
@@ -209,30 +203,32 @@ class Summary:
         level = self.experiment.parameters.log_inv_delta
         spread = f"  expected at least {self.least_text()} (95 %): {self.no_interval_text()}"
         if self.cost_ci is not None:
-            spread = f"  95 % in {write_interval(*self.cost_ci, DIGITS)}"
+            spread = f"  95 % in {numbers.write_interval(*self.cost_ci, DIGITS)}"
         lines = bound_lines(self.experiment)
         if self.predicted_cost is not None:
             found = f"mean costs were {say_measured(rule_of(self.experiment.parameters))} that in a study"
             lines += [cost_line("predicted", self.predicted_cost, level, f"  T* beta(tau) at this delta; {found}")]
-        digits = digits_beside(self.mean_cost, self.cost_ci, DIGITS)
+        digits = numbers.digits_beside(self.mean_cost, self.cost_ci, DIGITS)
         lines += [cost_line("mean cost", self.mean_cost, level, spread, partial(self.write_estimate, digits=digits))]
         lines += [f"{'quantiles':<12} {write_quantiles(self.quantiles)} of runs cost at most that"]
         if self.upper_bound is not None:
             told = "  theta T* log(1/delta), as delta tends to 0"
-            lines += [cost_line("upper bound", self.upper_bound, level, told, write_upper)]
+            lines += [cost_line("upper bound", self.upper_bound, level, told, partial(write_bound, numbers.round_up))]
+        elif self.experiment.policy.optimal:
+            lines += ["upper bound  not proven, which takes theta <= e/2, r < 1/2 and r_prime < 1/8"]
         lines += [f"{'samples':<12} {self.write_estimate(self.mean_samples)} on average"]
         if self.mean_solves > 0:
-            gap = write_gap(self.widest_gap)
+            gap = numbers.write_gap(self.widest_gap)
             lines += [f"{'targets':<12} {self.mean_solves:.{DIGITS}g} solves on average, largest gap {gap}"]
         return lines
 
     def write_estimate(self, mean: float | Fraction, digits: int = DIGITS) -> str:
         """A mean over all runs; rounded down where unfinished ones make it a lower estimate."""
-        return f"at least {write_lower(mean)}" if self.lower_estimate else write_cost(mean, digits)
+        return f"at least {write_bound(numbers.round_down, mean)}" if self.lower_estimate else write_cost(mean, digits)
 
     def least_text(self) -> str:
         """What the expected cost is at least."""
-        return round_down(self.cost_at_least, DIGITS)
+        return numbers.round_down(self.cost_at_least, DIGITS)
 
     def no_interval_text(self) -> str:
         """Why there is no interval."""
@@ -240,14 +236,11 @@ class Summary:
             return "no upper end while runs are unfinished"
         return f"no upper end, {MAY_STARVE}" if self.open_ended else f"no interval of fewer than {FEWEST} runs"
 
-    def _error_lines(self) -> list[str]:
-        """The error rate with its interval, and the unfinished runs."""
-        return [f"{'errors':<12} {self.error_text()}", f"{'unfinished':<12} {self.unfinished_text() or 0}"]
-
     def error_text(self) -> str:
         """The error rate with its interval, and whether that is too much."""
         verdict = "consistent with delta" if self.consistent else "significantly ABOVE delta"
-        return f"{self.error_rate:.{RATE_DIGITS}g}, 95 % in {write_interval(*self.error_ci, RATE_DIGITS)}, {verdict}"
+        interval = numbers.write_interval(*self.error_ci, RATE_DIGITS)
+        return f"{self.error_rate:.{RATE_DIGITS}g}, 95 % in {interval}, {verdict}"
 
     def unfinished_text(self) -> str:
         """How many runs are unfinished, if any, and what that means."""
@@ -270,7 +263,7 @@ def conditions(experiments: Sequence[Experiment], runs: str, seed: int | None) -
     costs = {"known": "known costs", "gaps": "the gaps to the best arm as costs"}.get(
         str(parameters.cost_source), f"observed costs ({parameters.cost_distribution})"
     )
-    confidence = write_level(parameters.log_inv_delta)
+    confidence = numbers.write_level(parameters.log_inv_delta)
     told = runs if seed is None else f"{runs}, seed {seed}"
     targets = "" if parameters.solve == "exact" else f" ({parameters.solve})"
     solver = f"; solver {experiments[0].profile.backend}{targets}" if any(one.solves for one in experiments) else ""
@@ -290,7 +283,7 @@ def bound_lines(experiment: Experiment) -> list[str]:
     level = experiment.parameters.log_inv_delta
     nothing = ", zero from delta = 1/2 on" if level <= log(2) else ""
     told = f"  T* kl(delta, 1 - delta){nothing}"
-    lowest = cost_line("lower bound", experiment.lower_bound, level, told, write_lower)
+    lowest = cost_line("lower bound", experiment.lower_bound, level, told, partial(write_bound, numbers.round_down))
     return [f"{'T*':<12} {experiment.optimum.value:.9g}", lowest]
 
 
@@ -306,14 +299,9 @@ def write_quantiles(quantiles: Mapping[str, float | None]) -> str:
     )
 
 
-def write_lower(bound: float | Fraction) -> str:
-    """A lower bound."""
-    return without_zeros(round_down(bound, DIGITS))
-
-
-def write_upper(bound: float | Fraction) -> str:
-    """An upper bound."""
-    return without_zeros(round_up(bound, DIGITS))
+def write_bound(rounded: Callable[[float | Fraction, int], str], bound: float | Fraction) -> str:
+    """A bound, rounded to its own side."""
+    return numbers.without_zeros(rounded(bound, DIGITS))
 
 
 def cost_line(
@@ -328,6 +316,9 @@ def summarise(
 ) -> Summary:
     """Means, intervals and bounds of the runs; ``seconds`` is the time that they took together.
 
+    >>> from caet_opt.exploring.settings import Parameters
+    >>> from caet_opt.simulating.runs import Experiment, run_many
+    >>> from caet_opt.simulating.summary import summarise
     >>> experiment = Experiment(BanditModel("gaussian", [2, 0], costs=[1, 1]), "best-arm", Parameters(delta=0.05))
     >>> summarise(experiment, run_many(experiment, runs=20, seed=1)).mean_samples
     11.95
@@ -373,6 +364,12 @@ def measure_runs(
         "error_ci": error_interval(errors, errors + unfinished, runs),
         "consistent": tail_probability(errors, runs, delta) >= SIGNIFICANCE,
     }
+
+
+def ends(name: str, interval: tuple[float, float] | None) -> dict[str, float]:
+    """The columns of an interval."""
+    low, high = interval or (nan, nan)
+    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def error_interval(fewest: int, most: int, runs: int) -> tuple[float, float]:

@@ -26,6 +26,7 @@ from caet_opt.solving.layout import lay_out
 from caet_opt.solving.problem import read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import cached_program
+from caet_opt.solving.result import normalise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +141,7 @@ def characteristic_times(
     reasons = solve_singly(family, task, rows, rule, profile)
     value, lower, upper = np.ascontiguousarray(rows.certified.T)
     gap = (upper - lower) / np.where(upper > 0, upper, 1.0)
-    sampling, spending = share_rows(rows.effort * (costs > 0)), share_rows(rows.effort * costs)
+    sampling, spending = normalise(rows.effort * (costs > 0)), normalise(rows.effort * costs)
     return CharacteristicTimes(family, task, means, costs, value, lower, upper, gap, sampling, spending, reasons)
 
 
@@ -193,12 +194,6 @@ def solve_singly(family: Family, task: Task, rows: Rows, rule: str | None, profi
     return reasons
 
 
-def share_rows(amounts: Array) -> Array:
-    """Rows of amounts as proportions; zeros stay zeros."""
-    total = np.sum(amounts, axis=1, keepdims=True)
-    return np.asarray(amounts / np.where(total > 0, total, 1.0))
-
-
 def solve_together(family: Family, task: Task, rows: Rows, profile: Profile, workers: int) -> None:
     """Certify rows, those of one pattern together; what cannot be done so is left as it is."""
     arms = rows.means.shape[1]
@@ -240,11 +235,9 @@ def find_loop(family: type[Family], pairs: int, jobs: Sequence[tuple[Any, ...]])
 
 def is_admissible(family: Family, rows: Rows) -> Mask:
     """Which rows are models: finite means of the family, and finite costs of zero or more."""
-    low, high, low_included, high_included = family.mean_space
     means, costs = rows.means, rows.costs
-    above = means >= low if low_included else means > low
-    below = means <= high if high_included else means < high
-    return np.asarray(np.all(above & below & np.isfinite(means) & (costs >= 0) & (costs < np.inf), axis=1))
+    admissible = family.mean_space.admits(means) & np.isfinite(means) & (costs >= 0) & (costs < np.inf)
+    return np.asarray(np.all(admissible, axis=1))
 
 
 def sort_rows(task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[Pair, ...], Integers]]:

@@ -55,7 +55,7 @@ def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: A
 
         sum(q) / max_a [ sum_{e at a} q_e d(mu_a, m_e) / c_a ]  <=  T*  <=  c . w / min_e f_e(w),
 
-    widened by what rounding can change; see `caet_opt.kernels.certify.certify_pairs` for the proof. The interval
+    widened by what rounding can change; docs/mathematics/certificate.md has the proof. The interval
     is for the numbers that the model was given: decimals and fractions as they are, floats as the doubles that they
     are.
 

@@ -106,20 +106,9 @@ def find(
     if answer.certificate is None:
         present_kernel(type(model.family))["rescale"](Arrays(*model.kernel_numbers).costs, *point, best.value)
     count_solve(profile.backend)
+    (effort, weights), seconds, own_gap = point, perf_counter() - started, gap if own is best else own.gap
     return CharacteristicTime(
-        model,
-        question.task,
-        best.value,
-        best.lower,
-        best.upper,
-        gap,
-        point.effort,
-        pairs,
-        point.weights,
-        profile.backend,
-        answer.iterations,
-        perf_counter() - started,
-        gap if own is best else own.gap,
+        model, question.task, *best, gap, effort, pairs, weights, profile.backend, answer.iterations, seconds, own_gap
     )
 
 

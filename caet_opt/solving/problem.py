@@ -174,9 +174,8 @@ def pose(model: BanditModel, task: Task) -> Problem:
     task.check(len(model.means))
     pairs = task.pairs(model.means)
     check_no_ties(model, task, pairs)
-    costly = tuple(cost > 0 for cost in model.costs)
     pairs = tuple(pair for pair in pairs if constrains(model, pair))
-    arrangement = arrange(pairs, costly)
+    arrangement = arrange(pairs, model.costly)
     labels = list(arrangement.labels)
     dispersions = model.dispersions[labels]
     nearest = nearest_free_arms(model, arrangement)
@@ -204,28 +203,30 @@ def check_no_ties(model: BanditModel, task: Task, pairs: tuple[Pair, ...]) -> No
             continue
         if model.exact_means[a] == model.exact_means[b]:
             raise TieError(
-                f"arms {describe(model, a)} and {describe(model, b)} have equal means ({means[a]:g}) in a "
+                f"arms {name_arm(model, a)} and {name_arm(model, b)} have equal means ({means[a]:g}) in a "
                 f"pair that task {str(task)!r} needs, so T* is infinite; separate them or drop the pair"
             )
-        raise TieError(
-            f"arms {describe(model, a)} and {describe(model, b)} differ ({decimal_text(model.exact_means[a])} and "
-            f"{decimal_text(model.exact_means[b])}), but not in double precision, or hardly; "
-            "subtract what the means have in common, or rescale them"
-        )
+        raise too_close(model, a, b, "or hardly")
+
+
+def too_close(model: BanditModel, a: int, b: int, where: str) -> TieError:
+    """The error for two means that differ, but not in double precision; ``where`` says what that matters to."""
+    first, second = decimal_text(model.exact_means[a]), decimal_text(model.exact_means[b])
+    return TieError(
+        f"arms {name_arm(model, a)} and {name_arm(model, b)} differ ({first} and {second}), but not in double "
+        f"precision, {where}; subtract what the means have in common, or rescale them"
+    )
 
 
 def constrains(model: BanditModel, pair: Pair) -> bool:
     """Whether a pair can bind. A free arm at infinite divergence (a free Bernoulli arm of mean 0, say) is told from
     the other one by any positive effort."""
     a, b = pair
-    if model.costs[a] > 0 and model.costs[b] > 0:
-        return True
-    if model.costs[a] == 0 and model.costs[b] == 0:
-        return False
-    free = model.means[a] if model.costs[a] == 0 else model.means[b]
-    return model.family.mean_space.low < free < model.family.mean_space.high or bool(
-        np.isfinite(free_divergences(model, [a if model.costs[a] > 0 else b], [b if model.costs[a] > 0 else a])[0])
-    )
+    if model.costly[a] == model.costly[b]:
+        return model.costly[a]
+    arm, free = (a, b) if model.costly[a] else (b, a)
+    inside = model.family.mean_space.low < model.means[free] < model.family.mean_space.high
+    return inside or bool(np.isfinite(free_divergences(model, [arm], [free])[0]))
 
 
 def free_divergences(model: BanditModel, arms: list[int], free: list[int]) -> Array:
@@ -250,25 +251,22 @@ def nearest_free_arms(model: BanditModel, arrangement: Arrangement) -> dict[int,
 
 def check_representable(model: BanditModel, problem: Problem) -> None:
     """Refuse numbers so extreme that a pair term over- or underflows in double precision."""
-    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        guess = problem.first_guess()
-        terms = problem.terms(guess)
-        spent = problem.costs * guess
-    for pair, term in zip(problem.pairs, terms, strict=True):
+    guess = problem.first_guess()
+    for pair, term in zip(problem.pairs, problem.terms(guess), strict=True):
         if not (np.isfinite(term) and term > 0):
-            a, b = (describe(model, arm) for arm in pair)
+            a, b = (name_arm(model, arm) for arm in pair)
             raise InputError(
                 f"the divergence between arms {a} and {b} is outside double precision; "
                 "rescale the means or move them apart"
             )
-    for label, amount in zip(problem.labels, spent, strict=True):
+    for label, amount in zip(problem.labels, problem.costs * guess, strict=True):
         if not (np.isfinite(amount) and amount > 0):
             raise InputError(
-                f"the cost {model.costs[label]:g} of arm {describe(model, int(label))} is outside double "
+                f"the cost {model.costs[label]:g} of arm {name_arm(model, int(label))} is outside double "
                 "precision beside its divergences; rescale the costs"
             )
 
 
-def describe(model: BanditModel, arm: int) -> str:
+def name_arm(model: BanditModel, arm: int) -> str:
     """An arm's number, and its name where it has one."""
     return str(arm) if model.arms[arm] == str(arm) else f"{arm} ({model.arms[arm]})"

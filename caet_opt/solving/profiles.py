@@ -48,10 +48,9 @@ class Profile:
     def __post_init__(self) -> None:
         from caet_opt.solving.backends import BACKENDS
 
-        if not isinstance(self.backend, str) or self.backend not in BACKENDS:
-            raise InputError(unknown_name("solver", str(self.backend), BACKENDS))
-        if self.fallback is not None and (not isinstance(self.fallback, str) or self.fallback not in BACKENDS):
-            raise InputError(unknown_name("solver", str(self.fallback), BACKENDS))
+        for name in (self.backend, self.backend if self.fallback is None else self.fallback):
+            if not isinstance(name, str) or name not in BACKENDS:
+                raise InputError(unknown_name("solver", str(name), BACKENDS))
         check_positive(self.tolerance, "tolerance")
         if self.tolerance >= 1:
             raise InputError(f"tolerance is a relative gap below 1, got {self.tolerance:g}")
@@ -73,6 +72,7 @@ def check_positive(value: Any, what: str) -> None:
 def read_profile(path: str | Path) -> Profile:
     """Read a profile from TOML, a file or one that is shipped; unknown keys are errors.
 
+    >>> from caet_opt.solving.profiles import read_profile
     >>> read_profile("solvers/clarabel.toml").options["tol_gap_rel"]
     1e-12
     """

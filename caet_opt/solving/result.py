@@ -23,7 +23,7 @@ BINDING_SLACK = 1e-7
 BoundForm = Literal["kl", "log"]
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(eq=False)  # not frozen: that would take longer to make than solving for three arms does
 class CharacteristicTime:
     """T* of a model and a task, certified: ``lower <= T* <= upper``.
 
@@ -59,37 +59,6 @@ class CharacteristicTime:
     iterations: int
     seconds: float
     solver_gap: float
-
-    def __init__(
-        self,
-        model: BanditModel,
-        task: Task,
-        value: float,
-        lower: float,
-        upper: float,
-        gap: float,
-        effort: Array,
-        pairs: tuple[Pair, ...],
-        multipliers: Array,
-        solver: str,
-        iterations: int,
-        seconds: float,
-        solver_gap: float,
-    ) -> None:
-        fields = self.__dict__  # a frozen record's own way to set them takes as long as solving for three arms
-        fields["model"] = model
-        fields["task"] = task
-        fields["value"] = value
-        fields["lower"] = lower
-        fields["upper"] = upper
-        fields["gap"] = gap
-        fields["effort"] = effort
-        fields["pairs"] = pairs
-        fields["multipliers"] = multipliers
-        fields["solver"] = solver
-        fields["iterations"] = iterations
-        fields["seconds"] = seconds
-        fields["solver_gap"] = solver_gap
 
     @property
     def information_rate(self) -> float:
@@ -251,6 +220,6 @@ def bound_per_time(log_inv_delta: float, form: BoundForm = "kl") -> float:
 
 
 def normalise(amounts: Array) -> Array:
-    """Amounts as proportions; zeros stay zeros."""
-    total = np.sum(amounts)
-    return amounts / total if total > 0 else amounts
+    """Amounts, or rows of them, as proportions; zeros stay zeros."""
+    total = np.sum(amounts, axis=-1, keepdims=True)
+    return np.asarray(amounts / np.where(total > 0, total, 1.0))

@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 RUNNABLE, TESTED = {"python", "ipython3", "ipython", "console", "bash", "shell", "sh", "pycon"}, "live_experiments"
 
 #: Files of the project, and where it is.
-FILE, ROOT = re.compile(r"(caet_opt|analysis|models|solvers|tests|docs)/[\w./-]*[\w/]"), Path(__file__).parents[2]
+FILE, ROOT = re.compile(r"(caet_opt|cases|analysis|models|solvers|tests|docs)/[\w./-]*[\w/]"), Path(__file__).parents[2]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

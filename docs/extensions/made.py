@@ -1,15 +1,21 @@
-"""Parts of pages that are made of the library at build time: commands, settings, policies, public names."""
+"""Parts of pages that are made of the library at build time: commands, settings, policies, public names, rooms, and
+the files that a call passes through."""
 
 import argparse
 import re
+import tomllib
 from collections.abc import Callable
 from importlib.resources import files
+from pathlib import Path
 
 from sphinx.application import Sphinx
 
 import caet_opt
-from caet_opt import POLICIES, SETTINGS
+from caet_opt import POLICIES
 from caet_opt.cli import COMMANDS, build_parser, load_command
+from caet_opt.exploring.settings import SETTINGS
+from cases.calls import follow, purpose, room_of
+from cases.public import all_handed_out
 
 #: ``<!-- made: NAME -->`` in Markdown, ``.. made: NAME`` in reStructuredText; a word may follow the name.
 PLACE = re.compile(r"^(?:<!-- made: (.+?) -->|\.\. made: (.+))$", re.MULTILINE)
@@ -34,6 +40,8 @@ def make(words: str) -> str:
         "settings": lambda _: list_settings(),
         "policies": lambda _: list_policies(),
         "names": list_names,
+        "rooms": lambda _: list_rooms(),
+        "call": list_stations,
     }
     return makers[name](word)
 
@@ -118,21 +126,43 @@ def list_policies() -> str:
 
 
 def list_names(room: str) -> str:
-    """Directives for every public name of a room, as the stub of the package lists them."""
+    """Directives for every public name of a room, as the stub of the package lists them, and for what they hand out."""
     stub = files("caet_opt").joinpath("__init__.pyi").read_text(encoding="utf-8")
-    names = re.findall(rf"^from \.{room}\S* import (\w+) as \w+$", stub, re.MULTILINE)
-    return "\n\n".join(map(document, names))
+    names = re.findall(rf"^from \.{room}\b\S* import (\w+) as \w+$", stub, re.MULTILINE)
+    named = [document(f"caet_opt.{name}", getattr(caet_opt, name)) for name in names]
+    others = [kind for kind in all_handed_out() if kind.__name__ not in caet_opt.__all__]
+    mine = [kind for kind in others if kind.__module__.split(".")[1] == room]
+    return "\n\n".join([*named, *(document(f"{kind.__module__}.{kind.__name__}", kind) for kind in mine)])
 
 
-def document(name: str) -> str:
-    """The directive for a public name; what a class has from another public class stands there."""
-    value = getattr(caet_opt, name)
+def document(path: str, value: object) -> str:
+    """The directive for a name; what a class has from another public class stands there."""
     if isinstance(value, type):
         inherits = any(base.__name__ in caet_opt.__all__ for base in value.__mro__[1:])
-        return f".. autoclass:: caet_opt.{name}" + ("" if inherits else "\n   :members:")
-    if callable(value):
-        return f".. autofunction:: caet_opt.{name}"
-    return f".. autodata:: caet_opt.{name}\n   :no-value:"
+        return f".. autoclass:: {path}" + ("" if inherits else "\n   :members:")
+    return f".. autofunction:: {path}" if callable(value) else f".. autodata:: {path}\n   :no-value:"
+
+
+def list_rooms() -> str:
+    """The rooms of the library, from the lowest layer to the highest, as rows of a table."""
+    settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = settings["tool"]["importlinter"]["contracts"]
+    rooms = [layer.removeprefix("caet_opt.") for layer in reversed(contract["layers"]) if "|" not in layer]
+    return "\n".join(f"| `caet_opt/{room}` | {plain(purpose(f'{room}/__init__.py'))} |" for room in rooms)
+
+
+def list_stations(path: str) -> str:
+    """The files that a call passes through, as a table with the functions in the order in which they are entered."""
+    found = follow(path).functions()
+    rooms = dict.fromkeys(map(room_of, found))
+    functions = sum(map(len, found.values()))
+    rows, last = ["| room | file | what it is for, and its functions as they are entered |", "|---|---|---|"], ""
+    for file, names in found.items():
+        room, _, inside = file.partition("/")
+        calls = ", ".join(f"`{name.replace('<locals>.', '')}`" for name in names)
+        rows.append(f"| {'' if room == last else f'**{room}**'} | `{inside}` | {plain(purpose(file))}<br>{calls} |")
+        last = room
+    return f"{functions} functions in {len(found)} files of {len(rooms)} rooms:\n\n" + "\n".join(rows)
 
 
 def fence(text: str) -> str:

@@ -12,11 +12,7 @@ from commands import read_json, run_command
 
 import caet_opt
 from caet_opt import (
-    FAMILIES,
     POLICIES,
-    SETTINGS,
-    TASKS,
-    THRESHOLDS,
     BanditModel,
     Bernoulli,
     Exponential,
@@ -28,18 +24,21 @@ from caet_opt import (
     TieError,
     TopArms,
     characteristic_time,
-    installed_backends,
     read_model,
 )
-from caet_opt.bandits.tasks import parse_task
+from caet_opt.bandits.families import FAMILIES
+from caet_opt.bandits.tasks import TASKS, parse_task
 from caet_opt.cli import COMMANDS, check_nothing_left, main, solve
 from caet_opt.cli.experiment import VERBS
 from caet_opt.common.numbers import digits_supported, format_certified, relative_deviation, round_outward, table
 from caet_opt.exploring.prediction import MEASURED
+from caet_opt.exploring.settings import SETTINGS
+from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.presenting.figures import FIGURES
 from caet_opt.presenting.tables.formats import FORMATS
 from caet_opt.simulating.studies.study import KEYS as KEYS_OF_STUDIES
 from caet_opt.solving import compare
+from caet_opt.solving.backends import installed_backends
 from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.programs.text import show_program
 

@@ -104,7 +104,7 @@ COMMANDS = [
         "--runs 1 --max-rounds 40 --workers 1",
     ),
     (
-        "simulate {custom} --delta 0.1 --cost-source observed --cost-distribution uniform --outside-theory",
+        "simulate {custom} --delta 0.1 --cost-source observed --cost-distribution uniform",
         "--runs 1 --max-rounds 40 --workers 1",
     ),
     (

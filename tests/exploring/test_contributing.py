@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from both_ways import difference, draw_case, without_compiled
 
-from caet_opt import POLICIES, BanditModel, Experiment, Explorer, InputError, Parameters, simulate
+from caet_opt import POLICIES, BanditModel, Explorer, InputError, simulate
 from caet_opt.exploring import compiling
-from caet_opt.simulating.runs import run_number
+from caet_opt.exploring.settings import Parameters
+from caet_opt.simulating.runs import Experiment, run_number
+from cases.runs import difference, draw_case, without_compiled
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -92,7 +93,8 @@ def test_a_policy_may_be_typed_into_an_interpreter():
     asked = "experiment = Experiment(model, 'best-arm', Parameters(delta=0.05, policy='even-pairs'))\n"
     interpreted = "print(run_once(experiment, np.random.SeedSequence(0, spawn_key=(0,)), 0).cost)\n"
     compiled = "print(run_many(experiment, 1, 0)[0].cost)\n"
-    more += "import numpy as np\nfrom caet_opt.simulating.runs import run_once\n"
+    more += "import numpy as np\nfrom caet_opt.exploring.settings import Parameters\n"
+    more += "from caet_opt.simulating.runs import Experiment, run_many, run_once\n"
     typed = f"{source}\n{more}{line}\n{asked}{interpreted}{compiled}"
     run = subprocess.run([sys.executable, "-"], input=typed, capture_output=True, text=True, check=False, cwd=ROOT)
     assert run.returncode == 0, run.stderr

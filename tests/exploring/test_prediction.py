@@ -7,10 +7,11 @@ import pytest
 from commands import read_json, run_command
 from inverse_gaussian import InverseGaussian
 
-from caet_opt import BanditModel, Parameters, characteristic_time, make_threshold, threshold_table
+from caet_opt import BanditModel, characteristic_time, threshold_table
 from caet_opt.exploring import prediction
 from caet_opt.exploring.prediction import ACCURACY, compare_thresholds, mean_exploration_floor, predict, project
-from caet_opt.exploring.stopping import THRESHOLDS, threshold_of
+from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.stopping import THRESHOLDS, make_threshold, threshold_of
 from caet_opt.kernels.aiming import exploration_floor
 
 #: Models without a free arm, of every kind of graph.

@@ -16,7 +16,7 @@ from scipy.special import lambertw
 from caet_opt.bandits.families import Bernoulli, Exponential, Gamma, Gaussian, Geometric, Poisson
 from caet_opt.errors import InputError
 from caet_opt.exploring.stopping import THRESHOLDS, Mixture, make_threshold
-from caet_opt.exploring.stopping.deviational import certified_log_constant, log_integral, log_term, peak
+from caet_opt.exploring.stopping.by_round import certified_log_constant, log_integral, log_term, peak
 from caet_opt.exploring.stopping.mixture import gaussian_deviation, general_deviation, h_inverse, h_tilde
 from caet_opt.kernels.thresholds import threshold_value
 

@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from instances import FAMILIES, TASKS, ordinary_instance
 from whole_runs import run_compiled, run_interpreted
 
-from caet_opt import BanditModel, Caet, Explorer, InputError, Parameters, characteristic_time, simulate
+from caet_opt import BanditModel, Caet, Explorer, InputError, characteristic_time, simulate
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.settings import Parameters
 from caet_opt.kernels import boxes
 from caet_opt.kernels.boxes import HIGH, LOW
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.certificate import pair_terms
+from cases.instances import FAMILIES, TASKS, ordinary_instance
 
 MODEL = BanditModel("gaussian", [1.0, 0.6, 0.0], costs=[1, 2, 1])
 
@@ -90,17 +91,68 @@ def test_lazy_costs_are_those_of_exact_targets():
     assert abs(difference.mean()) <= 3 * difference.std() / np.sqrt(difference.size)
 
 
-def test_means_that_leave_the_box_are_solved_for():
+def bring_mean_to(caet, arm, mean):
+    """Observe what makes this the mean of an arm."""
+    pulls, total = caet.state.counts[arm], caet.state.reward_sums[arm]
+    caet.observe(arm, mean * (pulls + 1) - total)
+
+
+def test_a_mean_that_leaves_the_box_is_followed_while_that_is_certified_and_then_solved_for():
     caet = Caet("best-arm", "gaussian", 2, Parameters(log_inv_delta=1e5, solve="lazy"), [1, 1])
     for reward in (1.0, 1.1, 0.9, 1.0) * 20:
         caet.observe(0, reward)
         caet.observe(1, reward - 1.0)
-    before, high = caet.solves, caet.view.aim.box[HIGH, 0]
-    mean, pulls = caet.state.means()[0], caet.state.counts[0]
-    caet.observe(0, mean)
+    before, box = caet.solves, caet.view.aim.box.copy()
+    bring_mean_to(caet, 0, caet.state.means()[0])
     assert caet.solves == before
-    caet.observe(0, (high + 0.01) * (pulls + 2) - mean * (pulls + 1))
+    assert np.array_equal(caet.view.aim.box[[LOW, HIGH]], box[[LOW, HIGH]])
+    bring_mean_to(caet, 0, box[HIGH, 0] + 0.001)
+    assert caet.solves == before
+    assert np.allclose(np.diff(caet.view.aim.box[[LOW, HIGH]], axis=0), np.diff(box[[LOW, HIGH]], axis=0))
+    assert caet.view.aim.box[LOW, 0] < caet.state.means()[0] < caet.view.aim.box[HIGH, 0]
+    bring_mean_to(caet, 0, box[HIGH, 0] + 0.5)
     assert caet.solves == before + 1
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("task", TASKS)
+def test_efforts_that_follow_the_means_are_certified_at_them(family, task):
+    """Where a mean has left its interval and nothing is solved: f_e >= 1 for each pair at every corner
+    of the box, and the cost is at most 1 + GAP times the best at the present means."""
+    rng = np.random.default_rng([5, FAMILIES.index(family), TASKS.index(task)])
+    model, posed = ordinary_instance(rng, family, task, 5)
+    parameters = Parameters(log_inv_delta=1e5, solve="lazy", threshold="customary")
+    caet = Explorer(posed, model.family, 5, parameters, model.costs)
+    streams, followed = ArmStreams(model, np.random.SeedSequence(3)), 0
+    run_compiled(caet, streams, 100)
+    for _ in range(400):
+        solves, ends = caet.solves, caet.view.aim.box[[LOW, HIGH]].copy()
+        run_compiled(caet, streams, 1)
+        aim, means = caet.view.aim, caet.state.means()
+        if caet.solves > solves or np.array_equal(aim.box[[LOW, HIGH]], ends) or not np.all(aim.box[LOW] <= means):
+            continue
+        followed += 1
+        assert np.all(means <= aim.box[HIGH])
+        pairs = tuple((int(a), int(b)) for a, b in aim.solved.T)
+        for a, b in pairs:
+            corner = means.copy()
+            corner[a], corner[b] = aim.box[LOW, a], aim.box[HIGH, b]
+            assert pair_terms(BanditModel(model.family, corner.tolist(), model.costs), ((a, b),), aim.effort)[0] >= 1
+        best = characteristic_time(BanditModel(model.family, means.tolist(), model.costs), posed)
+        assert model.costs @ aim.effort <= (1 + parameters.solve_gap) * best.upper
+    assert followed > 0
+
+
+def test_estimated_costs_are_solved_for():
+    """Their boxes are made by solves alone."""
+    for source, distribution in (("observed", "exponential"), ("gaps", "constant")):
+        model = BanditModel("gaussian", [1.5, 1.0, 0.0], "gaps" if source == "gaps" else [1, 2, 1])
+        caet = Explorer("ranking", "gaussian", 3, Parameters(log_inv_delta=1e5, cost_source=source, solve="lazy"))
+        streams = ArmStreams(model, np.random.SeedSequence(3), distribution)
+        for _ in range(200):
+            solves, box = caet.solves, caet.view.aim.box[boxes.INTERVALS].copy()
+            run_compiled(caet, streams, 1)
+            assert caet.solves > solves or np.array_equal(caet.view.aim.box[boxes.INTERVALS], box)
 
 
 @pytest.mark.parametrize("tracking", ["c", "d"])
@@ -181,7 +233,7 @@ def test_a_resumed_experiment_goes_on_to_the_last_bit(tmp_path, settings):
         caet.observe(arm, rewards[arm][caet.state.counts[arm]])
         if step % 17 == 0:
             caet.save(tmp_path / "experiment.json")
-            resumed = Caet.resume(tmp_path / "experiment.json", **settings)
+            resumed = Caet.resume(tmp_path / "experiment.json")
             assert (resumed.state, resumed.solves, resumed.widest_gap) == (caet.state, caet.solves, caet.widest_gap)
             caet = resumed
     straight = Caet.start("ranking", "bernoulli", arms=3, delta=1e-9, cost_source="gaps", **settings)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from instances import adversarial_instance, bits_of, hostile_instance
 from inverse_gaussian import InverseGaussian
 from problems import FAMILIES, REFERENCES, TASKS, random_instance
 
@@ -23,6 +22,7 @@ from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.backends.ipopt import Ipopt
 from caet_opt.solving.layout import lay_out
 from caet_opt.solving.problem import Question
+from cases.instances import adversarial_instance, bits_of, hostile_instance
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -9,11 +9,12 @@ import pytest
 from inverse_gaussian import InverseGaussian
 from whole_runs import bits_of, fail_to_solve, run_compiled, run_interpreted
 
-from caet_opt import POLICIES, BanditModel, Custom, Explorer, SolverError, State, characteristic_time
+from caet_opt import POLICIES, BanditModel, Custom, Explorer, SolverError, characteristic_time
 from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import THRESHOLDS, Customary
 from caet_opt.kernels import boxes, ledger
-from caet_opt.live.replay import take_in
+from caet_opt.live.replay import absorb_outcome
 from caet_opt.simulating.runs import compile_loop
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.certificate import pair_terms
@@ -76,8 +77,8 @@ def test_after_solves_that_fail_targets_are_those_of_the_present_answer(monkeypa
             if rng.random() < 0.3:
                 fail_to_solve(patch, SolverError("no"))
             setting = explorer.policy.setting = explorer.policy.make_setting()
-            explorer.go_on(explorer.view._replace(setting=setting))
-            take_in(explorer, arm, *drawn)
+            explorer.view = explorer.view._replace(setting=setting)
+            absorb_outcome(explorer, arm, *drawn)
         if not explorer.explored:
             continue
         assert explorer.stopped <= explorer.diagnostics.settled
@@ -101,8 +102,8 @@ def test_a_solve_that_fails_ends_nothing_whose_answer_has_changed(monkeypatch):
     assert explorer.stopped
     fail_to_solve(monkeypatch, SolverError("no"))
     explorer.policy.setting = explorer.policy.make_setting()
-    explorer.go_on(explorer.view._replace(setting=explorer.policy.setting))
-    take_in(explorer, 2, 30.02, None)
+    explorer.view = explorer.view._replace(setting=explorer.policy.setting)
+    absorb_outcome(explorer, 2, 30.02, None)
     assert explorer.state.means().tolist()[2] == pytest.approx(10.01)
     assert explorer.answer == (2, 0, 1)
     assert not explorer.diagnostics.settled
@@ -159,14 +160,14 @@ def test_saved_after_a_solve_that_failed_it_goes_on_to_the_same_bits(tmp_path, m
     explorer, streams = start("best-arm", "gaussian", [0.1 * arm for arm in range(arms)], batch=8)
     fail_to_solve(monkeypatch, SolverError("no"))
     explorer.policy.setting = explorer.policy.make_setting()
-    explorer.go_on(explorer.view._replace(setting=explorer.policy.setting))
+    explorer.view = explorer.view._replace(setting=explorer.policy.setting)
     for _ in range(arms + 3):
         arm = explorer.next_arm()
-        take_in(explorer, arm, *streams.draw(arm))
+        absorb_outcome(explorer, arm, *streams.draw(arm))
     monkeypatch.undo()
     explorer.save(tmp_path / "experiment.json")
     explorer.policy.setting = explorer.policy.make_setting()
-    explorer.go_on(explorer.view._replace(setting=explorer.policy.setting))
+    explorer.view = explorer.view._replace(setting=explorer.policy.setting)
     resumed = Explorer.resume(tmp_path / "experiment.json")
     assert explorer.solves == 0
     for _ in range(20):
@@ -242,7 +243,7 @@ def test_a_threshold_of_the_users_own_is_interpreted(monkeypatch, policy, family
                 assert run(explorer, streams, 3000)
         if not is_listed:
             assert run(explorer, streams, 3000)
-        assert (explorer.is_shipped, explorer.stopped, explorer.answer) == (False, True, 0)
+        assert (explorer.setup.is_shipped, explorer.stopped, explorer.answer) == (False, True, 0)
         runs.append(bits_of(explorer))
     assert runs[0] == runs[1]
 
@@ -269,7 +270,7 @@ def test_a_threshold_with_a_known_formula_is_compiled(monkeypatch):
     runs = []
     for run in (run_compiled, run_interpreted):
         explorer, streams = start("best-arm", "gaussian", [1.0, 0.0], threshold="higher", log_inv_delta=2.0)
-        assert explorer.is_shipped
+        assert explorer.setup.is_shipped
         assert run(explorer, streams, 3000)
         runs.append(bits_of(explorer))
         assert explorer.diagnostics.thresholds[0] == pytest.approx(5.0 + log(1 + log(explorer.state.round)))

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from whole_runs import fail_to_solve
 
-from caet_opt import Explorer, InputError, LiveExperiment, SolverError, list_experiments
+from caet_opt import Explorer, InputError, LiveExperiment, SolverError
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.kernels import native
 from caet_opt.live import experiment as live
 from caet_opt.live import replay
+from caet_opt.live.experiment import list_experiments
 from caet_opt.presenting.report.experiment import experiment_page
 
 LIVE = [name for name, policy in POLICIES.items() if not policy.needs_truth]

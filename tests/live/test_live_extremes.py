@@ -9,9 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from caet_opt import InputError, LiveExperiment, write_experiment_page
+from caet_opt import InputError, LiveExperiment
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.policies.tracking import TrackingPolicy
+from caet_opt.presenting.report.experiment import write_experiment_page
 
 #: Sizes at which squares, variances, divergences or sums leave double precision, and ordinary ones.
 SIZES = (0.0, 5e-324, 1e-300, 1e-170, 2e-170, 1e-160, 1e-10, 1.0, 2.0, 3e16, 1e100, 1e150, 1e154, 2e154, 1e200, 1e300)

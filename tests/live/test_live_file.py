@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-import live_fairness
 import pytest
+from commands import run_script
 
 from caet_opt import BusyError, CaetError, InputError, LiveExperiment
-from caet_opt.live import database, rows, store
+from caet_opt.live import contents, database, store
 from caet_opt.live.turn import Turn
 
 ASKED = {"arms": ["a", "b"], "costs": [1, 2], "log_inv_delta": 1e6, "policy": "top-two"}
@@ -205,7 +205,7 @@ def test_a_plain_copy_in_the_same_process_loses_nothing(tmp_path):
 def test_a_log_that_is_removed_in_the_midst_is_told(tmp_path, monkeypatch):
     experiment = start(tmp_path)
     experiment.next(2)
-    monkeypatch.setattr(rows, "hand_out", lambda db, arm: (tmp_path / "trial.caet-shm").unlink() or 3)
+    monkeypatch.setattr(contents, "hand_out", lambda db, arm: (tmp_path / "trial.caet-shm").unlink() or 3)
     with pytest.raises(InputError, match="removed the log that is open; whether this command is in it cannot be said"):
         experiment.next()
     experiment.close()
@@ -230,10 +230,12 @@ def test_a_wait_is_a_number_of_seconds(tmp_path, wait):
 
 def test_processes_without_pauses_take_turns(tmp_path):
     """Of a fixed number of pulls nobody gets less than half of an equal share."""
-    shares = live_fairness.share_out(tmp_path, 3, live_fairness.Until(240, float("inf")))
-    assert [share.error for share in shares] == ["", "", ""]
-    assert sum(share.pulls for share in shares) >= 240
-    assert shares[0].pulls >= 40
+    asked = ("--workers", 3, "--pulls", 240, "--seconds", "inf", "--folder", tmp_path)
+    status, (_, *shares, _, _) = run_script("live_fairness.py", *asked)
+    pulls = [int(pulls) for pulls, _, _ in shares]
+    assert (status, [error for _, _, error in shares]) == (0, ["-", "-", "-"])
+    assert sum(pulls) >= 240
+    assert pulls[0] >= 40
     assert [path.name for path in tmp_path.iterdir()] == ["trial.caet"]
 
 

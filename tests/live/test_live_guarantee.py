@@ -3,12 +3,11 @@
 from itertools import product
 from math import isclose
 
-import live_errors
 import pytest
+from commands import run_script
 
 from caet_opt import Explorer
-from caet_opt.live.replay import take_in
-from caet_opt.simulating.summary import tail_probability
+from caet_opt.live.replay import absorb_outcome
 
 MEANS, OTHERS, PULLS, WORKERS = (0.6, 0.3), (0.75, 0.2), 7, 3
 
@@ -48,7 +47,7 @@ def run_once(policy, outcomes, come_back):
         out.remove(pull)
         arm = pending.pop(pull)
         recorded.append((arm, outcomes[pull]))
-        take_in(explorer, arm, outcomes[pull], None)
+        absorb_outcome(explorer, arm, outcomes[pull], None)
     return recorded, arms
 
 
@@ -84,7 +83,8 @@ def test_delays_that_depend_on_the_outcome_break_it():
 @pytest.mark.slow
 def test_eight_workers_err_no_more_often_than_delta():
     """A small part of ``analysis/live_errors.py``."""
-    found = [live_errors.run_once(live_errors.EASY, "top-two", run) for run in range(15)]
-    errors = sum(wrong for _, wrong, _ in found)
-    assert sum(stopped for stopped, _, _ in found) >= 12
-    assert tail_probability(errors, len(found), live_errors.EASY.delta) > 0.01
+    status, (*_, row) = run_script("live_errors.py", "--runs", 15, "--policy", "top-two", "--workers", 1)
+    policy, runs, stopped, _, _, chance = row
+    assert (status, policy, runs) == (0, "top-two", "15")
+    assert int(stopped) >= 12
+    assert float(chance) > 0.01

@@ -2,16 +2,24 @@
 
 from math import inf, isclose, log
 
-import live_coverage
 import numpy as np
 import pytest
+from commands import run_script
 from inverse_gaussian import InverseGaussian
 
 from caet_opt import Explorer
 from caet_opt.exploring.stopping.e_process import EProcess
 from caet_opt.live.intervals import OTHER_SIDE, Intervals
 
-MODELS = live_coverage.MODELS
+#: Families with the means of three arms.
+MODELS = {
+    "gaussian": (0.3, 0.2, 0.0),
+    "bernoulli": (0.6, 0.55, 0.2),
+    "poisson": (2.0, 1.8, 0.5),
+    "exponential": (1.3, 1.0, 0.5),
+    "gamma:2.5": (1.3, 1.0, 0.5),
+    "geometric": (1.5, 1.2, 0.4),
+}
 
 
 def observe(family, outcomes, seed=0, means=None, **settings):
@@ -141,6 +149,7 @@ def test_a_family_of_ones_own_with_martingales_has_them():
 @pytest.mark.parametrize("family", ["bernoulli", "exponential"])
 def test_the_intervals_hold_at_every_look(family):
     """A small part of ``analysis/live_coverage.py``: 40 experiments, and 95 % of them would be 38."""
-    found = [live_coverage.is_covered(family, 60, run) for run in range(40)]
-    assert sum(means for means, _ in found) >= 36
-    assert sum(differences for _, differences in found) >= 36
+    asked = ("--runs", 40, "--looks", 60, "--family", family, "--workers", 1)
+    _, (*_, (told, runs, *shares)) = run_script("live_coverage.py", *asked)
+    assert (told, runs, len(shares)) == (family, "40", 2)
+    assert all(float(share.removesuffix(" %")) >= 90 for share in shares)

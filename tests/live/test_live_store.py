@@ -9,8 +9,8 @@ import threading
 from multiprocessing import get_context
 from pathlib import Path
 
-import live_crashes
 import pytest
+from commands import run_script
 
 from caet_opt import InputError, LiveExperiment
 from caet_opt.live import store
@@ -31,10 +31,13 @@ def contents(path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
-def test_killed_processes_lose_nothing_and_hand_out_nothing_twice(tmp_path):
-    found = live_crashes.torture(tmp_path, kills=6, policy="top-two", seed=1)
+def test_killed_processes_lose_nothing_and_hand_out_nothing_twice():
+    status, (_, *rows) = run_script("live_crashes.py", "--kills", 6, "--policy", "top-two", "--seed", 1)
+    found = {what: int(number) for what, number in rows}
     assert found["outcomes acknowledged"] > 0
     assert {what: number for what, number in found.items() if what.startswith("wrong") and number} == {}
+    assert len([what for what in found if what.startswith("wrong")]) == 5
+    assert (status, found["kills"]) == (0, 6)
 
 
 def hand_out_and_record(file, pulls, queue):

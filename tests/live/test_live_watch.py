@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import spread_watch
 
 from caet_opt import Gaussian, InputError, LiveExperiment, Poisson, parse_family
 from caet_opt.cli import main
@@ -16,6 +15,7 @@ from caet_opt.exploring.policies import POLICIES
 from caet_opt.live import experiment as live
 from caet_opt.live import replay, watch
 from caet_opt.version import __version__
+from cases import spread
 
 LIVE = [name for name, policy in POLICIES.items() if not policy.needs_truth]
 KEPT = Path(__file__).parents[1] / "kept" / "0.2.0" / "live"
@@ -139,35 +139,35 @@ def test_the_poisson_test_is_at_most_one_on_average_whatever_chooses_and_stops()
 def test_residuals_that_a_policy_has_chosen_are_not_independent():
     """With many arms the adversary, and a leader that is followed, make the plain test false, and not ours."""
     truth = np.zeros(50)
-    for rule in (spread_watch.look_for_alarm, spread_watch.follow_leader):
-        paths = spread_watch.draw_paths(Gaussian().sample, truth, rule, 300, 100, seed=1)
-        ours = spread_watch.largest_log_e(paths, lambda *one: spread_watch.log_e(Gaussian(), *one, 50))
-        plain = spread_watch.largest_log_e(paths, lambda *one: spread_watch.naive_log_e(*one, 50))
-        assert spread_watch.is_consistent(spread_watch.count_alarms(ours)[1], 0.05, 300)
-        assert not spread_watch.is_consistent(spread_watch.count_alarms(plain)[1], 0.05, 300)
+    for rule in (spread.look_for_alarm, spread.follow_leader):
+        paths = spread.draw_paths(Gaussian().sample, truth, rule, 300, 100, seed=1)
+        ours = spread.largest_log_e(paths, lambda *one: spread.log_e(Gaussian(), *one, 50))
+        plain = spread.largest_log_e(paths, lambda *one: spread.naive_log_e(*one, 50))
+        assert spread.is_consistent(spread.count_alarms(ours)[1], 0.05, 300)
+        assert not spread.is_consistent(spread.count_alarms(plain)[1], 0.05, 300)
 
 
 @pytest.mark.parametrize("family", [Gaussian(1), Poisson()])
-@pytest.mark.parametrize("rule", spread_watch.RULES.values())
+@pytest.mark.parametrize("rule", spread.RULES.values())
 def test_clean_experiments_raise_as_few_alarms_as_the_level_allows(family, rule):
-    paths = spread_watch.draw_paths(family.sample, np.array([2.0, 1.0]), rule, 400, 100, seed=3)
-    found = spread_watch.largest_log_e(paths, lambda *one: spread_watch.log_e(family, *one, 2))
-    for count, level in zip(spread_watch.count_alarms(found), spread_watch.LEVELS, strict=True):
-        assert spread_watch.is_consistent(count, level, 400)
+    paths = spread.draw_paths(family.sample, np.array([2.0, 1.0]), rule, 400, 100, seed=3)
+    found = spread.largest_log_e(paths, lambda *one: spread.log_e(family, *one, 2))
+    for count, level in zip(spread.count_alarms(found), spread.LEVELS, strict=True):
+        assert spread.is_consistent(count, level, 400)
 
 
 @pytest.mark.parametrize(
     ("family", "draw"),
     [
-        ("gaussian", spread_watch.draw_normal(2.0)),
-        ("poisson", spread_watch.draw_counts(2.0)),
+        ("gaussian", spread.draw_normal(2.0)),
+        ("poisson", spread.draw_counts(2.0)),
     ],
 )
 def test_twice_the_variance_is_found(family, draw):
     kind = Gaussian(1) if family == "gaussian" else Poisson()
-    truth, rule = np.array([5.0, 4.0]), spread_watch.follow_leader
-    paths = spread_watch.draw_paths(draw, truth, rule, 40, 600, seed=4)
-    found = [spread_watch.first_alarm(spread_watch.log_e(kind, *one, 2)) for one in zip(*paths, strict=True)]
+    truth, rule = np.array([5.0, 4.0]), spread.follow_leader
+    paths = spread.draw_paths(draw, truth, rule, 40, 600, seed=4)
+    found = [spread.first_alarm(spread.log_e(kind, *one, 2)) for one in zip(*paths, strict=True)]
     assert None not in found
     assert 20 < np.median(found) < 150
 

@@ -6,9 +6,10 @@ import random
 import pytest
 from report_pages import EVIL
 
-from caet_opt import LiveExperiment, write_experiment_page
+from caet_opt import LiveExperiment
 from caet_opt.cli import main
 from caet_opt.presenting.report import experiment_page
+from caet_opt.presenting.report.experiment import write_experiment_page
 
 pytest.importorskip("jinja2", reason="Jinja2 is not installed (extra: report)")
 

@@ -17,9 +17,9 @@ from report_pages import EVIL, make_results
 from caet_opt import summarise_results
 from caet_opt.cli import main
 from caet_opt.presenting.report import page, render
-from caet_opt.presenting.report import results as results_module
+from caet_opt.presenting.report import page_data as results_module
 from caet_opt.presenting.report.findings import say_model
-from caet_opt.presenting.report.results import collect_data, label_models, number_repeats, read_results, write_level
+from caet_opt.presenting.report.page_data import collect_data, label_models, number_repeats, read_results, write_level
 from caet_opt.simulating.studies import store as store_module
 from caet_opt.version import __version__
 

@@ -30,10 +30,12 @@ from caet_opt import (
 from caet_opt.cli import main
 from caet_opt.cli import table as command
 from caet_opt.common.numbers import digits_shared, format_certified, table
-from caet_opt.presenting.tables import formats, latex, results, rows
-from caet_opt.presenting.tables.columns import columns, conventions, usual_names
+from caet_opt.presenting.tables import formats, latex
+from caet_opt.presenting.tables import result_columns as results
+from caet_opt.presenting.tables import time_rows as rows
 from caet_opt.presenting.tables.layout import Number, Table, choose_columns
 from caet_opt.presenting.tables.tex_text import tex
+from caet_opt.presenting.tables.time_columns import columns, conventions, usual_names
 from caet_opt.simulating import pool
 from caet_opt.solving.backends.clarabel import Clarabel
 

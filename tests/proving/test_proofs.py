@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from instances import hostile_instance
 from inverse_gaussian import InverseGaussian
 from problems import FAMILIES, REFERENCES, TASKS, random_instance
-from proven_digits import of_doubles
 
 from caet_opt import (
     BanditModel,
@@ -32,6 +30,7 @@ from caet_opt.proving import check as checker
 from caet_opt.proving import closed_forms, refine
 from caet_opt.proving.certificates import certificate
 from caet_opt.proving.result import common_rounding
+from cases.instances import hostile_instance, of_doubles
 
 PAPER = BanditModel(Gaussian(), [3, 4, 2], "gaps")
 

@@ -4,18 +4,19 @@ import itertools
 
 import numpy as np
 import pytest
-from both_ways import Case, arrays_of, covered_tasks, difference, differences, draw_case, follow, go_through, start
-from instances import FAMILIES, hostile_instance, ordinary_instance
 
-from caet_opt import POLICIES, BanditModel, Parameters
+from caet_opt import POLICIES, BanditModel
 from caet_opt.exploring import compiling
 from caet_opt.exploring.policies import base
 from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.kernels import aiming, ledger
-from caet_opt.simulating.loops import run, run_in_batches
+from caet_opt.simulating.runs import run, run_in_batches
 from caet_opt.simulating.streams import BLOCK
 from caet_opt.solving.profiles import Profile
+from cases.instances import FAMILIES, hostile_instance, ordinary_instance
+from cases.runs import Case, arrays_of, covered_tasks, difference, differences, draw_case, follow, go_through, start
 
 SOURCES, LEVELS = ("known", "observed", "gaps"), (1.0, 3.0, 10.0, 30.0)
 SOLVES, BATCHES = ("exact", "lazy", "lazy:0.05"), (1, 1, 7, "growing")
@@ -188,9 +189,9 @@ def other_rule(monkeypatch):
     """Interpreted code has a rule of its own."""
     shared = tuple(share_out if rule is aiming.share_out else rule for rule in compiling.SHARED)
     monkeypatch.setattr(compiling, "SHARED", shared)
-    base.interpret_with.cache_clear()
+    base.interpret_play.cache_clear()
     yield
-    base.interpret_with.cache_clear()
+    base.interpret_play.cache_clear()
 
 
 @pytest.mark.usefixtures("other_rule")

@@ -11,10 +11,11 @@ import pytest
 from commands import expect_refusal, read_json, run_command
 from inverse_gaussian import InverseGaussian
 
-from caet_opt import BanditModel, ComparisonInterrupted, InputError, TieError, compare_policies, list_policies, simulate
+from caet_opt import BanditModel, InputError, TieError, compare_policies, simulate
 from caet_opt.cli import main
+from caet_opt.exploring.policies import list_policies
 from caet_opt.simulating import runs as sim
-from caet_opt.simulating.comparison import PolicyComparison, make_experiments, run_policies
+from caet_opt.simulating.comparison import ComparisonInterrupted, PolicyComparison, make_experiments, run_policies
 from caet_opt.simulating.mean_intervals import mean_interval
 from caet_opt.simulating.runs import RunRecord
 from caet_opt.simulating.summary import summarise

@@ -7,7 +7,8 @@ import pytest
 from commands import expect_refusal, run_command
 from study_files import contents, run_sweep, write_study
 
-from caet_opt import list_policies, load_results, run_study, summarise_results
+from caet_opt import load_results, run_study, summarise_results
+from caet_opt.exploring.policies import list_policies
 from caet_opt.simulating.studies.cells import make_cells
 from caet_opt.simulating.studies.store import Store
 from caet_opt.simulating.studies.study import read_study

@@ -7,9 +7,11 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import binomtest
 
-from caet_opt import POLICIES, BanditModel, Experiment, Parameters, characteristic_time, list_policies, run_many
+from caet_opt import POLICIES, BanditModel, characteristic_time
+from caet_opt.exploring.policies import list_policies
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.simulating.runs import run_once
+from caet_opt.exploring.settings import Parameters
+from caet_opt.simulating.runs import Experiment, run_many, run_once
 
 MEANS, COSTS = (1.5, 1.0, 0.5), (1.0, 0.1, 0.01)
 

@@ -9,7 +9,6 @@ from math import log
 
 import numpy as np
 import pytest
-from both_ways import without_compiled
 from commands import expect_refusal, run_command
 from inverse_gaussian import InverseGaussian
 
@@ -22,6 +21,7 @@ from caet_opt.simulating.runs import Experiment, RunRecord, run_many, run_number
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
 from caet_opt.simulating.summary import simulate, summarise
 from caet_opt.solving.profiles import Profile
+from cases.runs import without_compiled
 
 KEYS = [
     *("runs", "mean_cost", "cost_ci", "cost_at_least", "mean_samples", "error_rate", "unfinished"),
@@ -221,7 +221,6 @@ def test_one_run_has_no_interval_and_none_no_summary():
     ("change", "words"),
     [
         ({"threshold": "mixtur"}, "did you mean 'mixture'"),
-        ({"theta": 1.5, "threshold": "deviational"}, "outside_theory"),
         ({"theta": 1.0, "threshold": "deviational"}, "above 1"),
         ({"max_rounds": 0}, "max_rounds"),
         ({"max_rounds": 10**20}, "max_rounds must be at most 1000000000000000"),
@@ -246,9 +245,10 @@ def test_gaps_of_decimals_are_gaps():
     assert Experiment(GAPS, BestArm(), Parameters(log_inv_delta=3)).parameters.cost_source == "gaps"
 
 
-def test_theta_beyond_the_theory_can_be_asked_for():
-    outside = PAPER.change(theta=1.5, outside_theory=True)
-    assert outside.upper_bound == pytest.approx(PAPER.upper_bound * 1.5 / 1.2)
+@pytest.mark.parametrize("change", [{"theta": 1.5}, {"r": 0.5}, {"r_prime": 0.125}], ids=str)
+def test_outside_the_theory_there_is_no_upper_bound(change):
+    assert PAPER.change(theta=1.3, r=0.49, r_prime=0.12).upper_bound == pytest.approx(PAPER.upper_bound * 1.3 / 1.2)
+    assert PAPER.change(**change).upper_bound is None
 
 
 @pytest.mark.parametrize(("runs", "seed", "workers"), [(0, 0, 1), (1, -1, 1), (1, 0, 0), (1.5, 0, 1)])
@@ -390,10 +390,11 @@ def test_costs_of_the_command(capsys):
 
 
 def test_options_reach_the_algorithm(capsys):
-    options = ["--threshold", "deviational", "--theta", "1.5", "--constant", "certified", "--outside-theory"]
+    options = ["--threshold", "deviational", "--theta", "1.5", "--constant", "certified"]
     printed = simulated(capsys, *QUICK, *options, "--r", "0.7", "--r-prime", "0.2", "--gamma0", "0.01")
     assert "theta = 1.5" in printed
     assert "(certified)" in printed
+    assert "upper bound  not proven, which takes theta <= e/2, r < 1/2 and r_prime < 1/8\n" in printed
     assert "; solver native (lazy); batch 7\n" in simulated(capsys, *QUICK, "--solve", "lazy", "--batch", 7)
 
 
@@ -414,10 +415,10 @@ def test_options_reach_the_algorithm(capsys):
         (["--threshold", "mixtures"], "did you mean 'mixture'"),
         (["--theta", "1.2"], "takes no theta"),
         (["--threshold", "deviational", "--theta", "1"], "above 1"),
-        (["--threshold", "deviational", "--theta", "2"], "--outside-theory allows it"),
         (["--threshold", "deviational", "--constant", "big"], "'certified'"),
         (["--tracking", "e"], "unknown tracking 'e'; known: c, d"),
-        (["--r", "0.6"], "outside (0, 0.5)"),
+        (["--r", "0"], "r must be positive"),
+        (["--outside-theory"], "unknown option '--outside-theory'"),
         (["--gamma0", "0"], "gamma0 must be positive"),
         (["--cost-source", "guessed"], "known: gaps, known, observed"),
         (["--cost-source", "gaps"], "whose costs are 'gaps'"),
@@ -434,7 +435,7 @@ def test_options_reach_the_algorithm(capsys):
         (["--family", "exponential", "--means", "1e-300,1e-299"], "can be done down to 1e-290"),
         (["--family", "gamma:0.001", "--means", "2,1"], "for shapes from 0.05"),
         (["--costs", "1e101,1"], "costs up to 1e+100 can be added up"),
-        (["--r", "1e5", "--r-prime", "1e300", "--outside-theory", "--delta", "0.9"], "--r-prime = 1e+300 is too large"),
+        (["--r", "1e5", "--r-prime", "1e300", "--delta", "0.9"], "--r-prime = 1e+300 is too large"),
     ],
 )
 def test_bad_input(capsys, monkeypatch, arguments, words):
@@ -457,7 +458,7 @@ def test_the_extremes_of_what_is_allowed(capsys):
     for words in (
         ["--log-inv-delta", "1e-15"],
         ["--log-inv-delta", "1e100", "--max-rounds", "20"],
-        ["--log-inv-delta", "0.5", "--r", "1e5", "--outside-theory"],
+        ["--log-inv-delta", "0.5", "--r", "1e5"],
         ["--delta", "0.1", "--family", "poisson", "--means", "1e18,1"],
         ["--delta", "0.1", "--costs", "1e100,1"],
         ["--delta", "0.1", "--max-rounds", str(10**9)],

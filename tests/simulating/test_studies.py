@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from study_files import contents, write_study
 
-from caet_opt import THRESHOLDS, InputError, __version__, load_results, run_many, summarise, summarise_results
+from caet_opt import InputError, __version__, load_results, summarise_results
 from caet_opt.cli import main
-from caet_opt.exploring.stopping import Customary
-from caet_opt.simulating.runs import RunRecord
+from caet_opt.exploring.stopping import THRESHOLDS, Customary
+from caet_opt.simulating.runs import RunRecord, run_many
 from caet_opt.simulating.studies import store as store_module
 from caet_opt.simulating.studies.blocks import Block, Outcome, gaps_between, is_stored, missing_blocks, run_locally
 from caet_opt.simulating.studies.cells import make_cells
@@ -25,6 +25,7 @@ from caet_opt.simulating.studies.manifest import seal
 from caet_opt.simulating.studies.store import Store
 from caet_opt.simulating.studies.study import read_study
 from caet_opt.simulating.studies.sweep import Progress, expected_rounds, seconds_per_run, sweep
+from caet_opt.simulating.summary import summarise
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: studies)")
 
@@ -136,6 +137,11 @@ def test_equal_names_in_two_folders_are_told_apart(tmp_path):
 @pytest.mark.parametrize(("runs", "block"), [(1, 20), (100, 20), (1000, 25), (10**6, 1000)])
 def test_blocks_are_of_a_sensible_size(tmp_path, runs, block):
     assert read_study(write_study(tmp_path, runs=runs, block=None)).block == block
+
+
+def test_settings_that_are_no_more_are_passed_over(tmp_path):
+    """A study that somebody keeps may name them."""
+    assert read_study(write_study(tmp_path, outside_theory=True, loop="compiled", r=0.7)).grid["r"] == (0.7,)
 
 
 def test_expected_rounds_are_about_right(tmp_path):

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from commands import run_command
 
-from caet_opt import FAMILIES, InputError, Profile, characteristic_time, read_model, read_profile, write_model
+from caet_opt import InputError, Profile, characteristic_time, read_model, write_model
+from caet_opt.bandits.families import FAMILIES
 from caet_opt.bandits.tasks import TASKS
 from caet_opt.simulating.studies.study import read_study
 from caet_opt.solving.backends import BACKENDS, installed_backends
-from caet_opt.solving.profiles import find_profile
+from caet_opt.solving.profiles import find_profile, read_profile
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = sorted((ROOT / "models").glob("*.toml"))

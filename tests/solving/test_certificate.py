@@ -12,7 +12,6 @@ from problems import FAMILIES, REFERENCES, TASKS, random_instance
 from caet_opt import (
     BanditModel,
     Bernoulli,
-    Certificate,
     Gaussian,
     InputError,
     Profile,
@@ -27,7 +26,7 @@ from caet_opt.kernels.native import compiled_kernel
 from caet_opt.solving.backends import Answer, Point
 from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.backends.native import solve_pairs
-from caet_opt.solving.certificate import pair_terms
+from caet_opt.solving.certificate import Certificate, pair_terms
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(REFERENCES), st.floats(-12, 12))

@@ -18,11 +18,11 @@ from caet_opt import (
     TieError,
     characteristic_time,
     compare_solvers,
-    installed_backends,
     read_model,
 )
 from caet_opt.cli import main
 from caet_opt.solving import compare
+from caet_opt.solving.backends import installed_backends
 from caet_opt.solving.backends.clarabel import Clarabel
 from caet_opt.solving.backends.ipopt import Ipopt, Pyomo
 from caet_opt.solving.backends.native import Native

@@ -1,16 +1,15 @@
 """Reward families: one-parameter exponential families, each one small class."""
 
 from caet_opt.bandits.families.base import Family, MeanSpace
-from caet_opt.bandits.families.bernoulli import Bernoulli
+from caet_opt.bandits.families.counts import Bernoulli, Geometric, Poisson
 from caet_opt.bandits.families.gamma import Exponential, Gamma
 from caet_opt.bandits.families.gaussian import Gaussian
-from caet_opt.bandits.families.geometric import Geometric
-from caet_opt.bandits.families.poisson import Poisson
 from caet_opt.common.registry import Registry
 
 FAMILIES: Registry[type[Family]] = Registry(
     """Families by their name in the grammar. A user's own family joins with ``FAMILIES[Mine.name] = Mine``.
 
+    >>> from caet_opt.bandits.families import FAMILIES
     >>> list(FAMILIES)
     ['gaussian', 'bernoulli', 'poisson', 'exponential', 'gamma', 'geometric']
     >>> FAMILIES["gamma"].parse("2.5") == Gamma(2.5)

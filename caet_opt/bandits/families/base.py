@@ -34,11 +34,12 @@ class MeanSpace(NamedTuple):
     high_included: bool = False
 
     def __contains__(self, mean: object) -> bool:
-        if not isinstance(mean, int | float):
-            return False
+        return isinstance(mean, int | float) and bool(self.admits(mean))
+
+    def admits(self, mean: Any) -> Any:
+        """Whether a number, or each of an array, is in the interval."""
         above = mean >= self.low if self.low_included else mean > self.low
-        below = mean <= self.high if self.high_included else mean < self.high
-        return above and below
+        return above & (mean <= self.high if self.high_included else mean < self.high)
 
     def __str__(self) -> str:
         left, right = "[" if self.low_included else "(", "]" if self.high_included else ")"
@@ -64,7 +65,7 @@ class Family(ABC):
     counts: ClassVar[bool] = False  # whether rewards are whole numbers
 
     #: Bound on the relative error of `mixture_divergence`, in units of 2^-53, by which certified intervals are widened.
-    #: Shipped families prove theirs in its docstring; for a family of your own, state one, or 64 is taken on trust.
+    #: That of a shipped family is proven in docs/mathematics/certificate.md; for your own, state one, or trust 64.
     divergence_error: ClassVar[float] = 64.0
 
     @staticmethod
@@ -119,10 +120,6 @@ class Family(ABC):
         The means are ``x + rest`` and ``other + other_rest``, a rest being what rounding to a double took away. It
         matters to ``m - x`` only, unless the family has an upper boundary: such a family overrides this, as m alone
         does not say how far from the boundary m is.
-
-        In units of 2^-53 (see `numerics`) one share is exact and the other within 1, and x and other are within 1 of
-        the means. Then ``other - x`` with its rests is within 3 (`separated` of the certificate says when), ``m - x``
-        within 5, and m, a sum of products of positive numbers, within 4.
         """
         difference = other_share * ((other - x) + (other_rest - rest))
         return cls.unit_divergence(x, share * x + other_share * other, difference)
@@ -232,6 +229,13 @@ class Family(ABC):
             kind = "whole numbers" if self.counts else "numbers"
             span = MeanSpace(low, high, low_included=True, high_included=high < np.inf)
             raise InputError(f"reward {reward:g} is none of the {self.name} family, whose rewards are {kind} in {span}")
+
+
+def relative_entropies(bound: Any, *forms: Any) -> list[Any]:
+    """`Family.conic_constraints` for a divergence that is a sum of ``x log(x / y) - x + y``; the forms are x, y, ..."""
+    import cvxpy as cp
+
+    return [sum(map(cp.kl_div, forms[::2], forms[1::2])) <= bound]
 
 
 def read_decimals(text: str, what: str) -> list[Decimal]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from caet_opt.bandits.families.base import Family, MeanSpace, positive_numbers, read_decimals
+from caet_opt.bandits.families.base import Family, MeanSpace, positive_numbers, read_decimals, relative_entropies
 from caet_opt.bandits.families.martingales import exponential_log_martingale, exponential_log_martingale_floor
 from caet_opt.bandits.families.numerics import Array, kl_div, slope
 from caet_opt.common.exact import Number, decimal_text, exact
@@ -24,18 +24,14 @@ class Exponential(Family):
 
     name = "exponential"
     mean_space = MeanSpace(0.0, np.inf)
-
     divergence_error = 31.0
-
     log_martingale = staticmethod(exponential_log_martingale)
     log_martingale_floor = staticmethod(exponential_log_martingale_floor)
+    conic_constraints = staticmethod(relative_entropies)
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:
-        """``kl_div(1, x / y)``. In a mixture it is within 31: X = 0, Y = 6, H = 10, and ``s = (x - y) / (x + y)`` is
-        within S = 8.6 (s > 0) or 10.4, so that the series is within 27.6 and 30.1, the direct form within 30.8 and
-        27.5.
-        """
+        """``kl_div(1, x / y)``."""
         return kl_div(1.0, x / y, -difference / y, slope(-difference, x + y))
 
     @staticmethod
@@ -49,13 +45,6 @@ class Exponential(Family):
     @staticmethod
     def conic_coefficients(mean: Array, centre: Array) -> Sequence[ArrayLike]:
         return np.ones_like(mean), mean / centre
-
-    @staticmethod
-    def conic_constraints(bound: Any, *forms: Any) -> list[Any]:
-        import cvxpy as cp
-
-        total, relative_sum = forms
-        return [cp.kl_div(total, relative_sum) <= bound]
 
     @staticmethod
     def algebraic_divergence(x: Any, y: Any, log: Callable[[Any], Any]) -> Any:

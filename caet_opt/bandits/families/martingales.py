@@ -1,66 +1,12 @@
 """One-sided martingales of an arm, one number at a time: how much its rewards speak against a mean x.
 
-An arm has brought ``weight`` observations (pulls over dispersion) of the given mean. A prior for its mean theta is
-worth ``rho`` observations of mean x: their likelihood is its density, in theta (Gaussian, Bernoulli, Poisson), in the
-rate 1 / theta (exponential, gamma) or in theta / (1 + theta) (geometric), where its mode is at x. ``above`` cuts it to
-theta >= x, else it is cut to theta <= x, and then renormalised:
+    M(x) = average over the prior of p_theta(data) / p_x(data),
 
-    M(x) = average over the prior of p_theta(data) / p_x(data).
-
-The functions bound log M(x) from below: within `ALLOWANCE` for Gaussian rewards, where a tail has to be bounded as well
-within some tenths at the ends of few data and some hundredths where one stops.
-
-**Martingale.** For each theta, ``p_theta(data) / p_x(data)`` is a martingale under the mean x, whatever the sampling
-rule: each reward of the arm multiplies it by something of expectation one. So is its average over a prior that was
-chosen before the data. It starts at 1 and is not negative.
-
-**Monotone.** With ``above`` M falls as x grows, else it rises.
-
-- Gaussian: theta = x + u, where the law of u does not depend on x. The exponent ``n (m - x) u - n u^2 / 2`` falls in x
-  for u >= 0.
-- exponential, gamma: the rate is v / x, where the law of v does not depend on x. For v <= 1, which is theta >= x,
-  ``v^n e^(n m (1 - v) / x)`` falls in x.
-- Poisson: with v = theta / x and u = theta - x the ratio is ``v^S e^(-n u)`` for the sum S of rewards. The density of v
-  is proportional to ``e^(rho x (log v - v))``: a larger x multiplies it by a function that falls for v >= 1 and rises
-  for v <= 1. The density of u is proportional to ``(x + u)^(rho x) e^(-rho u)``, whose logarithm, differentiated in x
-  and in u, is ``rho u / (x + u)^2``. So for theta >= x a larger x makes v smaller and u larger, in likelihood ratio
-  order, hence at each quantile of theta; the ratio falls there, and so does its mean. For theta <= x it rises.
-- Bernoulli: the ratio is ``v^S w^F`` with v = theta / x, w = (1 - theta) / (1 - x), S successes and F failures. The
-  prior density is ``theta^(rho x) (1 - theta)^(rho (1 - x))``. In v its logarithm, differentiated in x and v, has the
-  sign of 1 - v; in w, differentiated in 1 - x and in w, that of 1 - w. So for theta >= x both v and w fall as x grows.
-- geometric: with q = theta / (1 + theta) and y = x / (1 + x) the same ratio in q and y, S the sum and F the number of
-  rewards. The prior density is ``q^(rho x) (1 - q)^rho``, for which the signs are the same.
-
-**Tails.** Let z be the signed root of twice the divergence ``n d(m, theta)``. A gamma or beta density, written in z, is
-the normal one times the derivative in z of theta, of log theta or of -log(1 - theta), according to which power is left.
-
-- gamma (d of Poisson): theta is convex in z, because ``2 m d - (theta - m)^2`` changes from plus to minus at m;
-  log theta is concave, because ``2 d - (theta - m)^2 / theta`` has the derivative ``(theta - m)^2 / theta^2``.
-- beta (d of Bernoulli): log theta is concave, because ``2 d - (theta - m)^2 / (theta (1 - m))`` has the derivative
-  ``(theta - m)^2 (1 + theta) / (theta^2 (1 - theta) (1 - m))``; by symmetry -log(1 - theta) is convex.
-
-So these densities are the normal one times something that rises, or falls, and with ``kl(a, b) = a log(a / b) - a + b``
-
-    v^A e^(-B v) dv       P(v >= 1) >= Phi(sign(A - B) sqrt(2 kl(A, B)))
-                          P(v <= 1) >= Phi(sign(B - A - 1) sqrt(2 kl(A + 1, B)))
-    q^A (1 - q)^B dq      P(q >= y) >= Phi(sign(A - n y) sqrt(2 kl(A, n y) + 2 kl(B + 1, n (1 - y)))),  n = A + B + 1;
-
-the last one serves P(q <= y) with A and B, y and 1 - y exchanged.
-
-**Tails of the prior**, whose mode is at y. Let q- < y < q+ with ``d(y, q-) = d(y, q+) = e``, and c = 1 - 2 y > 0. With
-p = q+ - y, t = y - q-, D = p - t, Q = p t and V = y (1 - y),
-
-    D' = 2 c - D (1 + V / Q)        Q' = V (D^2 + 2 Q) / Q - c D - 2 Q        (derivatives in e).
-
-Then ``D (1 + V / Q) >= 2 c / 3``: there is equality as e tends to 0, and wherever there is, the left side rises, as
-``2 + 6 V / Q + V c D / Q^2 - V^2 D^2 / Q^3 > 0``. So ``0 <= D <= 4 c e / 3``, and for n e = s^2 / 2 the integral of
-``e^(-n d(y, q))`` over q > y exceeds that over q < y by the integral of ``s D e^(-s^2 / 2)``, at most ``4 c / (3 n)``:
-
-    integral over q >= y  <=  half of the whole integral + 2 max(c, 0) / (3 n).
-
-A gamma density is the limit of small y, with ``n y`` in place of n and c = 1. For it D >= e as well:
-``e = -log(1 - t) - t`` is at least ``e^t - 1 - t``, the divergence at v = e^t, so ``1 + p >= e^t`` and
-``D = e + log(1 + p) - t >= e``. So the integral over v <= 1 is at most half of the whole one minus ``1 / (2 n)``.
+for ``weight`` observations (pulls over dispersion) of the given mean. The prior of theta is worth ``rho`` observations
+of mean x, and cut to theta >= x (``above``) or to theta <= x. M is a martingale under the mean x, falls in x with
+``above`` and rises without. The functions bound log M(x) from below: within `ALLOWANCE` for Gaussian rewards, where a
+tail has to be bounded as well within some tenths at the ends of few data and some hundredths where one stops. The
+proofs, and the bounds of the tails that are used here, are on the page docs/mathematics/e_process.md.
 """
 
 from math import copysign, exp, expm1, log, log1p, sqrt

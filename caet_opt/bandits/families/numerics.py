@@ -55,16 +55,7 @@ def kl_div(x: ArrayLike, y: ArrayLike, difference: ArrayLike, slope: ArrayLike) 
         |s| <= 0.6    g = h s - 2 x s^3 P(s^2)
         elsewhere     g = h + x log(x / y),   that is t < -3/4 or t > 3, where g / x = t - log(1 + t) >= 0.636.
 
-    For x, y, h, s within X, Y, H, S, and P within 4 with an elasticity below 0.32, the result is within
-
-        0 <= s <= 0.6     (A + 0.104 B) / 0.896 + 1        A = H + S + 1,  B = X + 3.7 S + 9
-        -0.6 <= s <= 0    (A + 0.414 B) / 1.414 + 1
-        elsewhere         (|t| H + |log(1 + t)| (X + 3) + X + Y + 1) x / g + 1, which is at most
-                          1.2 H + 3.8 X + 1.6 Y + 9.2 for t < -3/4,  1.9 H + 1.5 X + 0.7 Y + 4.3 for t > 3.
-
-    A and B are the errors of ``h s`` and of ``2 x s^3 P``, of which the latter is 0.104 or 0.414 times the former at
-    the ends. Where the quotient leaves double precision, two logarithms of at most 745 are subtracted and g / x is at
-    least 680, which is better.
+    docs/mathematics/certificate.md bounds its error by those of x, y, h and s.
     """
     x, y, h, s = np.broadcast_arrays(*(np.asarray(value, dtype=float) for value in (x, y, difference, slope)))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):

@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 
+from caet_opt.bandits.tasks.arm_names import number_arms
 from caet_opt.bandits.tasks.base import Pair, Task
-from caet_opt.bandits.tasks.best_arm import BestArm, TopArms
-from caet_opt.bandits.tasks.comparisons import Comparisons, Control
 from caet_opt.bandits.tasks.custom import Custom
-from caet_opt.bandits.tasks.groups import Groups
-from caet_opt.bandits.tasks.names import number_arms
-from caet_opt.bandits.tasks.ranking import Ranking
+from caet_opt.bandits.tasks.shipped import BestArm, Comparisons, Control, Groups, Ranking, TopArms
 from caet_opt.common.registry import Registry
 
 TASKS: Registry[type[Task]] = Registry(
     """Tasks by their name in the grammar.
 
+    >>> from caet_opt.bandits.tasks import TASKS
     >>> list(TASKS)
     ['best-arm', 'ranking', 'top-arms', 'groups', 'control', 'comparisons', 'custom']
     >>> TASKS["top-arms"].parse("2") == TopArms(2)

@@ -69,9 +69,11 @@ class Task(ABC):
         return tuple(sorted({arm for pair in self.pairs(means) for arm in pair}))
 
     @classmethod
-    @abstractmethod
     def parse(cls, argument: str | None) -> "Task":
         """Build the task from what follows the colon in ``name:argument``."""
+        if argument is not None:
+            raise InputError(f"task {cls.name!r} takes no parameter, got {argument!r}")
+        return cls()
 
     def __str__(self) -> str:
         """The task in the grammar of the command line and of TOML files."""
@@ -85,16 +87,6 @@ class Task(ABC):
 
     def __hash__(self) -> int:
         return hash((type(self), str(self)))
-
-
-class PlainTask(Task):
-    """A task without parameters."""
-
-    @classmethod
-    def parse(cls, argument: str | None) -> Task:
-        if argument is not None:
-            raise InputError(f"task {cls.name!r} takes no parameter, got {argument!r}")
-        return cls()
 
 
 def sort_arms(means: Sequence[float]) -> tuple[int, ...]:

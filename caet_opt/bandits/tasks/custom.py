@@ -38,7 +38,11 @@ class Custom(Task):
     name = "custom"
 
     def __init__(self, answers: Sequence[Sequence[Pair]]) -> None:
-        check_listed(sum(map(len, answers)))
+        listed = sum(map(len, answers))
+        if listed > MOST_PAIRS:
+            raise InputError(
+                f"the answers of the custom task list {listed} pairs; up to {MOST_PAIRS} are checked in reasonable time"
+            )
         self.answers = tuple(tuple(dict.fromkeys(map(read_pair, answer))) for answer in answers)
         if not self.answers:
             raise InputError("a custom task needs its answers, each a list of pairs such as [[0, 1], [0, 2]]")
@@ -116,13 +120,6 @@ class Custom(Task):
                 yield index, index + 1 + lowest(rest)
                 rest &= rest - 1
 
-    def _find(self, order: Sequence[int]) -> int | None:
-        rank = {arm: position for position, arm in enumerate(order)}
-        for index, answer in enumerate(self.answers):
-            if all(rank[a] < rank[b] for a, b in answer):
-                return index
-        return None
-
     def count_pairs(self, arms: int) -> int:
         return max(map(len, self.answers))
 
@@ -151,10 +148,11 @@ class Custom(Task):
 
     def answer(self, means: Sequence[float]) -> int:
         order = sort_arms(means)
-        index = self._find(order)
-        if index is None:
-            raise InputError(f"not a pairwise exploration task: no answer covers the order {show(order)}")
-        return index
+        rank = {arm: position for position, arm in enumerate(order)}
+        for index, answer in enumerate(self.answers):
+            if all(rank[a] < rank[b] for a, b in answer):
+                return index
+        raise InputError(f"not a pairwise exploration task: no answer covers the order {show(order)}")
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         return self.answers[cast(int, answer)]
@@ -168,14 +166,6 @@ class Custom(Task):
 
     def __hash__(self) -> int:
         return hash(self.answers)
-
-
-def check_listed(pairs: int) -> None:
-    """Raise `InputError` for answers that are too long to be compared with each other."""
-    if pairs > MOST_PAIRS:
-        raise InputError(
-            f"the answers of the custom task list {pairs} pairs; up to {MOST_PAIRS} are checked in reasonable time"
-        )
 
 
 def read_pair(pair: object) -> Pair:

@@ -21,7 +21,7 @@ def write_pairs(shape: int, members: Integers, means: Array, pairs: Integers) ->
     if shape == CHAIN:
         sort_chain(means, pairs)
     elif shape == STARS:
-        crown_stars(members, means, pairs)
+        name_star_centres(members, means, pairs)
     elif shape == BIPARTITE:
         exchange_sides(members[0], means, pairs)
     else:
@@ -51,7 +51,7 @@ def sort_chain(means: Array, pairs: Integers) -> None:
         pairs[0, p] = pairs[1, p - 1]
 
 
-def crown_stars(members: Integers, means: Array, pairs: Integers) -> None:
+def name_star_centres(members: Integers, means: Array, pairs: Integers) -> None:
     """The best arm of each group beside each of the others in the order of the group."""
     start, p = 0, 0
     while start < members.size:

@@ -1,24 +1,14 @@
-"""Sampling rules, each a class in a file of its own."""
+"""Sampling rules, each a class."""
 
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.registry import Registry
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.exploring.policies.base import Policy, Setup
-from caet_opt.exploring.policies.best_challenger import BestChallenger
-from caet_opt.exploring.policies.caet import CostAware
-from caet_opt.exploring.policies.chernoff_overlap import ChernoffOverlap
-from caet_opt.exploring.policies.chernoff_racing import ChernoffRacing
-from caet_opt.exploring.policies.ctas import Ctas
-from caet_opt.exploring.policies.equal_spending import EqualSpending
-from caet_opt.exploring.policies.kl_lucb import KlLucb
-from caet_opt.exploring.policies.kl_racing import KlRacing
-from caet_opt.exploring.policies.oracle import Oracle
-from caet_opt.exploring.policies.thompson_top_two import ThompsonTopTwo
-from caet_opt.exploring.policies.top_two import TopTwo
-from caet_opt.exploring.policies.top_two_ids import TopTwoIds
-from caet_opt.exploring.policies.track_and_stop import TrackAndStop
-from caet_opt.exploring.policies.ugape import Ugape
-from caet_opt.exploring.policies.uniform import Uniform
+from caet_opt.exploring.policies.base import Policy
+from caet_opt.exploring.policies.caet import CostAware, Ctas, TrackAndStop
+from caet_opt.exploring.policies.confidence_bounds import KlLucb, Ugape
+from caet_opt.exploring.policies.given_shares import EqualSpending, Oracle, Uniform
+from caet_opt.exploring.policies.racing import ChernoffOverlap, ChernoffRacing, KlRacing
+from caet_opt.exploring.policies.weakest_pair import BestChallenger, ThompsonTopTwo, TopTwo, TopTwoIds
 
 POLICIES: Registry[type[Policy]] = Registry(
     """Sampling rules by name; `Explorer.start` and `simulate` take one as ``policy``.
@@ -40,14 +30,10 @@ def find_policy(name: str) -> type[Policy]:
     return POLICIES[name]
 
 
-def make_policy(name: str, setup: Setup) -> Policy:
-    """The named policy for an experiment."""
-    return find_policy(name)(setup)
-
-
 def list_policies(task: Task | str) -> list[str]:
     """The names of the policies that cover a task.
 
+    >>> from caet_opt.exploring.policies import list_policies
     >>> len(list_policies("best-arm")), len(list_policies("ranking"))
     (15, 10)
     """
@@ -55,4 +41,4 @@ def list_policies(task: Task | str) -> list[str]:
     return [name for name, policy in POLICIES.items() if policy.covers(task)]
 
 
-__all__ = ["POLICIES", "Policy", "find_policy", "list_policies", "make_policy"]
+__all__ = ["POLICIES", "Policy", "find_policy", "list_policies"]

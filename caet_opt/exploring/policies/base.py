@@ -102,15 +102,16 @@ class Setup:
         """Of each arm."""
         return self.family.dispersions(self.arms)
 
-    @property
-    def is_shipped(self) -> bool:
-        """Whether compiled code knows the family and the threshold."""
-        return type(self.family) in FAMILY_CODES and is_compiled(type(self.threshold))
+    @cached_property
+    def has_known_formula(self) -> bool:
+        """Whether compiled code knows the formula of the threshold, whatever numbers are in it."""
+        known = {(kind.value, kind.needed) for kind in (Threshold, EProcess)}
+        return (type(self.threshold).value, type(self.threshold).needed) in known
 
     @cached_property
-    def shape(self) -> tuple[int, Integers]:
-        """The shape of the task's pairs and its members, for compiled code; -1 for one that it does not know."""
-        return self.task.compiled_shape(self.arms) or (-1, np.zeros(0, dtype=np.int64))
+    def is_shipped(self) -> bool:
+        """Whether compiled code knows the family and the threshold."""
+        return self.code >= 0 and self.has_known_formula
 
     def costs(self, state: State, means: Array) -> Array:
         """The costs that enter decisions: known ones as they are, estimated ones without the negligible."""
@@ -119,13 +120,23 @@ class Setup:
         estimate = state.mean_costs() if self.parameters.cost_source == "observed" else np.max(means) - means
         return np.where(estimate > self.parameters.negligible_cost, estimate, 0.0)
 
+    @cached_property
+    def code(self) -> int:
+        """The family in compiled code; -1 for one that it does not know."""
+        return FAMILY_CODES.get(type(self.family), -1)
+
+    @cached_property
+    def pair_evidence(self) -> Callable[..., float]:
+        """`ledger.pair_evidence` with the divergence of the family."""
+        foreign = self.code < 0
+        return rebind(ledger.pair_evidence, interpreted_kernel(type(self.family)).parts if foreign else {})
+
     def evidence(self, state: State, pairs: tuple[Pair, ...], means: Array) -> Array:
         """Z_ab of each pair, by `ledger.pair_evidence`, as in a round."""
-        code, evidence = evidence_of(type(self.family))
         with np.errstate(over="ignore"):  # as in compiled code: evidence that is not a number stops no run
             weight = (np.array(state.counts) / self.dispersions).tolist()
         mean = means.tolist()
-        return np.array([evidence(code, weight[a], weight[b], mean[a], mean[b]) for a, b in pairs])
+        return np.array([self.pair_evidence(self.code, weight[a], weight[b], mean[a], mean[b]) for a, b in pairs])
 
     def needed(self, state: State, pairs: tuple[Pair, ...], means: Array, evidence: Array) -> Array:
         """What the evidence of each pair must exceed: itself, where it would not with rounding counted against it."""
@@ -139,9 +150,8 @@ class Setup:
         needed = self.threshold.needed(self.family, evidence, now, winner, loser)
         if self.threshold.code == E_PROCESS or not evidence > needed:  # the e-process has counted rounding
             return needed
-        code, weigh = evidence_of(type(self.family))
-        apart = told_apart(code, winner.mean, loser.mean)
-        found = weigh(code, winner.pulls / winner.dispersion, loser.pulls / loser.dispersion, *apart)
+        weights = winner.pulls / winner.dispersion, loser.pulls / loser.dispersion
+        found = self.pair_evidence(self.code, *weights, *told_apart(self.code, winner.mean, loser.mean))
         return needed if found > needed else evidence
 
     def setting(self, *, tracking: int, blind: bool = False, given: Array | None = None) -> ledger.Conditions:
@@ -152,7 +162,7 @@ class Setup:
         numbers[ledger.PRIOR] = threshold.slope * self.prior_scales / self.dispersions
         numbers[ledger.GIVEN] = 0.0 if given is None else given
         return ledger.Conditions(
-            family=FAMILY_CODES.get(type(self.family), -1),
+            family=self.code,
             error=float(self.family.divergence_error),
             low=float(space.low),
             high=float(space.high),
@@ -234,10 +244,12 @@ class Policy(ABC):
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.check(setup.task)
-        if self.shipped_only and type(setup.family) not in FAMILY_CODES:
+        if self.shipped_only and setup.code < 0:
             raise InputError(f"policy {self.name!r} knows the shipped families only, not {setup.family}; use 'top-two'")
         self.setting = self.make_setting()
-        self.functions = interpreted(type(self), setup)
+        self.functions = interpret_play(type(self), type(setup.family))
+        if not setup.has_known_formula:
+            self.functions = interpret(compiling.list_play(type(self)), type(setup.family), foreign_threshold(setup))
 
     def make_setting(self) -> ledger.Conditions:
         """What stays the same in a run."""
@@ -265,7 +277,8 @@ class Policy(ABC):
 
     def make_view(self, arms: Array, clock: Array, pairs: Integers) -> Seen:
         """What the policy sees, with arrays of its own."""
-        return View(self.setting, arms, clock, pairs, np.zeros(pairs.shape[1]), *self.setup.shape)
+        shape = self.setup.task.compiled_shape(self.setup.arms) or (-1, np.zeros(0, dtype=np.int64))
+        return View(self.setting, arms, clock, pairs, np.zeros(pairs.shape[1]), *shape)
 
     def copy_view(self, view: Seen) -> Seen:
         """A view that can be changed without changing this one."""
@@ -309,7 +322,8 @@ class Policy(ABC):
 
     def find_play(self) -> Callable[..., Any]:
         """`rounds.play` with this policy's functions: compiled, if it is at hand, or interpreted."""
-        return compiling.loaded_play(type(self), self.setup.is_shipped) or self.functions["play"]
+        compiled = compiling._loaded.get(type(self)) if self.setup.is_shipped else None
+        return compiled if compiled is not None and compiled.signatures else self.functions["play"]
 
     def supply(self, view: Seen, need: int) -> Seen:
         """What a response needs of Python: here the answer of a task that compiled code does not know."""
@@ -332,7 +346,7 @@ class Policy(ABC):
         raise NotImplementedError
 
     def next_arms(self, view: Seen, pulls: int, pending: Sequence[int]) -> list[int]:
-        """Arms for so many pulls at once, given those of pulls that are not answered yet, the oldest first."""
+        """Arms for several pulls at once, given those of pulls that are not answered yet, the oldest first."""
         view, chosen = self.copy_view(view), list[int]()
         for arm in pending:
             view = self.pretend(view, arm)
@@ -344,10 +358,6 @@ class Policy(ABC):
     @abstractmethod
     def pretend(self, view: Seen, arm: int) -> Seen:
         """The view as if a pull of an arm had been answered; it changes."""
-
-    def has_ended(self, view: Seen) -> bool:
-        """Whether the answer is final; every arm has an outcome."""
-        return bool(self.functions["ended"](view))
 
     def answer(self, state: State) -> Hashable:
         """What the observations say."""
@@ -371,17 +381,10 @@ def change(view: Any, **parts: Any) -> Seen:
 
 def state_of(view: Seen) -> State:
     """What was observed, and what the policy remembers."""
-    arms = view.arms
-    costs = tuple(arms[ledger.SPENT].tolist())
-    return State(
-        int(view.clock[ledger.ROUND]),
-        tuple(int(count) for count in arms[ledger.COUNT]),
-        tuple(arms[ledger.REWARD].tolist()),
-        costs,
-        tuple(arms[ledger.MEMORY].tolist()),
-        add_up(costs),
-        tuple(arms[ledger.REST_OF_REWARD].tolist()),
-    )
+    rows = ledger.REWARD, ledger.SPENT, ledger.MEMORY, ledger.REST_OF_REWARD
+    rewards, costs, memory, rests = (tuple(view.arms[row].tolist()) for row in rows)
+    counts = tuple(int(count) for count in view.arms[ledger.COUNT])
+    return State(int(view.clock[ledger.ROUND]), counts, rewards, costs, memory, add_up(costs), rests)
 
 
 def as_columns(pairs: Sequence[Pair]) -> Integers:
@@ -390,28 +393,8 @@ def as_columns(pairs: Sequence[Pair]) -> Integers:
 
 
 @cache
-def evidence_of(family: type[Family]) -> tuple[int, Callable[..., float]]:
-    """The family's code, and `pair_evidence` with its divergence."""
-    if family in FAMILY_CODES:
-        return FAMILY_CODES[family], ledger.pair_evidence
-    return -1, rebind(ledger.pair_evidence, interpreted_kernel(family).parts)
-
-
-def is_compiled(threshold: type[Threshold]) -> bool:
-    """Whether a threshold has a formula that compiled code knows, whatever numbers are in it."""
-    return (threshold.value, threshold.needed) in {(known.value, known.needed) for known in (Threshold, EProcess)}
-
-
-def interpreted(policy: type[Policy], setup: Setup) -> Interpreted:
-    """`rounds.play` and all that it calls, as it is, with the functions of a policy."""
-    if is_compiled(type(setup.threshold)):
-        return interpret_with(policy, type(setup.family))
-    return interpret(compiling.list_play(policy), type(setup.family), foreign_threshold(setup))
-
-
-@cache
-def interpret_with(policy: type[Policy], family: type[Family]) -> Interpreted:
-    """The same with the formulas of a family and a shipped threshold."""
+def interpret_play(policy: type[Policy], family: type[Family]) -> Interpreted:
+    """`rounds.play` of a policy and all that it calls, as it is, on a family, for thresholds of known formulas."""
     formulas = {} if family in FAMILY_CODES else foreign_martingales(family)
     return interpret(compiling.list_play(policy), family, formulas)
 

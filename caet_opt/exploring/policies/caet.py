@@ -1,4 +1,4 @@
-"""The paper's policy."""
+"""CAET, and the policies that differ from it in what they track."""
 
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 
@@ -15,4 +15,33 @@ class CostAware(TrackingPolicy):
     name = "caet"
     about = "tracks u_alpha of the empirical model (the paper)"
     predictable = True
+    optimal = True
+
+
+class TrackAndStop(TrackingPolicy):
+    """C- or D-tracking of u* of the empirical model with every cost at one: what pulls cost is not looked at.
+
+    With unit costs it is CAET. Its pulls tend to the proportions that are best when every arm costs the same.
+    Source: Garivier and Kaufmann, COLT 2016.
+    """
+
+    name = "track-and-stop"
+    about = "the same for unit costs: blind to what pulls cost (Garivier, Kaufmann 2016)"
+    blind = True
+
+
+class Ctas(TrackingPolicy):
+    """The least pulled arm while it has fewer than sqrt(t) pulls, else the arm whose share of the money lags most.
+
+        next = argmax over a of  omega*_a - c_a N_a / J,     J = sum over b of c_b N_b
+
+    with omega* the cost proportions of the empirical model, solved exactly in every round. Free arms of the support
+    take the zero-cost share of the pulls. Its pulls tend to u*.
+    Source: Kanarios, Zhang and Ying 2024 (CTAS), for best arm; here for every task.
+    """
+
+    name = "ctas"
+    about = "tracks omega*, the shares of the money (Kanarios, Zhang, Ying 2024)"
+    by_money = True
+    tracks = False
     optimal = True

@@ -6,7 +6,7 @@ from caet_opt.exploring.policies.base import Policy
 from caet_opt.exploring.saving import Target
 from caet_opt.kernels import ledger
 from caet_opt.kernels.choosing import refresh_pairs, survey
-from caet_opt.kernels.ledger import ANSWERED, DONE, NEED_ANSWER, ROUND, Seen, is_settled
+from caet_opt.kernels.ledger import ANSWERED, DONE, NEED_ANSWER, ROUND, Seen, short_pair
 
 if TYPE_CHECKING:  # what `respond` is compiled with, for each policy its own
 
@@ -35,7 +35,7 @@ class IndexPolicy(Policy):
     @staticmethod
     def ended(view: Seen) -> bool:
         """Whether the answer is final: the evidence of every pair exceeds its threshold."""
-        return is_settled(view)
+        return short_pair(view) < 0
 
     @staticmethod
     def refresh(view: Seen, arm: int) -> bool:
@@ -48,10 +48,8 @@ class IndexPolicy(Policy):
         if waiting:
             return DONE
         answered = view.clock[ANSWERED]
-        if answered == 0.0 or answered == view.clock[ROUND]:
-            if not survey(view):
-                return NEED_ANSWER
-        elif not refresh(view, arm):
+        is_new = answered == 0.0 or answered == view.clock[ROUND]
+        if not (survey(view) if is_new else refresh(view, arm)):
             return NEED_ANSWER
         learn(view, arm)
         return DONE

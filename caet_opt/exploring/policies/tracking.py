@@ -98,9 +98,7 @@ class TrackingPolicy(Policy):
     def supply(self, view: Seen, need: int) -> Seen:
         """The answer, the layout of its problem, or its solution by whichever solver was asked for."""
         if need == ledger.NEED_LAYOUT:
-            space = self.make_space(view.pairs, view.arms[ledger.COST])
-            aiming.start_from(space, aim_of(view))
-            return change(view, space=space)
+            return change(view, space=self.make_space(view.pairs, view.arms[ledger.COST]))
         return self.solve(view) if need == ledger.NEED_SOLUTION else super().supply(view, need)
 
     def make_space(self, pairs: Integers, costs: Array | None) -> Space:

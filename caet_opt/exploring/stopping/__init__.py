@@ -9,15 +9,14 @@ from caet_opt.common.registry import Registry
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.settings import SETTINGS, Parameters, read_level
 from caet_opt.exploring.stopping.base import Threshold
-from caet_opt.exploring.stopping.customary import Customary
-from caet_opt.exploring.stopping.deviational import Deviational
+from caet_opt.exploring.stopping.by_round import Customary, Deviational, Informational
 from caet_opt.exploring.stopping.e_process import EProcess
-from caet_opt.exploring.stopping.informational import Informational
 from caet_opt.exploring.stopping.mixture import Mixture
 
 THRESHOLDS: Registry[type[Threshold]] = Registry(
     """Stopping thresholds by name, in order of preference; `make_threshold` makes one.
 
+    >>> from caet_opt.exploring.stopping import THRESHOLDS, make_threshold
     >>> list(THRESHOLDS)
     ['e-process', 'mixture', 'informational', 'deviational', 'customary']
     >>> isinstance(make_threshold("e-process", "gaussian", arms=3, delta=0.05), THRESHOLDS["e-process"])
@@ -42,10 +41,11 @@ def make_threshold(
 ) -> Threshold:
     """The named threshold for this family, number of arms, task and ``delta``, or ``log_inv_delta = log(1/delta)``.
 
-    Without a task it covers every task on so many arms. Options belong to one threshold and are refused by the others:
+    Without a task it covers every task on these arms. Options belong to one threshold and are refused by the others:
     ``rho`` (positive; 8 unless given) to the e-process, ``theta`` (above 1; 1.2 unless given) and ``constant``
     (positive, or ``"certified"``; 1 unless given) to the deviational one.
 
+    >>> from caet_opt.exploring.stopping import make_threshold
     >>> print(make_threshold("deviational", "gaussian", arms=3, delta=0.05, theta=1.2).describe())
     log(C t^theta / delta), C = 1, theta = 1.2, log(1/delta) = 2.99573
     """
@@ -59,17 +59,13 @@ def make_threshold(
             raise InputError(f"threshold {name!r} takes no {option}; only {takers} does")
     family = parse_family(family) if isinstance(family, str) else family
     task = parse_task(task) if isinstance(task, str) else task
-    return THRESHOLDS[name].build(family, arms, count_at_risk(task, arms), read_level(delta, log_inv_delta), options)
-
-
-def count_at_risk(task: Task | None, arms: int) -> int:
-    """R of the task, or of any: a truth inverts one direction of each two arms."""
     if not is_whole(arms, 2):
         raise InputError(f"a threshold needs the number of arms, 2 or more, got {arms!r}")
-    if task is None:
-        return arms * (arms - 1) // 2
-    task.check(arms)
-    return task.pairs_at_risk(arms)
+    at_risk = arms * (arms - 1) // 2  # of any task: a truth inverts one direction of each two arms
+    if task is not None:
+        task.check(arms)
+        at_risk = task.pairs_at_risk(arms)
+    return THRESHOLDS[name].build(family, arms, at_risk, read_level(delta, log_inv_delta), options)
 
 
 def threshold_of(parameters: Parameters, family: Family, arms: int, task: Task) -> Threshold:
@@ -82,14 +78,4 @@ def threshold_of(parameters: Parameters, family: Family, arms: int, task: Task) 
     return make_threshold(name, family, arms, task=task, log_inv_delta=parameters.log_inv_delta, **options)
 
 
-__all__ = [
-    "THRESHOLDS",
-    "Customary",
-    "Deviational",
-    "EProcess",
-    "Informational",
-    "Mixture",
-    "Threshold",
-    "make_threshold",
-    "threshold_of",
-]
+__all__ = ["THRESHOLDS", "Customary", "Deviational", "EProcess", "Threshold", "make_threshold", "threshold_of"]

@@ -10,7 +10,7 @@ from caet_opt.bandits.families import Family
 from caet_opt.common.checks import is_whole
 from caet_opt.common.numbers import round_down, round_up, typed_delta
 from caet_opt.errors import InputError
-from caet_opt.exploring.settings import is_number_above
+from caet_opt.exploring.settings import read_level
 from caet_opt.kernels.thresholds import threshold_value
 
 #: Rounds and pulls of two arms at which thresholds are compared: few and many, alike and not.
@@ -42,6 +42,7 @@ class Threshold(ABC):
 
     Examples
     --------
+    >>> from caet_opt.exploring.stopping import make_threshold
     >>> threshold = make_threshold("customary", "gaussian", arms=3, delta=0.05)
     >>> round(threshold.value(100, 40, 30), 6), threshold.guarantees(Gaussian())
     (4.719422, False)
@@ -59,10 +60,7 @@ class Threshold(ABC):
     def __post_init__(self) -> None:
         if not is_whole(self.pairs, 1):
             raise InputError(f"a threshold needs the number of pairs at risk, one or more, got {self.pairs!r}")
-        if not is_number_above(0.0, self.log_inv_delta):
-            raise InputError(
-                f"log_inv_delta = log(1/delta) must be positive and finite (0 < delta < 1), got {self.log_inv_delta!r}"
-            )
+        read_level(None, self.log_inv_delta)
 
     @property
     @abstractmethod

@@ -10,13 +10,14 @@ import numpy as np
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
+from caet_opt.common.checks import is_number
 from caet_opt.errors import InputError
-from caet_opt.exploring.settings import is_number_above
 from caet_opt.exploring.stopping.base import PairState, Threshold
 from caet_opt.kernels import e_values
-from caet_opt.kernels.compile import Kernel, rebind
+from caet_opt.kernels.compile import Kernel
 from caet_opt.kernels.e_values import Side
 from caet_opt.kernels.family_codes import FAMILY_CODES
+from caet_opt.kernels.interpret import interpret
 from caet_opt.kernels.thresholds import E_PROCESS
 
 #: What the prior of each mean is worth in observations; chosen by ``analysis/threshold_study.py``.
@@ -28,21 +29,9 @@ class EProcess(Threshold):
     """``log E_ab > log(R / delta)``, where ``E_ab = min over x of M_a(x) M_b(x)``.
 
     M_a(x) is the likelihood of arm a's rewards, averaged over a prior for its mean that has its mode at x, is worth
-    rho observations and cut to means above x, over their likelihood at x; M_b(x) likewise with means below x. See
-    `caet_opt.bandits.families.martingales`, which proves what is used here: if x is its arm's mean, each is a
-    non-negative martingale that starts at 1, whatever the sampling rule; M_a falls and M_b rises in x.
-
-    **Proof.** Let (a, b) be wrongly ordered, mu_a <= mu_b. M_a falls, so ``M_a(mu_b) <= M_a(mu_a)``, and
-
-        E_ab <= M_a(mu_b) M_b(mu_b) <= M_a(mu_a) M_b(mu_b),
-
-    a product of martingales in which each reward multiplies one factor by something of expectation one given the past,
-    hence a non-negative martingale that starts at 1. By Ville's inequality it ever exceeds R / delta with probability
-    at most delta / R. Every wrong answer asserts one of at most R such pairs (`Task.pairs_at_risk`), so the error
-    probability is at most delta, at whatever round one stops. A lower bound of M in place of M only delays stopping.
-
-    An arm that is known to be free has a prior worth more than rho (`prior_scales`), which is
-    a choice made before the data, too.
+    rho observations and cut to means above x, over their likelihood at x; M_b(x) likewise with means below x
+    (`caet_opt.bandits.families.martingales`). Whatever the sampling rule and whenever one stops, the error probability
+    is at most delta; the proof is in ``docs/mathematics/e_process.md``. A lower bound of M only delays stopping.
 
     As ``Z_ab > beta`` it has ``beta = log(R / delta) + (Z_ab - log E_ab)``. For many pulls, up to terms that vanish,
     ``beta = log(R / delta) + log(1 + N_a / rho) / 2 + log(1 + N_b / rho) / 2 - 2 log 2``.
@@ -57,7 +46,7 @@ class EProcess(Threshold):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not is_number_above(0.0, self.rho):
+        if not (is_number(self.rho) and self.rho > 0):
             raise InputError(f"rho of the e-process threshold must be a positive number, got {self.rho!r}")
 
     @property
@@ -104,10 +93,8 @@ def rule_of(family: type[Family]) -> Callable[..., Any]:
     """`e_values.needed_evidence` with the martingales of the family."""
     if family in FAMILY_CODES:
         return e_values.needed_evidence
-    functions = foreign_martingales(family)
-    for source in (e_values.is_covered, e_values.needed_evidence):
-        functions[source.__name__] = rebind(source, functions)
-    return functions["needed_evidence"]
+    rules = e_values.is_covered, e_values.needed_evidence
+    return interpret(rules, family, foreign_martingales(family))["needed_evidence"]
 
 
 def foreign_martingales(family: type[Family]) -> Kernel:

@@ -108,7 +108,6 @@ def gaussian_deviation(x: float) -> float:
     from scipy.special import zeta
 
     def bound(s: float) -> float:
-
         lam = 1.0 - 0.5 * exp(-s)
         g = 2.0 * lam - 2.0 * lam * log(4.0 * lam) + log(zeta(2.0 * lam)) + 0.5 * (s + log(2.0))
         return float((g + x) / lam)

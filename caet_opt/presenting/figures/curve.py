@@ -7,21 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from caet_opt.common.numbers import pair_names
 from caet_opt.presenting.curves import Curve, CurvePoint
+from caet_opt.presenting.figures import style
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
-from caet_opt.presenting.figures.style import (
-    FORM,
-    LOOKS,
-    LOWER,
-    TIME,
-    UPPER,
-    Width,
-    find_look,
-    is_narrow,
-    literal,
-    say_scale,
-    styled,
-    write_decades,
-)
 from caet_opt.solving.result import CharacteristicTime, headline
 
 if TYPE_CHECKING:
@@ -34,8 +21,8 @@ MARKS, FORMS = 12, 25
 LOGARITHMIC = 30.0
 
 
-@styled
-def curve_figure(curve: Curve, title: str | None = None, width: Width | None = None) -> "Figure":
+@style.styled
+def curve_figure(curve: Curve, title: str | None = None, width: style.Width | None = None) -> "Figure":
     """T* above, the cost proportions and the sampling proportions below it, over the swept value.
 
     Parameters
@@ -55,23 +42,26 @@ def curve_figure(curve: Curve, title: str | None = None, width: Width | None = N
     (3.25, 3)
     """
     canvas: Figure
-    canvas, panels = make_panels([1, 1, 1] if is_narrow(width) else [1, 2], width, height=1.6)
+    canvas, panels = make_panels([1, 1, 1] if style.is_narrow(width) else [1, 2], width, height=1.6)
     axes = times, costs, pulls = [axis for row in panels for axis in row]
     draw_times(times, curve)
     draw_shares(costs, curve, lambda result: result.cost_proportions.tolist())
     draw_shares(pulls, curve, lambda result: result.sampling_proportions.tolist())
     for axis in axes:
-        mark_places(axis, curve)
+        for switch in curve.switches:
+            axis.axvline(switch.value, **style.LOWER, label="binding pairs change")
+        for tie in curve.ties:
+            axis.axvline(tie, **style.UPPER, label=f"tie, ${style.TIME}$ infinite")
         if curve.logarithmic:
             axis.set_xscale("log")
-            write_decades(axis, "x")
-    times.set_ylabel(say_scale(times, f"${TIME}$"))
+            style.write_decades(axis, "x")
+    times.set_ylabel(style.say_scale(times, f"${style.TIME}$"))
     costs.set_ylabel(r"cost proportions $\omega^{\star}$")
     pulls.set_ylabel(r"sampling proportions $u^{\star}$")
     for axis in panels[-1]:
-        swept = f"{curve.sweep.kind} of arm {literal(curve.model.arms[curve.sweep.arm])}"
-        axis.set_xlabel(say_scale(axis, swept, "x"))
-    canvas.suptitle(literal(title or headline(curve.model, curve.task)), wrap=True)
+        swept = f"{curve.sweep.kind} of arm {style.literal(curve.model.arms[curve.sweep.arm])}"
+        axis.set_xlabel(style.say_scale(axis, swept, "x"))
+    canvas.suptitle(style.literal(title or headline(curve.model, curve.task)), wrap=True)
     draw_legend(canvas)
     label_regions(times, curve)
     return canvas
@@ -81,33 +71,25 @@ def draw_times(axis: Any, curve: Curve) -> None:
     """T* as a line, and marks where a closed form gives it."""
     values = [point.result.value for point in curve.points if point.result is not None]
     for stretch in curve.stretches():
-        axis.plot(*line(stretch, lambda result: result.value), color="black", label=f"${TIME}$, solved")
-    for name, points in by_form(curve).items():
+        axis.plot(*line(stretch, lambda result: result.value), color="black", label=f"${style.TIME}$, solved")
+    grid = [point for point in curve.points if point.closed_form is not None and point.kind == "grid"]
+    for name in dict.fromkeys(str(point.closed_form) for point in grid):
+        points = [(point.value, point.closed_form_time) for point in grid if point.closed_form == name]
         shown = points[:: max(1, len(points) // FORMS)]
-        places, times = [point.value for point in shown], [point.closed_form_time for point in shown]
-        axis.plot(places, times, **FORM, label=f"${TIME}$, closed form {literal(name)}")
+        axis.plot(*zip(*shown, strict=True), **style.FORM, label=f"${style.TIME}$, closed form {style.literal(name)}")
     if min(values) > 0 and max(values) > LOGARITHMIC * min(values):
         axis.set_yscale("log")
-
-
-def by_form(curve: Curve) -> dict[str, list[CurvePoint]]:
-    """The points of the grid that each closed form applies to."""
-    found: dict[str, list[CurvePoint]] = {}
-    for point in curve.points:
-        if point.closed_form is not None and point.kind == "grid":
-            found.setdefault(point.closed_form, []).append(point)
-    return found
 
 
 def draw_shares(axis: Any, curve: Curve, shares: Callable[[CharacteristicTime], Sequence[float]]) -> None:
     """The share of each arm as a line, told apart by its dashes and markers too."""
     spacing = max(1, len(curve.points) // MARKS)
     for arm, name in enumerate(curve.model.arms):
-        look = find_look(arm) | ({} if arm < LOOKS else {"markerfacecolor": "white"})
+        look = style.find_look(arm) | ({} if arm < style.LOOKS else {"markerfacecolor": "white"})
         every = (2 * arm % spacing, spacing)
         for stretch in curve.stretches():
             points = line(stretch, lambda result, arm=arm: shares(result)[arm])  # type: ignore[misc]
-            axis.plot(*points, **look, markevery=every, label=f"arm {literal(name)}", gid=f"curve {arm}")
+            axis.plot(*points, **look, markevery=every, label=f"arm {style.literal(name)}", gid=f"curve {arm}")
     axis.set_ylim(-0.03, 1.03)
 
 
@@ -119,19 +101,11 @@ def line(
     return [value for value, _ in solved], [quantity(result) for _, result in solved]
 
 
-def mark_places(axis: Any, curve: Curve) -> None:
-    """Vertical lines where binding pairs change, and where a tie makes T* infinite."""
-    for switch in curve.switches:
-        axis.axvline(switch.value, **LOWER, label="binding pairs change")
-    for tie in curve.ties:
-        axis.axvline(tie, **UPPER, label=f"tie, ${TIME}$ infinite")
-
-
 def label_regions(axis: Any, curve: Curve) -> None:
     """The binding pairs above each region between two switches, where there is room for all of them."""
     labels = region_labels(curve, axis.get_xscale() == "log")
     above = {"transform": axis.get_xaxis_transform(), "ha": "center", "va": "bottom", "fontsize": "small"}
-    texts = [axis.text(value, 1.02, literal(text), **above) for value, text in labels]
+    texts = [axis.text(value, 1.02, style.literal(text), **above) for value, text in labels]
     axis.figure.draw_without_rendering()  # only then is it known how wide the panel is
     frame = axis.get_window_extent()
     places = [text.get_window_extent() for text in texts]

@@ -7,7 +7,6 @@ taken for Gaussian too, so that the three compare, though a Bernoulli could have
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from math import nan
 from typing import Any
 
 from caet_opt.bandits.families import Gaussian
@@ -16,23 +15,11 @@ from caet_opt.bandits.tasks import Ranking
 from caet_opt.common.numbers import round_down, round_up, to_digits
 from caet_opt.common.numbers import table as aligned
 from caet_opt.exploring.settings import Parameters
+from caet_opt.presenting.figures import style
 from caet_opt.presenting.figures.kinds import Effort, Figure, write_ends
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
-from caet_opt.presenting.figures.style import (
-    LEVEL,
-    LOWER,
-    TIME,
-    UPPER,
-    Width,
-    draw_mean,
-    fine_levels,
-    is_narrow,
-    say_scale,
-    scale_levels,
-    styled,
-)
 from caet_opt.simulating.runs import Experiment, RunRecord, run_many
-from caet_opt.simulating.summary import summarise
+from caet_opt.simulating.summary import ends, summarise
 from caet_opt.solving.result import bound_per_time
 
 #: The paper's settings.
@@ -92,8 +79,7 @@ def run_ranking(model: BanditModel, level: float, runs: int, effort: Effort) -> 
 def measure_point(means: tuple[float, ...], log_inv_delta: float, runs: int, effort: Effort) -> list[Row]:
     """One instance at one delta."""
     summary = summarise(*run_ranking(BanditModel(Gaussian(), means, "gaps"), log_inv_delta, runs, effort))
-    low, high = summary.cost_ci or (nan, nan)
-    found: dict[str, Any] = {"cost_low": low, "cost_high": high}
+    found: dict[str, Any] = {**ends("cost", summary.cost_ci)}
     found |= {field.name: getattr(summary, field.name) for field in fields(Row)[2:] if field.name not in found}
     return [Row(f"({', '.join(f'{mean:g}' for mean in means)})", log_inv_delta, **found)]
 
@@ -114,12 +100,12 @@ def cells(row: Row) -> list[str]:
     return [row.instance, *counts, to_digits(row.mean_cost, DIGITS), interval, *ratios, f"{row.error_rate:.3g}"]
 
 
-@styled
-def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
+@style.styled
+def draw(rows: Sequence[Row], width: style.Width | None = None) -> Any:
     """The cost, and the cost over log(1/delta), with both bounds: a column of panels per instance, or a row of them
     where the figure is narrow."""
     names = list(dict.fromkeys(row.instance for row in rows))
-    narrow = is_narrow(width)
+    narrow = style.is_narrow(width)
     canvas, panels = make_panels([2] * len(names) if narrow else [len(names)] * 2, width)
     for which, name in enumerate(names):
         points = [row for row in rows if row.instance == name]
@@ -127,11 +113,11 @@ def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
         for axis, per_log in zip(pair, (False, True), strict=True):
             draw_costs(axis, points, per_log)
             if narrow or which == 0:
-                axis.set_ylabel(f"cost / {LEVEL}" if per_log else say_scale(axis, "cost at stopping"))
+                axis.set_ylabel(f"cost / {style.LEVEL}" if per_log else style.say_scale(axis, "cost at stopping"))
         pair[0].set_title(f"means {name}")
-        pair[1].set_title(f"${TIME} = {points[0].characteristic_time:.3f}$")
+        pair[1].set_title(f"${style.TIME} = {points[0].characteristic_time:.3f}$")
     for axis in panels[-1]:
-        axis.set_xlabel(say_scale(axis, LEVEL, "x"))
+        axis.set_xlabel(style.say_scale(axis, style.LEVEL, "x"))
     draw_legend(canvas, NOTES)
     return canvas
 
@@ -143,13 +129,13 @@ def draw_costs(axis: Any, rows: Sequence[Row], per_log: bool) -> None:
         [row.per_log(name) if per_log else getattr(row, name) for row in rows]
         for name in ("mean_cost", "cost_low", "cost_high")
     )
-    levels = fine_levels(x)
+    levels = style.fine_levels(x)
     lower = [time * bound_per_time(level) / (level if per_log else 1.0) for level in levels]
     upper = [SETTINGS["theta"] * time * (1.0 if per_log else level) for level in levels]
-    axis.plot(levels, lower, label=r"lower bound $T^{\star}\,\mathrm{kl}(\delta, 1 - \delta)$", **LOWER)
-    axis.plot(levels, upper, label=r"asymptotic upper bound $\theta T^{\star}\,\log(1/\delta)$", **UPPER)
-    draw_mean(axis, x, mean, low, high, 0, label=r"CAET, mean and $95\%$ band")
-    scale_levels(axis, x)
+    axis.plot(levels, lower, label=r"lower bound $T^{\star}\,\mathrm{kl}(\delta, 1 - \delta)$", **style.LOWER)
+    axis.plot(levels, upper, label=r"asymptotic upper bound $\theta T^{\star}\,\log(1/\delta)$", **style.UPPER)
+    style.draw_mean(axis, x, mean, low, high, 0, label=r"CAET, mean and $95\%$ band")
+    style.scale_levels(axis, x)
     if per_log:
         axis.set_ylim(0, min(3.2 * time, 1.2 * max(mean + upper)))
     elif axis.get_xscale() == "log":

@@ -36,6 +36,7 @@ def plan_figure(plans: Sequence[Plan], width: Width | None = None) -> "Figure":
 
     Examples
     --------
+    >>> from caet_opt.presenting.figures.plan import plan_figure
     >>> model = BanditModel("bernoulli", [0.5, 0.3])
     >>> plans = [plan(model, "best-arm", delta=delta, runs=20) for delta in (0.1, 0.05, 0.01)]
     >>> plan_figure(plans).savefig("plan.pdf")

@@ -16,24 +16,12 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Ranking
 from caet_opt.common.numbers import table as aligned
 from caet_opt.exploring.settings import Parameters
+from caet_opt.presenting.figures import style
 from caet_opt.presenting.figures.figure_1 import NOTES as SETTING
 from caet_opt.presenting.figures.figure_1 import SETTINGS, run_ranking
 from caet_opt.presenting.figures.kinds import Effort, Figure, write_ends
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
-from caet_opt.presenting.figures.style import (
-    LEVEL,
-    UPPER,
-    Width,
-    draw_mean,
-    find_look,
-    fine_levels,
-    is_narrow,
-    say_scale,
-    scale_levels,
-    styled,
-)
 from caet_opt.simulating.mean_intervals import mean_band
-from caet_opt.simulating.runs import RunRecord
 from caet_opt.solving.characteristic import characteristic_time
 
 #: Models by name.
@@ -79,7 +67,8 @@ def measure_point(name: str, log_inv_delta: float, runs: int, effort: Effort) ->
     experiment, records = run_ranking(model, log_inv_delta, runs, effort)
     alpha = experiment.parameters.free_share
     unfinished = sum(not record.stopped for record in records)
-    shares = scale_shares(records, model, alpha)
+    counts = np.array([record.counts for record in records], dtype=float)
+    shares = counts / np.sum(counts, axis=1, keepdims=True) / np.where(is_free(model), 1.0, 1.0 - alpha)
     mean, (low, high) = np.mean(shares, axis=0), mean_band(shares)
     limit = limits(model)
     target = np.where(is_free(model), alpha, 1.0) * limit
@@ -94,13 +83,6 @@ def measure_point(name: str, log_inv_delta: float, runs: int, effort: Effort) ->
 def is_free(model: BanditModel) -> Any:
     """Which arms cost nothing."""
     return np.array(model.costs) == 0
-
-
-def scale_shares(records: Sequence[RunRecord], model: BanditModel, alpha: float) -> Array:
-    """``N_a / tau`` of the free arms and ``N_a / ((1 - alpha) tau)`` of the costly ones; one row per run."""
-    counts = np.array([record.counts for record in records], dtype=float)
-    shares = counts / np.sum(counts, axis=1, keepdims=True)
-    return np.asarray(np.where(is_free(model), shares, shares / (1.0 - alpha)))
 
 
 def limits(model: BanditModel) -> Array:
@@ -123,16 +105,16 @@ def cells(row: Row) -> list[str]:
     return [row.instance, *counts, f"{row.share:.4f}", interval, f"{row.target:.4f}", f"{row.limit:.4f}"]
 
 
-@styled
-def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
+@style.styled
+def draw(rows: Sequence[Row], width: style.Width | None = None) -> Any:
     """Costly arms above, free arms below; one column per instance."""
     names = list(dict.fromkeys(row.instance for row in rows))
     canvas, panels = make_panels([len(names)] * 2, width)
     for column, name in enumerate(names):
         for line, kind in enumerate(("costly", "free")):
             draw_shares(panels[line][column], [row for row in rows if (row.instance, row.kind) == (name, kind)])
-        panels[0][column].set_title(name.replace("), ", "),\n") if is_narrow(width) else name)
-        panels[1][column].set_xlabel(say_scale(panels[1][column], LEVEL, "x"))
+        panels[0][column].set_title(name.replace("), ", "),\n") if style.is_narrow(width) else name)
+        panels[1][column].set_xlabel(style.say_scale(panels[1][column], style.LEVEL, "x"))
     panels[0][0].set_ylabel(r"costly: $N_a / ((1 - \alpha)\tau)$")
     panels[1][0].set_ylabel(r"free: $N_a / \tau$")
     draw_legend(canvas, NOTES)
@@ -141,17 +123,17 @@ def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
 
 def draw_shares(axis: Any, rows: Sequence[Row]) -> None:
     """The shares of some arms against log(1/delta), each with its limit, and the target of free arms."""
-    levels = fine_levels([row.log_inv_delta for row in rows])
+    levels = style.fine_levels([row.log_inv_delta for row in rows])
     for arm in sorted({row.arm for row in rows}):
         points = [row for row in rows if row.arm == arm]
         x, limit = [row.log_inv_delta for row in points], points[0].limit
         band = [row.share_low for row in points], [row.share_high for row in points]
-        axis.axhline(limit, color=find_look(arm)["color"], linewidth=0.6)
+        axis.axhline(limit, color=style.find_look(arm)["color"], linewidth=0.6)
         if points[0].kind == "free":
             targets = [limit * Parameters(log_inv_delta=level, **SETTINGS).free_share for level in levels]
-            axis.plot(levels, targets, label=r"target $\alpha/|N|$ of the free arms", **UPPER)
-        draw_mean(axis, x, [row.share for row in points], *band, arm, label=f"arm {arm}")
-    scale_levels(axis, [row.log_inv_delta for row in rows])
+            axis.plot(levels, targets, label=r"target $\alpha/|N|$ of the free arms", **style.UPPER)
+        style.draw_mean(axis, x, [row.share for row in points], *band, arm, label=f"arm {arm}")
+    style.scale_levels(axis, [row.log_inv_delta for row in rows])
     axis.set_ylim(0, 1.08 * max(max(row.limit, row.share) for row in rows))
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from caet_opt.bandits.families import Bernoulli, Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.common.numbers import table as aligned
+from caet_opt.presenting.figures import style
 from caet_opt.presenting.figures.kinds import Effort, Figure, write_ends
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
-from caet_opt.presenting.figures.style import Width, draw_mean, find_look, is_narrow, say_scale, styled
 from caet_opt.simulating.regret import explore_then_commit
 
 INSTANCES = {
@@ -93,12 +93,12 @@ def cells(row: Row) -> list[str]:
     return [row.instance, *counts, commitment, f"{row.mean_regret:.1f}", interval, f"{row.asymptote:.1f}", ratio]
 
 
-@styled
-def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
+@style.styled
+def draw(rows: Sequence[Row], width: style.Width | None = None) -> Any:
     """R(t) against t, one panel per instance, one curve per horizon, each with its asymptote and commitment."""
     names = list(dict.fromkeys(row.instance for row in rows))
     horizons = list(dict.fromkeys(row.horizon for row in rows))
-    canvas, panels = make_panels([1] * len(names) if is_narrow(width) else [len(names)], width)
+    canvas, panels = make_panels([1] * len(names) if style.is_narrow(width) else [len(names)], width)
     for axis, name in zip((axis for row in panels for axis in row), names, strict=True):
         for which, horizon in enumerate(horizons):
             draw_regret(axis, [row for row in rows if (row.instance, row.horizon) == (name, horizon)], which)
@@ -106,7 +106,7 @@ def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
         axis.set_xscale("log")
         axis.set_ylim(bottom=0)
     for axis in panels[-1]:
-        axis.set_xlabel(say_scale(axis, "round $t$", "x"))
+        axis.set_xlabel(style.say_scale(axis, "round $t$", "x"))
     for row in panels:
         row[0].set_ylabel("regret $R(t)$")
     draw_legend(canvas, NOTES)
@@ -115,7 +115,7 @@ def draw(rows: Sequence[Row], width: Width | None = None) -> Any:
 
 def draw_regret(axis: Any, rows: Sequence[Row], which: int) -> None:
     """One horizon's curve."""
-    look = find_look(which)
+    look = style.find_look(which)
     x, mean = [row.round for row in rows], [row.mean_regret for row in rows]
     band = [row.regret_low for row in rows], [row.regret_high for row in rows]
     axis.axhline(rows[0].asymptote, color=look["color"], linestyle=look["linestyle"], linewidth=0.6)
@@ -123,7 +123,7 @@ def draw_regret(axis: Any, rows: Sequence[Row], which: int) -> None:
     where = [float(np.interp(np.log(time), np.log(x), mean))] if np.isfinite(time) else []
     axis.plot([time] if where else [], where, **look | {"linestyle": "none"})
     exponent = f"{np.log10(rows[0].horizon):.3g}"
-    draw_mean(axis, x, mean, *band, which, markevery=(len(x), 1), label=f"$T = 10^{{{exponent}}}$")
+    style.draw_mean(axis, x, mean, *band, which, markevery=(len(x), 1), label=f"$T = 10^{{{exponent}}}$")
 
 
 FIGURE = Figure(

@@ -75,25 +75,19 @@ def list_handles(canvas: Any) -> list[Any]:
 
 
 def fill_lines(canvas: Any, notes: Sequence[str], renderer: Any) -> list[str]:
-    """The notes, as many in a line as its width allows."""
+    """The notes, as many in a line of the legend's title as its width allows."""
+    from matplotlib import rcParams
+
     lines: list[str] = []
     for note in notes:
         longer = f"{lines[-1]}; {note}" if lines else note
-        if lines and text_width(canvas, longer, renderer) <= FULL * canvas.bbox.width:
+        text = canvas.text(0, 0, longer, fontsize=rcParams["legend.title_fontsize"])
+        if lines and text.get_window_extent(renderer).width <= FULL * canvas.bbox.width:
             lines[-1] = longer
         else:
             lines.append(note)
+        text.remove()
     return lines
-
-
-def text_width(canvas: Any, words: str, renderer: Any) -> float:
-    """Pixels of a line of the legend's title."""
-    from matplotlib import rcParams
-
-    text = canvas.text(0, 0, words, fontsize=rcParams["legend.title_fontsize"])
-    width = float(text.get_window_extent(renderer).width)
-    text.remove()
-    return width
 
 
 def save(canvas: Any, stem: Path) -> list[Path]:

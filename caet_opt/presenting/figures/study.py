@@ -5,24 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from caet_opt.errors import InputError
+from caet_opt.presenting.figures import style
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels, spread
-from caet_opt.presenting.figures.style import (
-    BAND,
-    LEVEL,
-    LOWER,
-    UPPER,
-    Width,
-    draw_mean,
-    fine_levels,
-    is_narrow,
-    literal,
-    say_scale,
-    scale_levels,
-    styled,
-    write_decades,
-)
 from caet_opt.simulating.studies.cells import find_varying
-from caet_opt.simulating.studies.results import summarise_results
+from caet_opt.simulating.studies.stored_runs import summarise_results
 from caet_opt.solving.result import bound_per_time
 
 if TYPE_CHECKING:
@@ -40,15 +26,15 @@ NOTES = (
 
 #: What the cost may be divided by, with the words for it.
 Divisor = Literal["log_inv_delta", "lower_bound"]
-DIVISORS: dict[Divisor, str] = {"log_inv_delta": LEVEL, "lower_bound": "lower bound"}
+DIVISORS: dict[Divisor, str] = {"log_inv_delta": style.LEVEL, "lower_bound": "lower bound"}
 
 #: Means of a model that span more than this factor are drawn on a logarithmic axis, and so are ratios.
 SPAN = 8.0
 
 
-@styled
+@style.styled
 def study_figure(
-    results: "pd.DataFrame | str | Path", over: Divisor = "log_inv_delta", width: Width | None = None
+    results: "pd.DataFrame | str | Path", over: Divisor = "log_inv_delta", width: style.Width | None = None
 ) -> "Figure":
     """The mean cost of a study's cells with its 95 % band, and both bounds: a panel per model.
 
@@ -75,7 +61,7 @@ def study_figure(
     models = list(dict.fromkeys(cells["model"]))
     differing = find_varying(cells.to_dict("records"), itemgetter("model"))
     cells = cells.assign(curve=[curve_name(row, differing) for _, row in cells.iterrows()])
-    most = NARROW if is_narrow(width) else ACROSS + (len(models) > MANY and len(models) % ACROSS > 0)
+    most = NARROW if style.is_narrow(width) else ACROSS + (len(models) > MANY and len(models) % ACROSS > 0)
     canvas: Figure
     canvas, panels = make_panels(spread(len(models), most), width)
     axes = [axis for row in panels for axis in row]
@@ -83,12 +69,12 @@ def study_figure(
         draw_model(axis, cells[cells["model"] == model], list(dict.fromkeys(cells["curve"])), over)
     alike = len({axis.get_yscale() for axis in axes}) == 1  # then the axis says it, and else the title of each panel
     for axis, model in zip(axes, models, strict=True):
-        axis.set_title(literal(model) if alike else say_scale(axis, literal(model)))
+        axis.set_title(style.literal(model) if alike else style.say_scale(axis, style.literal(model)))
     for row in panels:
         label = f"cost / {DIVISORS[over]}"
-        row[0].set_ylabel(say_scale(row[0], label) if alike else label)
+        row[0].set_ylabel(style.say_scale(row[0], label) if alike else label)
     for axis in panels[-1]:
-        axis.set_xlabel(say_scale(axis, LEVEL, "x"))
+        axis.set_xlabel(style.say_scale(axis, style.LEVEL, "x"))
     draw_legend(canvas, NOTES)
     return canvas
 
@@ -98,17 +84,18 @@ def draw_model(axis: Any, cells: "pd.DataFrame", names: list[str], over: Divisor
     cells = cells.sort_values("log_inv_delta")
     for _, rows in cells.groupby(["task", "theta"], dropna=False):
         draw_bounds(axis, rows, over)
-    opacity = min(BAND, 1.2 / len(names))  # bands of many curves would hide each other
+    opacity = min(style.BAND, 1.2 / len(names))  # bands of many curves would hide each other
     for which, name in enumerate(names):
         rows = cells[cells["curve"] == name]
         mean, low, high = (divide(rows, column, over) for column in ("mean_cost", "cost_low", "cost_high"))
         if len(rows):
-            draw_mean(axis, rows["log_inv_delta"].tolist(), mean, low, high, which, opacity, label=literal(name))
-    scale_levels(axis, cells["log_inv_delta"].tolist())
+            levels, label = rows["log_inv_delta"].tolist(), style.literal(name)
+            style.draw_mean(axis, levels, mean, low, high, which, opacity, label=label)
+    style.scale_levels(axis, cells["log_inv_delta"].tolist())
     means = [mean for mean in divide(cells, "mean_cost", over) if mean > 0]
     if means and (over == "lower_bound" or max(means) > SPAN * min(means)):
         axis.set_yscale("log")
-        write_decades(axis, "y")
+        style.write_decades(axis, "y")
     else:
         axis.set_ylim(bottom=0)
 
@@ -116,16 +103,16 @@ def draw_model(axis: Any, cells: "pd.DataFrame", names: list[str], over: Divisor
 def draw_bounds(axis: Any, rows: "pd.DataFrame", over: Divisor) -> None:
     """T* kl(delta, 1 - delta) and theta T* log(1/delta) over the divisor, on a grid of levels of their own; neither
     where the divisor is zero, as the lower bound is from delta = 1/2 on."""
-    levels = fine_levels(rows["log_inv_delta"].tolist())
+    levels = style.fine_levels(rows["log_inv_delta"].tolist())
     time = float(rows["characteristic_time"].iloc[0])
     lower = {level: time * bound_per_time(level) for level in levels}
     divisor = {level: level if over == "log_inv_delta" else lower[level] for level in levels}
     drawn = [level for level in levels if divisor[level] > 0]
-    axis.plot(drawn, [lower[level] / divisor[level] for level in drawn], label="lower bound", **LOWER)
+    axis.plot(drawn, [lower[level] / divisor[level] for level in drawn], label="lower bound", **style.LOWER)
     slopes = (rows["upper_bound"].astype(float) / rows["log_inv_delta"]).dropna()
     for slope in slopes[:1]:
         upper = [slope * level / divisor[level] for level in drawn]
-        axis.plot(drawn, upper, label="upper bound, asymptotic", **UPPER)
+        axis.plot(drawn, upper, label="upper bound, asymptotic", **style.UPPER)
 
 
 def divide(rows: "pd.DataFrame", column: str, over: str) -> list[float]:

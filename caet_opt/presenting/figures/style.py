@@ -22,6 +22,9 @@ Drawn = TypeVar("Drawn")
 Width = Literal["column", "page"]
 WIDTHS = {"column": 3.25, "page": 6.75}
 
+#: Settings of the ticks of both axes.
+TICKS = {"labelsize": 7.0, "major.width": 0.6, "minor.width": 0.4, "major.size": 2.5, "minor.size": 1.5}
+
 #: Settings of matplotlib. Fonts are embedded as TrueType (type 42), which publishers ask for; type 3 is refused. STIX
 #: looks like the Times of most papers, and its mathematics comes with matplotlib.
 STYLE: dict[Any, Any] = {
@@ -29,14 +32,9 @@ STYLE: dict[Any, Any] = {
     "ps.fonttype": 42,
     "font.family": ["STIXGeneral"],
     "mathtext.fontset": "stix",
-    "font.size": 8.0,
-    "axes.titlesize": 8.0,
+    **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize"), 8.0),
     "figure.titlesize": 9.0,
-    "axes.labelsize": 8.0,
-    "xtick.labelsize": 7.0,
-    "ytick.labelsize": 7.0,
-    "legend.fontsize": 7.5,
-    "legend.title_fontsize": 7.5,
+    **dict.fromkeys(("legend.fontsize", "legend.title_fontsize"), 7.5),
     "legend.frameon": False,
     "legend.handlelength": 2.6,
     "legend.columnspacing": 1.4,
@@ -49,14 +47,7 @@ STYLE: dict[Any, Any] = {
     "axes.labelpad": 2.0,
     "grid.color": "0.9",
     "grid.linewidth": 0.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
-    "xtick.minor.size": 1.5,
-    "ytick.minor.size": 1.5,
+    **{f"{axis}tick.{name}": value for axis in "xy" for name, value in TICKS.items()},
     "savefig.dpi": 300,
 }
 
@@ -131,19 +122,15 @@ def is_narrow(width: Width | None) -> bool:
     return find_width(width) < 5.0
 
 
-def list_colours() -> Sequence[str]:
-    """The colours of curves: those of the user's own cycle, where there is one."""
+def find_look(which: int) -> dict[str, Any]:
+    """Colour, marker and line of a curve by its number; `LOOKS` of them are distinct without colour too. Colours are
+    those of the user's own cycle, where there is one."""
     from matplotlib import rcParams, rcParamsDefault
 
-    if rcParams["axes.prop_cycle"] == rcParamsDefault["axes.prop_cycle"]:
-        return COLOURS
-    return [str(colour) for colour in rcParams["axes.prop_cycle"].by_key().get("color", COLOURS)]
-
-
-def find_look(which: int) -> dict[str, Any]:
-    """Colour, marker and line of a curve by its number; `LOOKS` of them are distinct without colour too."""
-    colours = list_colours()
-    found = {"color": colours[which % len(colours)], "marker": MARKERS[which % len(MARKERS)]}
+    cycle = rcParams["axes.prop_cycle"]
+    own = {} if cycle == rcParamsDefault["axes.prop_cycle"] else cycle.by_key()
+    colours = own.get("color", COLOURS)
+    found = {"color": str(colours[which % len(colours)]), "marker": MARKERS[which % len(MARKERS)]}
     return found | {"linestyle": DASHES[which % len(DASHES)]}
 
 

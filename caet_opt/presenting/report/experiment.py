@@ -5,26 +5,10 @@ from typing import Any
 
 from caet_opt.common.files import write_whole
 from caet_opt.common.numbers import pair_names
+from caet_opt.live import status_text
 from caet_opt.live.experiment import LiveExperiment
-from caet_opt.live.words import (
-    ARM_HEADERS,
-    arm_texts,
-    came_late,
-    pair_headers,
-    pair_texts,
-    say_ahead,
-    say_alarm,
-    say_fitting,
-    say_guarantee,
-    say_intervals,
-    say_late,
-    say_spread,
-    say_stop,
-    say_time,
-    write,
-)
-from caet_opt.presenting.report.render import Table, render_page
-from caet_opt.simulating.studies.places import check_no_result
+from caet_opt.presenting.report.render import render_page
+from caet_opt.simulating.studies import check_no_result
 
 Record = dict[str, Any]
 
@@ -32,6 +16,7 @@ Record = dict[str, Any]
 def write_experiment_page(experiment: LiveExperiment, path: str | Path, title: str | None = None) -> None:
     """Write a live experiment as one HTML page; the file is whole or not there.
 
+    >>> from caet_opt.presenting.report.experiment import write_experiment_page
     >>> with LiveExperiment.start("page.caet", "best-arm", "poisson", arms=2, costs=[1, 2], delta=0.1) as experiment:
     ...     write_experiment_page(experiment, "page.html")
     """
@@ -42,26 +27,29 @@ def write_experiment_page(experiment: LiveExperiment, path: str | Path, title: s
 def experiment_page(experiment: LiveExperiment, title: str | None = None) -> str:
     """A live experiment as one HTML page that asks nothing of any network; titled by the file unless told."""
     status = experiment.status()
-    name = Path(status["file"]).name
+    name, arms = Path(status["file"]).name, status["arms"]
+    out = (
+        (str(row["pull"]), arms[row["arm"]]["name"], status_text.say_time(row["handed_out"])) for row in status["out"]
+    )
     context = {
         "title": title or name,
         "file": name,
         "status": status,
         "facts": list_facts(status),
-        "alarm": say_alarm(status) if status["watch"]["alarm"] else None,
-        "fitting": say_fitting(status) if status["watch"]["alarm"] else None,
-        "intervals": say_intervals(status),
-        "arms": (ARM_HEADERS, [(None, arm_texts(arm)) for arm in status["arms"]]),
-        "late": say_late(status) if came_late(status) else None,
-        "pairs": (pair_headers(status), [(None, pair_texts(pair)) for pair in status["pairs"]]),
-        "out": tabulate_out(status),
+        "alarm": status_text.say_alarm(status) if status["watch"]["alarm"] else None,
+        "fitting": status_text.say_fitting(status) if status["watch"]["alarm"] else None,
+        "intervals": status_text.say_intervals(status),
+        "arms": (status_text.ARM_HEADERS, [(None, status_text.arm_texts(arm)) for arm in status["arms"]]),
+        "late": status_text.say_late(status) if status_text.came_late(status) else None,
+        "pairs": (status_text.pair_headers(status), [(None, status_text.pair_texts(pair)) for pair in status["pairs"]]),
+        "out": (["pull", "arm", "since"], [(None, list(texts)) for texts in out]),
         "data": collect_data(status, experiment.history()),
     }
     return render_page("experiment.html", context)
 
 
 def list_facts(status: Record) -> dict[str, str]:
-    """What was asked, and how it goes, in words."""
+    """What was asked, and how it goes, in status_text."""
     names = [arm["name"] for arm in status["arms"]]
     costs = status["costs"]
     facts = {
@@ -70,26 +58,17 @@ def list_facts(status: Record) -> dict[str, str]:
         "arms": ", ".join(names if costs is None else map("{} (cost {:g})".format, names, costs)),
         "policy": status["policy"],
         "stops when": status["formula"],
-        "guarantee": say_guarantee(status),
-        "started": say_time(status["started"]),
-        "spent": write(status["spent"]),
+        "guarantee": status_text.say_guarantee(status),
+        "started": status_text.say_time(status["started"]),
+        "spent": status_text.write(status["spent"]),
     }
-    if (spread := say_spread(status)) is not None:
+    if (spread := status_text.say_spread(status)) is not None:
         facts["spread"] = spread
     if status["stopped"] is not None:
-        facts["stopped"] = say_stop(status["stopped"])
+        facts["stopped"] = status_text.say_stop(status["stopped"])
     elif status["answer"] is not None:
-        facts["ahead"] = say_ahead(status)
+        facts["ahead"] = status_text.say_ahead(status)
     return facts
-
-
-def tabulate_out(status: Record) -> Table:
-    """A row per pull that is out."""
-    names = [arm["name"] for arm in status["arms"]]
-    rows: list[tuple[str | None, list[str]]] = [
-        (None, [str(row["pull"]), names[row["arm"]], say_time(row["handed_out"])]) for row in status["out"]
-    ]
-    return ["pull", "arm", "since"], rows
 
 
 def collect_data(status: Record, history: Record) -> Record:

@@ -5,8 +5,8 @@ from math import inf
 
 from caet_opt.bandits.families import describe_assumption
 from caet_opt.common.numbers import digits_beside, to_digits, write_interval
-from caet_opt.presenting.report.results import Results, write_level
-from caet_opt.simulating.comparison import mean_difference, subtract_runs
+from caet_opt.presenting.report.page_data import Results, write_level
+from caet_opt.simulating.comparison import mean_difference
 from caet_opt.simulating.studies.manifest import Record
 
 #: What runs cost, by cell and by run.
@@ -64,8 +64,8 @@ def say_others(best: Record, others: Sequence[Record], run_costs: Costs) -> list
     """What the others cost more in the same runs, which have the same draws: the next one, and how many may cost as
     little. Intervals that overlap would say less, since most of what makes costs vary is common to both."""
     known, first = [], run_costs[best["cell"]]
-    for row in (row for row in others if is_paired(best, row)):
-        mean, ends = mean_difference(subtract_runs(run_costs[row["cell"]], first), open_ended=False)
+    for row in (row for row in others if has_interval(best) and has_interval(row) and row["seed"] == best["seed"]):
+        mean, ends = mean_difference(run_costs[row["cell"]], first)
         if mean is not None and ends:
             known.append((mean, ends, row))
     if not known:
@@ -81,10 +81,9 @@ def say_others(best: Record, others: Sequence[Record], run_costs: Costs) -> list
     return parts
 
 
-def is_paired(best: Record, other: Record) -> bool:
-    """Whether two cells of a model have the same draws, and costs that have an interval."""
-    has_ends = all(row.get("cost_low") is not None and not row.get("unfinished") for row in (best, other))
-    return has_ends and bool(best["seed"] == other["seed"])
+def has_interval(row: Record) -> bool:
+    """Whether the cost of a cell has one."""
+    return row.get("cost_low") is not None and not row.get("unfinished")
 
 
 def say_proof(best: Record, others: Sequence[Record]) -> str:

@@ -9,10 +9,10 @@ from caet_opt.bandits.modelfile import ModelFile, model_paths
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.files import shortest_names
 from caet_opt.errors import InputError
-from caet_opt.presenting.tables.columns import BLIND, PROVEN
-from caet_opt.presenting.tables.columns import columns as known_columns
 from caet_opt.presenting.tables.layout import ERROR, choose_columns
-from caet_opt.presenting.tables.rows import Request, Source, compute
+from caet_opt.presenting.tables.time_columns import BLIND, PROVEN
+from caet_opt.presenting.tables.time_columns import columns as known_columns
+from caet_opt.presenting.tables.time_rows import Request, Source, compute
 from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.compare import Solver, name_solvers
 

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
+from types import SimpleNamespace
 from typing import Any
 
 from caet_opt.common.files import escape_controls
@@ -52,21 +53,11 @@ def markdown(table: Table) -> str:
     """A pipe table, then the conventions and the notes as a list."""
     heads = [markdown_text(column.heading) for column in table.columns]
     rules = ["---:" if column.numeric else "---" for column in table.columns]
-    lines = [heads, rules, *(markdown_cells(table, row) for row in table.rows)]
-    text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    rows = [[markdown_text(text) for text in text_cells(table, row)] for row in table.rows]
+    filled = [cells + [""] * (len(heads) - len(cells)) for cells in rows]  # after the error of a failed one
+    text = "\n".join(f"| {' | '.join(cells)} |" for cells in [heads, rules, *filled])
     notes = [f"- {markdown_text(remark)}" for remark in remarks(table)]
     return "\n".join([*map(markdown_text, told_caption(table)), text, *([""] if notes else []), *notes]) + "\n"
-
-
-def markdown_cells(table: Table, row: Row) -> list[str]:
-    """The cells of a row; a failed one has its error in the first cell without a value, and empty cells after it."""
-    cells = [markdown_text(text) for text in text_cells(table, row)]
-    return cells + [""] * (len(table.columns) - len(cells))
-
-
-def csv_table(table: Table) -> str:
-    """The raw values; every row ends in its error."""
-    return csv_text(table.rows, machine_names(table))
 
 
 def csv_text(rows: Sequence[Row], columns: Iterable[str] | None = None) -> str:
@@ -77,21 +68,12 @@ def csv_text(rows: Sequence[Row], columns: Iterable[str] | None = None) -> str:
 
 def csv_lines(lines: Iterable[Iterable[Any]]) -> str:
     """Lines of CSV: numbers in full, lists as JSON, nothing for None, and no text that a spreadsheet would run."""
-    sink = Lines()
+    written: list[str] = []
+    # The writer puts a cell in quotes that has a part of the end of a line in it, and a reader ends a line at either
+    # part: both are told to the writer, and one is kept.
+    sink = SimpleNamespace(write=lambda line: written.append(line.removesuffix(LINE_END) + "\n"))
     csv.writer(sink, lineterminator=LINE_END).writerows([csv_cell(value) for value in line] for line in lines)
-    return "".join(sink.lines)
-
-
-class Lines:
-    """Takes lines of CSV. What is written puts a cell in quotes that has a part of the end of a line in it, and a
-    reader ends a line at either part: both are told to the writer, and one is kept."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def write(self, line: str) -> None:
-        """Keep a line."""
-        self.lines.append(line.removesuffix(LINE_END) + "\n")
+    return "".join(written)
 
 
 def csv_cell(value: Any) -> Any:
@@ -157,7 +139,7 @@ def markdown_text(text: str) -> str:
 FORMATS: Mapping[str, Callable[[Table], str]] = {
     "terminal": terminal,
     "markdown": markdown,
-    "csv": csv_table,
+    "csv": lambda table: csv_text(table.rows, machine_names(table)),
     "json": json_text,
     "latex": latex_document,
     "latex-fragment": latex_fragment,

@@ -29,10 +29,8 @@ class Shape(NamedTuple):
 def latex_document(table: Table) -> str:
     """A document of one table, on paper that is wide enough for it."""
     width = EM * sum(shape.width for shape in shapes(table)) + 2 * MARGIN
-    if width <= PORTRAIT:
-        paper = "a4paper"
-    else:
-        paper = f"paperwidth={max(width, LANDSCAPE):.0f}mm, paperheight={PORTRAIT:.0f}mm"
+    wide = f"paperwidth={max(width, LANDSCAPE):.0f}mm, paperheight={PORTRAIT:.0f}mm"
+    paper = "a4paper" if width <= PORTRAIT else wide
     return "\n".join(
         [
             r"\documentclass{article}",
@@ -65,7 +63,8 @@ def body(table: Table) -> str:
     """The table with its caption and its remarks."""
     forms = shapes(table)
     preamble = "".join(shape.letter for shape in forms)
-    head = " & ".join(heading(column) for column in table.columns) + r" \\"
+    heads = [(column.latex or tex(column.heading), column.numeric) for column in table.columns]
+    head = " & ".join(f"{{{text}}}" if numeric else text for text, numeric in heads) + r" \\"  # shielded from siunitx
     rows = [latex_row(table, row, forms) for row in table.rows]
     return (long_table if is_long(table) else float_table)(table, preamble, head, rows)
 
@@ -123,17 +122,10 @@ def remarks(table: Table, before: str) -> list[str]:
     return [before, rf"\parbox{{\linewidth}}{{\footnotesize {sentences}}}"] if sentences else []
 
 
-def heading(column: Column) -> str:
-    """The heading of a column, shielded from siunitx above numbers."""
-    text = column.latex or tex(column.heading)
-    return f"{{{text}}}" if column.numeric else text
-
-
 def latex_row(table: Table, row: Row, forms: Sequence[Shape]) -> str:
     """One line of the table; the error of a failed one runs over the columns that it lacks."""
     if row.get(ERROR) is None:
-        cells = [column.cell(row) for column in table.columns]
-        return " & ".join(latex_cell(cell, column) for cell, column in zip(cells, table.columns, strict=True)) + r" \\"
+        return " & ".join(latex_cell(column.cell(row), column) for column in table.columns) + r" \\"
     lead = leading_cells(table, row)
     left, span = len(lead), len(table.columns) - len(lead)
     width = sum(shape.width for shape in forms[left:]) - SPACE
@@ -170,8 +162,7 @@ def siunitx(number: Number) -> str:
 def shapes(table: Table) -> list[Shape]:
     """How each column is set, by the cells of the rows that did not fail."""
     rows = [row for row in table.rows if row.get(ERROR) is None]
-    cells = [[column.cell(row) for row in rows] for column in table.columns]
-    return [shape_of(column, found) for column, found in zip(table.columns, cells, strict=True)]
+    return [shape_of(column, [column.cell(row) for row in rows]) for column in table.columns]
 
 
 def shape_of(column: Column, cells: Sequence[Cell]) -> Shape:
@@ -182,9 +173,8 @@ def shape_of(column: Column, cells: Sequence[Cell]) -> Shape:
     characters = max([len(column.heading), *(longest_run(cell) for cell in cells if cell is not None)])
     if characters <= WIDEST_TEXT:
         return Shape("l", characters * CHARACTER + SPACE)
-    return Shape(
-        rf">{{\raggedright\arraybackslash}}p{{{WIDEST_TEXT * CHARACTER:.1f}em}}", WIDEST_TEXT * CHARACTER + SPACE
-    )
+    width = WIDEST_TEXT * CHARACTER
+    return Shape(rf">{{\raggedright\arraybackslash}}p{{{width:.1f}em}}", width + SPACE)
 
 
 def longest_run(cell: Cell) -> int:
@@ -200,20 +190,13 @@ def number_format(numbers: Sequence[Number]) -> tuple[str, int]:
     >>> number_format([Number("11.657"), Number("972.5")]), number_format([Number("1.3e-14"), Number("2e-9")])
     (('3.3', 8), ('1.1e-2', 9))
     """
-    parts = [split_number(number) for number in numbers]
-    whole = max((len(part[0]) for part in parts), default=1)
-    decimals = max((len(part[1]) for part in parts), default=0)
-    exponents = [part[2] for part in parts if part[2]]
+    parts = [siunitx(number).partition("e") for number in numbers]
+    whole = max((len(mantissa.partition(".")[0]) for mantissa, _, _ in parts), default=1)
+    decimals = max((len(mantissa.partition(".")[2]) for mantissa, _, _ in parts), default=0)
+    exponents = [exponent for _, _, exponent in parts if exponent]
     form = f"{whole}.{decimals}" if decimals else str(whole)
     width = whole + decimals + 1 + (whole + decimals) // 5
     if not exponents:
         return form, width
     digits, sign = max(len(exponent.lstrip("-")) for exponent in exponents), "-" * any("-" in e for e in exponents)
     return f"{form}e{sign}{digits}", width + digits + 4
-
-
-def split_number(number: Number) -> tuple[str, str, str]:
-    """Digits before the point, after it, and the exponent."""
-    mantissa, _, exponent = siunitx(number).partition("e")
-    whole, _, decimals = mantissa.partition(".")
-    return whole, decimals, exponent

@@ -6,6 +6,7 @@ turns a row into a cell for people; machine formats take the raw value.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from caet_opt.errors import InputError, unknown_name
@@ -30,6 +31,9 @@ class Vector(NamedTuple):
 #: Words, a number, numbers by arm, or nothing.
 Cell = str | Number | Vector | None
 
+#: A raw value that is there, with its row, as a cell.
+Writer = Callable[[Any, Row], Cell]
+
 
 @dataclass(frozen=True)
 class Column:
@@ -40,7 +44,7 @@ class Column:
     name : of the raw value, in rows, CSV and JSON
     heading : for people
     explanation : in one line
-    cell : of a row, for people; by default the raw value as words
+    write : a value of it for people; by default as it is
     latex : the heading in LaTeX, where that differs
     numeric : whether its cells are numbers, to be aligned at the decimal point
     """
@@ -48,9 +52,13 @@ class Column:
     name: str
     heading: str
     explanation: str
-    cell: Callable[[Row], Cell]
+    write: Writer = lambda value, row: str(value)
     latex: str | None = None
     numeric: bool = False
+
+    def cell(self, row: Row) -> Cell:
+        """What a row has in this column, for people; None where that is missing."""
+        return None if row.get(self.name) is None else self.write(row[self.name], row)
 
 
 #: LaTeX that is written otherwise in text.
@@ -112,13 +120,8 @@ def choose_columns(names: Sequence[str], known: Sequence[Column]) -> tuple[Colum
 
 def leading_cells(table: Table, row: Row) -> list[Cell]:
     """The cells of a failed row up to the first one that is missing; at least one column is left for its error."""
-    cells: list[Cell] = []
-    for column in table.columns[:-1]:
-        cell = column.cell(row) if row.get(column.name) is not None else None
-        if cell is None:
-            break
-        cells.append(cell)
-    return cells
+    cells = (column.cell(row) for column in table.columns[:-1])
+    return list(takewhile(lambda cell: cell is not None, cells))
 
 
 def error_text(row: Row, lead: Sequence[Cell]) -> str:

@@ -1,6 +1,6 @@
 """Closed forms of T*: each one object with its domain, its formula, and random instances to verify it on.
 
-The derivations are in the modules' docstrings.
+The derivations are on the page docs/mathematics/closed_forms.md.
 
 >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
 >>> form = closed_forms.applicable(model, "ranking")[0]

@@ -1,21 +1,23 @@
-"""What a closed form is: a SymPy formula for T* and for the effort of each arm, and where they hold."""
+"""What a closed form is: a SymPy formula for T* and for the effort of each arm, where they hold, and their numbers to
+any number of digits: exact inputs, and a working precision that grows until the digits stand still."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from decimal import Decimal
-from functools import cached_property
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import sympy
+from mpmath import inf, log, mp, mpf
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
-from caet_opt.errors import InputError
+from caet_opt.errors import InputError, SolverError
 from caet_opt.proving.closed_forms.compared import ComparedPairs, compare
-from caet_opt.proving.closed_forms.precision import as_decimal, as_mpf, compute_to, unit_divergence
 from caet_opt.solving.problem import read_task
 from caet_opt.solving.result import normalise
 
@@ -28,6 +30,9 @@ divergence = sympy.Function("d")
 #: The index of formulas that sum over the costly arms, and the number of these.
 index = sympy.Symbol("a", integer=True, nonnegative=True)
 count = sympy.Symbol("n", integer=True, positive=True)
+
+#: How often the working precision may be doubled.
+DOUBLINGS = 8
 
 
 class Match(NamedTuple):
@@ -124,23 +129,70 @@ class ClosedForm(ABC):
             return list(effort(0, *values))
         return [effort(position, *values) for position in range(len(match.arms))]
 
-    def _compile(self, family: type[Family]) -> tuple[Any, Any]:
+    @classmethod
+    @cache
+    def _compile(cls, family: type[Family]) -> tuple[Any, Any]:
         """The formulas of T* and of the efforts as functions of multiple-precision numbers."""
-        if family not in self._functions:
-            modules = [{"d": unit_divergence(family)}, "mpmath"]
-            self._functions[family] = (
-                sympy.lambdify(self.symbols, self.formula, modules),
-                sympy.lambdify((index, *self.symbols), self.efforts, modules),
-            )
-        return self._functions[family]
-
-    @cached_property
-    def _functions(self) -> dict[type[Family], tuple[Any, Any]]:
-        return {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What another process is sent: not the compiled functions, which it makes itself."""
-        return {name: value for name, value in vars(self).items() if name != "_functions"}
+        modules = [{"d": unit_divergence(family)}, "mpmath"]
+        efforts = sympy.lambdify((index, *cls.symbols), cls.efforts, modules)
+        return sympy.lambdify(cls.symbols, cls.formula, modules), efforts
 
     def __repr__(self) -> str:
         return f"<closed form {self.name}>"
+
+
+def compute_to(digits: int, compute: Callable[[], Sequence[Any]]) -> list[Any]:
+    """Numbers to so many significant digits: computed again at twice the precision until they agree.
+
+    Where the working precision is too low to tell two inputs apart, a division by zero counts as no numbers at all.
+    """
+    precision, values = 0, list[Any]()
+    for doubling in range(DOUBLINGS + 1):
+        precision = (digits + 10) * 2**doubling
+        with mp.workdps(precision):
+            before = values
+            try:
+                values = list(compute())
+            except ZeroDivisionError:
+                values = []
+            unit = mpf(10) ** -(digits + 2)
+            if len(before) == len(values) > 0 and all(
+                abs(old - new) <= unit * abs(new) for old, new in zip(before, values, strict=True)
+            ):
+                return values
+    raise SolverError(f"the closed form does not settle at {precision} digits; its inputs are too extreme")
+
+
+def as_mpf(value: Any) -> Any:
+    """A fraction, or a sequence of them, at the present working precision; whole numbers stay as they are."""
+    if isinstance(value, tuple):
+        return tuple(map(as_mpf, value))
+    return mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else value
+
+
+def as_fraction(value: Any) -> Fraction:
+    """The exact value of a binary floating-point number of any precision."""
+    sign, mantissa, exponent, _ = value._mpf_
+    number = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return -number if sign else number
+
+
+def as_decimal(value: Any, digits: int) -> Decimal:
+    """The number to so many significant decimal digits."""
+    exact = as_fraction(value)
+    return Context(prec=digits).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+
+
+def unit_divergence(family: type[Family]) -> Callable[[Any, Any], Any]:
+    """d(x, y) of the family at unit dispersion and at the working precision; infinite for y on the boundary."""
+    low, high = family.mean_space.low, family.mean_space.high
+
+    def divergence(x: Any, y: Any) -> Any:
+        return family.algebraic_divergence(x, y, log_or_zero) if low < y < high else inf
+
+    return divergence
+
+
+def log_or_zero(x: Any) -> Any:
+    """log(x), and zero at zero, because divergences contain ``x log(x)`` only."""
+    return log(x) if x else mpf(0)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from caet_opt.bandits.families import Family, Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.solving.problem import arrange
 
 Numbers = tuple[Fraction, ...]
 
@@ -93,13 +94,12 @@ def compare(model: BanditModel, task: Task, exact: bool) -> ComparedPairs | None
     pairs = task.pairs(model.means)
     if any(model.means[a] == model.means[b] for a, b in pairs):
         return None
-    costly = [cost > 0 for cost in model.costs]
+    found = arrange(pairs, model.costly)
     anchors: dict[int, tuple[int, ...]] = {}
-    for a, b in pairs:
-        if costly[a] != costly[b]:
-            arm, free = (a, b) if costly[a] else (b, a)
-            anchors[arm] = (*anchors.get(arm, ()), free)
-    edges = tuple((a, b) for a, b in pairs if costly[a] and costly[b])
+    for number, free, _ in found.anchors:
+        arm = found.labels[number]
+        anchors[arm] = (*anchors.get(arm, ()), free)
+    edges = tuple(pairs[index] for index in found.edge_pairs)
     means, costs, dispersions = (
         (model.exact_means, model.exact_costs, model.exact_dispersions)
         if exact

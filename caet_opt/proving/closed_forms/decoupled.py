@@ -1,10 +1,8 @@
 """Problems that fall apart: groups of costly arms between which no comparison is needed.
 
-Objective and constraints of ``min c . w  s.t.  f_e(w) >= 1`` are sums and conditions over groups of costly arms that
-no needed pair joins; free arms couple nothing, as their effort costs nothing. The minimum is the sum of the groups'
-minima, and each group's optimal effort is optimal in the whole:
-
     T* = sum_i T*_i,     w* = (w*_1, ..., w*_n),     u* = w* over the sum of all efforts.
+
+The page docs/mathematics/closed_forms.md has the proof.
 """
 
 from collections.abc import Sequence

@@ -1,17 +1,9 @@
 """Costly arms that are compared with free arms only, any family.
 
-The free arm b of a pair can be pulled without end, so the pair asks for ``w_a d(mu_a, mu_b) / phi_a >= 1`` of the
-costly arm a alone. The program falls apart into one arm at a time, and each takes what its hardest pair asks for:
+    w_a = phi_a / min_b d(mu_a, mu_b),     T* = sum_a c_a phi_a / min_b d(mu_a, mu_b)
 
-    w_a = phi_a / min_b d(mu_a, mu_b),     T* = sum_a c_a phi_a / min_b d(mu_a, mu_b).
-
-As d(x, y) grows with the distance of y from x on either side, only the nearest free arms above and below count.
-A free arm at infinite divergence asks for nothing: ``1 / d = 0``.
-
-- One free arm, best arm or not, against all others: the minimum is over one arm. With gaps as costs and the best arm
-  free, this is the constant of Lai and Robbins' lower bound on the regret.
-- One costly arm against one free arm or more: the sum has one term.
-- A ranking in which no two neighbours are costly: the minimum is over at most two neighbours.
+over the free arms b with which a is compared, of which the nearest above and below count; one at infinite divergence
+asks for nothing: ``1 / d = 0``. The page docs/mathematics/closed_forms.md has the proof.
 """
 
 import numpy as np

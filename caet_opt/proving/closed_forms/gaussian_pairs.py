@@ -1,56 +1,12 @@
 """Two costly Gaussian arms that are compared with each other, and one, both or none of them with free arms.
 
-An arm of variance V and cost c is a unit-variance arm of cost C = c V and effort v = w / V.
+An arm of variance V and cost c is a unit-variance arm of cost C = c V and effort v = w / V. At distance h from each
+other and g_1, g_2 from their nearest free arms, with ``x = 1 / v``,
 
-**None** (`TwoGaussianArms`). With gap g, the program is ``min C_1 v_1 + C_2 v_2`` subject to
-``(g^2 / 2) v_1 v_2 / (v_1 + v_2) >= 1``, that is ``1 / v_1 + 1 / v_2 <= g^2 / 2``. The bound is attained, and the
-Lagrange conditions ``C_i v_i^2 = constant`` give
+    T* = min C_1 / x_1 + C_2 / x_2   subject to   x_1 <= g_1^2 / 2,   x_2 <= g_2^2 / 2,   x_1 + x_2 <= h^2 / 2,
 
-    v_i = (2 / g^2) (sqrt(C_1) + sqrt(C_2)) / sqrt(C_i),    T* = (2 / g^2) (sqrt(C_1) + sqrt(C_2))^2.
-
-**One** (`ThreeArmRanking`): a path of a free arm, a costly one next to it, and another costly one at the end.
-Let arm 2 be compared with the free arm at distance g and with arm 3 at distance h. The program is
-
-    min C_2 v_2 + C_3 v_3   subject to   v_2 g^2 / 2 >= 1,   (h^2 / 2) v_2 v_3 / (v_2 + v_3) >= 1.
-
-Without the first constraint it is the problem of two Gaussian arms, whose solution
-``v_2 = (2 / h^2) (1 + sqrt(C_3 / C_2))`` satisfies that constraint exactly if ``h^2 <= g^2 (1 + sqrt(C_3 / C_2))``:
-
-    T* = (2 / h^2) (sqrt(C_2) + sqrt(C_3))^2               only the pair of costly arms binds.
-
-Otherwise the first constraint binds, because the program is convex: ``v_2 = 2 / g^2``. The second one then asks for
-``1 / v_3 <= h^2 / 2 - 1 / v_2 = (h^2 - g^2) / 2``, where h > g, and binds as well:
-
-    T* = 2 C_2 / g^2 + 2 C_3 / (h^2 - g^2)                 both pairs bind.
-
-Value and efforts are continuous at the boundary, where T* is differentiable too. Nothing depends on the sides on
-which the arms lie, so the free arm may be the best or the worst of a ranking, or arm 2 the best arm of three.
-
-With gaps as costs, unit variance and the free arm the best one, ``g = C_2 = Delta_2``, ``C_3 = Delta_3`` and
-``h = Delta_3 - Delta_2``. The condition is then ``Delta_3 <= ((3 + sqrt(5)) / 2) Delta_2``, and the values become
-
-    T* = 2 / (sqrt(Delta_3) - sqrt(Delta_2))^2,   T* = 2 (Delta_3 - Delta_2) / (Delta_2 (Delta_3 - 2 Delta_2)).
-
-A common variance V multiplies T* and every effort.
-
-**Both** (`EnclosedPair`). Let h be the distance of the two arms and g_1, g_2 those to their nearest free arms. With
-``x = 1 / v`` the program is
-
-    min C_1 / x_1 + C_2 / x_2   subject to   x_1 <= g_1^2 / 2,   x_2 <= g_2^2 / 2,   x_1 + x_2 <= h^2 / 2,
-
-which is convex with an objective that decreases in both variables.
-If ``g_1^2 + g_2^2 <= h^2``, the third constraint follows from the others, which both bind:
-
-    T* = 2 C_1 / g_1^2 + 2 C_2 / g_2^2.
-
-Otherwise the third one binds, and on its segment the objective is least at
-``x_1 = r h^2 / 2`` with ``r = sqrt(C_1) / (sqrt(C_1) + sqrt(C_2))``, the solution for two arms, or at the end of the
-segment that is nearest to it. With ``x_1 = g_1^2 / 2`` if ``g_1^2 < r h^2``, and with ``x_2 = g_2^2 / 2`` if
-``g_2^2 < (1 - r) h^2`` (never both, as the first case excludes that),
-
-    T* = 2 C_1 / g_1^2 + 2 C_2 / (h^2 - g_1^2),   T* = 2 C_1 / (h^2 - g_2^2) + 2 C_2 / g_2^2,
-
-and else ``T* = (2 / h^2) (sqrt(C_1) + sqrt(C_2))^2``. Without the free arms of arm 2 this is the path above.
+without the first two constraints where there is no free arm: `EnclosedPair` has both, `ThreeArmRanking` one of them and
+`TwoGaussianArms` none. The solutions are derived on the page docs/mathematics/closed_forms.md.
 """
 
 import numpy as np

@@ -11,7 +11,7 @@ from typing import Any
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.common.checks import check_whole
-from caet_opt.proving import has_flint, missing_flint
+from caet_opt.proving import has_flint, require_flint
 from caet_opt.proving.verification.checks import EVERY, PROPORTIONS, CheckedInstance, Plan, Verdict, check
 from caet_opt.proving.verification.formula import Formula, Instance, read_formula, wrap_closed_form, wrap_function
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, installed_backends
@@ -113,8 +113,8 @@ def make_plan(solvers: Sequence[str] | None, slow: int, digits: int, proven: int
     ball arithmetic is installed, on all."""
     if proven is None:
         proven = EVERY if has_flint() else 0
-    elif proven and not has_flint():
-        raise missing_flint()
+    elif proven:
+        require_flint()
     for what, number, least in (("slow", slow, 0), ("digits", digits, 1), ("proven", proven, 0)):
         check_whole(number, what, least)
     names = installed_backends() if solvers is None else tuple(solvers)
@@ -178,7 +178,7 @@ def verify(
     jobs = [(number, place) for number, formula in enumerate(formulas) for place in range(len(formula.instances))]
     found: dict[int, list[CheckedInstance]] = {number: [] for number in range(len(formulas))}
     try:
-        prepare_plan(plan)
+        prepare({name: find_profile(name) for name in plan.limits})
         with closing(run_jobs(check_job, (formulas, plan), jobs)) as finished:
             for number, checked in finished:
                 found[number].append(checked)
@@ -191,15 +191,9 @@ def verify(
 
 
 def check_job(shared: Shared, job: Job) -> Found:
-    """One instance of one formula, judged by compiled code in every process."""
+    """One instance of one formula."""
     (formulas, plan), (number, position) = shared, job
-    prepare_plan(plan)
     return number, check(formulas[number], position, plan)
-
-
-def prepare_plan(plan: Plan) -> None:
-    """Compile the native solver where it judges: interpreted, its answers differ in the last bits."""
-    prepare({name: find_profile(name) for name in plan.limits})
 
 
 def summarise(formula: Formula, checks: Sequence[CheckedInstance]) -> Verification:
@@ -229,8 +223,6 @@ def worst_failure(formula: Formula, checks: Sequence[CheckedInstance]) -> Failur
 def summarise_judge(name: str, verdicts: Sequence[Verdict]) -> JudgeSummary:
     """All verdicts of one judge in one record."""
     given = [verdict for verdict in verdicts if verdict.refusal is None]
-    worst, failures = (
-        max((verdict.error for verdict in given), default=None),
-        sum(not verdict.holds for verdict in given),
-    )
+    worst = max((verdict.error for verdict in given), default=None)
+    failures = sum(not verdict.holds for verdict in given)
     return JudgeSummary(name, len(verdicts), len(verdicts) - len(given), worst, failures)

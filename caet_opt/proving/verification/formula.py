@@ -22,7 +22,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import CaetError, InputError
 from caet_opt.proving.closed_forms import ClosedForm
-from caet_opt.proving.closed_forms.precision import as_fraction
+from caet_opt.proving.closed_forms.base import as_fraction
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.problem import read_task
 from caet_opt.solving.result import normalise

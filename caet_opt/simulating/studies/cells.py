@@ -161,26 +161,16 @@ def choices(study: Study, task: Task) -> Iterator[dict[str, Any]]:
     All policies are those that cover the task. Of several kinds of tracking, one that tracks nothing has the first.
     """
     grid = {name: list_policies(task) if values == (ALL,) else values for name, values in study.grid.items()}
-    options = {name: list_options(name) for name in grid.get("threshold", ())}
+    options = {name: set(THRESHOLDS[name].options) for name in grid.get("threshold", ()) if name in THRESHOLDS}
     known = set().union(*options.values())
     tracking = grid.get("tracking", (None,))[0]
     for values in product(*grid.values()):
         chosen = dict(zip(grid, values, strict=True))
-        if chosen.get("tracking") != tracking and not is_tracking(chosen):
+        policy = POLICIES.get(chosen.get("policy", "caet"))  # if there is no such policy, its cell says so
+        if chosen.get("tracking") != tracking and policy is not None and not policy.tracks:
             continue
-        foreign = known - options[chosen["threshold"]] if options else known
+        foreign = known - options.get(chosen.get("threshold", ""), set())
         yield {name: value for name, value in chosen.items() if name not in foreign}
-
-
-def is_tracking(chosen: Mapping[str, Any]) -> bool:
-    """Whether the policy, CAET unless chosen, has a target to track; its cell says so if there is no such policy."""
-    policy = POLICIES.get(chosen.get("policy", "caet"))
-    return policy is None or policy.tracks
-
-
-def list_options(threshold: str) -> set[str]:
-    """The settings that a threshold has as options; none for an unknown one."""
-    return set(THRESHOLDS[threshold].options) if threshold in THRESHOLDS else set()
 
 
 def make_cell(study: Study, name: str, entry: ModelFile, level: float, chosen: Mapping[str, Any]) -> Cell:

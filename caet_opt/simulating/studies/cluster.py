@@ -39,7 +39,9 @@ def connect(address: str) -> "Client":
     check_address(address)
     from distributed import Client
 
-    silence()
+    for name in list(logging.root.manager.loggerDict):  # what matters is raised or reported
+        if name.split(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -71,13 +73,6 @@ def check_address(address: str) -> None:
 
         if Security().get_connection_args("client").get("ssl_context") is None:
             raise InputError(f"--scheduler {address}: tls needs certificates; name them in Dask's distributed.comm.tls")
-
-
-def silence() -> None:
-    """Have the library say nothing of its own: what matters is raised or reported."""
-    for name in list(logging.root.manager.loggerDict):
-        if name.split(".")[0] == "distributed":
-            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def ask_scheduler(client: "Client") -> Any:

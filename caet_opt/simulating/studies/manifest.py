@@ -39,39 +39,22 @@ def list_of(words: str, holds: Callable[[Any], bool]) -> Kind:
     return Kind(words, lambda value: isinstance(value, list) and all(map(holds, value)))
 
 
-def is_text(value: Any) -> bool:
-    """Whether a value is a text."""
-    return isinstance(value, str)
-
-
-def is_count(value: Any) -> bool:
-    """Whether a value is a whole number, zero or more, that a double holds."""
-    return is_whole(value, 0, LARGEST_COUNT)
-
-
-def is_amount(value: Any) -> bool:
-    """Whether a value is a finite number, zero or more."""
-    return is_number(value) and value >= 0
-
-
-TEXT, TEXTS = Kind("a text", is_text), list_of("a list of texts", is_text)
+TEXT = Kind("a text", lambda value: isinstance(value, str))
+TEXTS = list_of("a list of texts", TEXT.holds)
 NUMBER, NUMBERS = Kind("a finite number", is_number), list_of("a list of finite numbers", is_number)
-AMOUNT = Kind("a finite number, zero or more", is_amount)
-AMOUNTS = list_of("a list of finite numbers, zero or more", is_amount)
-COUNT = Kind("a whole number, zero or more", is_count)
+AMOUNT = Kind("a finite number, zero or more", lambda value: is_number(value) and value >= 0)
+AMOUNTS = list_of("a list of finite numbers, zero or more", AMOUNT.holds)
+COUNT = Kind("a whole number, zero or more", lambda value: is_whole(value, 0, LARGEST_COUNT))  # one that a double holds
 SEED = Kind(COUNT.words, is_whole)
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 TABLE = Kind("a table", lambda value: isinstance(value, dict))
-VERSIONS = Kind("a table of texts", lambda value: isinstance(value, dict) and all(map(is_text, value.values())))
+VERSIONS = Kind("a table of texts", lambda value: isinstance(value, dict) and all(map(TEXT.holds, value.values())))
 ROWS = list_of("a list of tables", TABLE.holds)
 PAIRS = list_of(
-    "a list of pairs of arms", lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(is_count, pair))
+    "a list of pairs of arms", lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(COUNT.holds, pair))
 )
 
 MANIFEST_KINDS = {"study": TABLE, "seed": SEED, "versions": VERSIONS, "platform": TEXT, "cells": ROWS, "failures": ROWS}
-
-#: What the page needs of a study.
-STUDY_KINDS = {"name": TEXT}
 
 FAILURE_KINDS = {"cell": TEXT, "seed": SEED, "first": COUNT, "runs": COUNT, "error": TEXT}
 
@@ -79,10 +62,8 @@ SETTING_KINDS = {
     "number": AMOUNT,
     "count": COUNT,
     "word": TEXT,
-    "number or word": Kind("a number or a text", lambda value: is_text(value) or is_amount(value)),
-    "flag": FLAG,
+    "number or word": Kind("a number or a text", lambda value: TEXT.holds(value) or AMOUNT.holds(value)),
 }
-
 
 #: What the manifest holds of a setting: null only where something else decides.
 RECORDED_KINDS = {
@@ -125,7 +106,7 @@ def unseal(content: bytes) -> Record:
     except ValueError as error:
         raise InputError(f"damaged ({error}); move it away, and the sweep writes it anew") from error
     if not isinstance(found, dict) or found.get("format") not in FORMATS:
-        newer = isinstance(found, dict) and is_count(found.get("format")) and found["format"] > FORMAT
+        newer = isinstance(found, dict) and COUNT.holds(found.get("format")) and found["format"] > FORMAT
         way = "made by a newer caet-opt: update caet-opt" if newer else "name another folder"
         raise InputError(f"not a manifest of format {FORMAT}; {way}")
     seal = str(found.pop(SEAL, ""))
@@ -138,7 +119,7 @@ def unseal(content: bytes) -> Record:
 def check_manifest(manifest: Any) -> None:
     """Raise `InputError` unless a manifest has every key, each of its kind, and its cells are what their hashes say."""
     check_keys(manifest, MANIFEST_KINDS, "the manifest")
-    check_keys(manifest["study"], STUDY_KINDS, "its study")
+    check_keys(manifest["study"], {"name": TEXT}, "its study")
     if not isinstance(manifest["study"].get("title", ""), str):
         raise InputError("'title' of its study must be a text")
     for number, failure in enumerate(manifest["failures"]):
@@ -148,16 +129,13 @@ def check_manifest(manifest: Any) -> None:
         check_keys(cell, {name: kind for name, kind in RECORDED_KINDS.items() if name in cell}, f"cell {number}")
         check_arms(cell, f"cell {number}")
         if cell["id"] != identify(cell):
-            raise InputError(say_other_cell(cell, f"cell {number}", manifest["versions"].get("caet_opt", "?")))
+            unknown = [name for name in cell if name not in CELL_KINDS and name not in RECORDED_KINDS]
+            if unknown:  # settings that this version has not
+                told = say_unknown("setting", unknown, manifest["versions"].get("caet_opt", "?"))
+                raise InputError(f"cell {number}: {told}")
+            raise InputError(f"cell {number} is not the one that its id, {cell['id']!r}, stands for")
     if len({cell["id"] for cell in manifest["cells"]}) < len(manifest["cells"]):
         raise InputError("a cell is listed twice")
-
-
-def say_other_cell(cell: Mapping[str, Any], what: str, version: str) -> str:
-    """Why a cell is refused whose id is not that of its settings: there may be settings that this version has not."""
-    if unknown := [name for name in cell if name not in CELL_KINDS and name not in RECORDED_KINDS]:
-        return f"{what}: {say_unknown('setting', unknown, version)}"
-    return f"{what} is not the one that its id, {cell['id']!r}, stands for"
 
 
 def complete(manifest: Record) -> Record:

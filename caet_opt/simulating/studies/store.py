@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from caet_opt.common.files import UNFINISHED, write_whole
 from caet_opt.errors import CaetError, InputError, missing_extra
 from caet_opt.simulating.runs import RunRecord
+from caet_opt.simulating.studies import BLOCKS, HOLDER, LOCK, MANIFEST, SUFFIX
 from caet_opt.simulating.studies.blocks import Block
 from caet_opt.simulating.studies.cells import Cell
 from caet_opt.simulating.studies.manifest import FORMAT, Record, complete, seal, unseal
-from caet_opt.simulating.studies.places import BLOCKS, HOLDER, LOCK, MANIFEST, SUFFIX
 from caet_opt.simulating.studies.study import Study
 from caet_opt.version import __version__, has_equal_results
 
@@ -192,10 +192,8 @@ class Store:
     def write_holder(self, path: Path) -> None:
         """Say who has the lock, in a file of its own: Windows lets nobody else read a locked one."""
         since = datetime.now(UTC).isoformat(timespec="seconds")
-        try:
-            path.write_text(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": since}))
-        except OSError as error:
-            raise StoreError(f"{self.folder}: cannot be written ({error.strerror})") from error
+        holder = {"process": os.getpid(), "host": socket.gethostname(), "since": since}
+        self.write(path, json.dumps(holder).encode())
 
 
 def read_holder(path: Path) -> str:

@@ -13,6 +13,7 @@ from caet_opt.bandits.modelfile import model_paths
 from caet_opt.common.checks import check_whole, is_number
 from caet_opt.common.files import read_toml
 from caet_opt.errors import InputError, unknown_name
+from caet_opt.exploring.earlier import DROPPED
 from caet_opt.exploring.policies import POLICIES
 from caet_opt.exploring.settings import RUNS, SEED, SETTINGS
 
@@ -22,11 +23,6 @@ GRID = {setting.name: setting for setting in SETTINGS if setting.grid}
 #: Settings that are the same for every cell.
 FIXED = {setting.name: setting for setting in SETTINGS if setting.grid is False}
 
-#: Keys that are whole numbers, with what they are unless given.
-COUNTS = {"runs": RUNS, "seed": SEED, "block": None}
-
-KEYS = ("title", "models", "task", "deltas", "log_inv_deltas", *GRID, *FIXED, *COUNTS)
-
 RANGE_KEYS, SPACINGS = ("from", "to", "points", "spacing"), ("linear", "log")
 
 #: In place of policies: those that cover the task of each model.
@@ -35,8 +31,14 @@ ALL = "all"
 #: The most that a study may have: cells, each of which is solved before the first run, files, and runs of a block.
 MOST_CELLS, MOST_BLOCKS, MOST_IN_BLOCK = 100_000, 1_000_000, 1_000_000
 
-#: The most that a whole number of a study may be.
-MOST = {"runs": MOST_BLOCKS * MOST_IN_BLOCK, "block": MOST_IN_BLOCK}
+#: Keys that are whole numbers, with what they are unless given, the least and the most that they may be.
+COUNTS: dict[str, tuple[Any, int, int | None]] = {
+    "runs": (RUNS, 1, MOST_BLOCKS * MOST_IN_BLOCK),
+    "seed": (SEED, 0, None),
+    "block": (None, 1, MOST_IN_BLOCK),
+}
+
+KEYS = ("title", "models", "task", "deltas", "log_inv_deltas", *GRID, *FIXED, *COUNTS)
 
 #: Blocks that a cell's runs make unless told otherwise, and the fewest and most runs of such a block.
 BLOCKS, SMALLEST_BLOCK, LARGEST_BLOCK = 40, 20, 1000
@@ -83,7 +85,7 @@ def read_study(path: str | Path) -> Study:
 def from_table(table: Mapping[str, Any], path: Path) -> Study:
     """A study from the table that TOML holds; models are looked for from the folder of the file."""
     for key in table:
-        if key not in KEYS:
+        if key not in KEYS and key not in DROPPED:
             raise InputError(unknown_name("key", key, KEYS))
     for key in ("title", "task"):
         if not isinstance(table.get(key, ""), str):
@@ -91,8 +93,10 @@ def from_table(table: Mapping[str, Any], path: Path) -> Study:
     for key in FIXED:
         if key in table:
             FIXED[key].check(table[key])
-    counts = {name: read_count(table, name, usual) for name, usual in COUNTS.items()}
-    runs = counts["runs"]
+    for key in COUNTS:
+        if key in table:
+            check_whole(table[key], key, *COUNTS[key][1:])
+    runs, seed, block = (table.get(name, usual) for name, (usual, _, _) in COUNTS.items())
     study = Study(
         name=path.stem,
         title=table.get("title"),
@@ -102,8 +106,8 @@ def from_table(table: Mapping[str, Any], path: Path) -> Study:
         task=table.get("task"),
         fixed={key: table[key] for key in FIXED if key in table},
         runs=runs,
-        seed=counts["seed"],
-        block=counts["block"] or min(LARGEST_BLOCK, max(SMALLEST_BLOCK, -(-runs // BLOCKS))),
+        seed=seed,
+        block=block or min(LARGEST_BLOCK, max(SMALLEST_BLOCK, -(-runs // BLOCKS))),
         table=table,
     )
     check_size(study)
@@ -122,16 +126,6 @@ def check_size(study: Study) -> None:
             f"{study.runs} runs of {cells} cells in blocks of {study.block} make {blocks} files, and may make "
             f"{MOST_BLOCKS}; give a larger block, or fewer runs"
         )
-
-
-def read_count(table: Mapping[str, Any], name: str, usual: int | None) -> Any:
-    """A whole number, positive unless it is the seed."""
-    value = table.get(name, usual)
-    if name == "seed":
-        check_whole(value, "seed")
-    elif value is not None:
-        check_whole(value, name, 1, MOST[name])
-    return value
 
 
 def read_paths(table: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:

@@ -23,6 +23,7 @@ DEFAULT_SOLVER = next(iter(BACKENDS))
 def installed_backends() -> tuple[str, ...]:
     """Names of the backends whose solver can be imported.
 
+    >>> from caet_opt.solving.backends import installed_backends
     >>> installed_backends()[:2]
     ('native', 'clarabel')
     """

@@ -32,7 +32,7 @@ def target_of(tolerance: float) -> float:
 
 
 class Native(Backend):
-    """The kernel of `caet_opt.solving.native`, interpreted for a small one-off problem, compiled for more."""
+    """The kernel of `caet_opt.kernels.native`, interpreted for a small one-off problem, compiled for more."""
 
     name = "native"
     requires = "numba"

@@ -8,7 +8,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.common.files import escape_controls
 from caet_opt.common.numbers import pair_names
-from caet_opt.solving.problem import pose
+from caet_opt.solving.problem import constrains, pose
 
 
 def show_program(model: BanditModel, task: Task) -> str:
@@ -35,11 +35,11 @@ def program_lines(model: BanditModel, pairs: Sequence[Pair]) -> list[str]:
         return ["no pair constrains an arm that costs something, so T* = 0"]
     rows = list(zip([constraint(model, pair) for pair in pairs], pair_names(pairs, model.arms), strict=True))
     width = max(len(text) for text, _ in rows)
-    used = {arm for pair in pairs for arm in pair if model.costs[arm] > 0}
+    used = {arm for pair in pairs for arm in pair if model.costly[arm]}
     budget = format_linear((model.costs[arm], effort(model, arm)) for arm in sorted(used))
     lines = [f"t <= {text.ljust(width)}    ({pair})" for text, pair in rows]
     lines += [f"{budget} = 1", "w >= 0"]
-    idle = [arm for arm, cost in enumerate(model.costs) if cost > 0 and arm not in used]
+    idle = [arm for arm, costly in enumerate(model.costly) if costly and arm not in used]
     lines += [f"{effort(model, arm)} = 0, the arm is in no constraint" for arm in idle]
     first, *rest = lines
     return ["maximise    t", f"subject to  {first}", *(f"            {line}" for line in rest)]
@@ -65,26 +65,24 @@ def formula(family: Family) -> str:
 def constraint(model: BanditModel, pair: Pair) -> str:
     """What bounds t for a pair: both arms at their common mean, or the costly arm against the free one."""
     a, b = pair
-    if model.costs[a] > 0 and model.costs[b] > 0:
+    if model.costly[a] and model.costly[b]:
         weights = [(arm, weight(model, arm)) for arm in pair]
         mean = format_linear((model.means[arm], w) for arm, w in weights)
         total = format_linear((1.0, w) for _, w in weights)
         return f"{term(model, a, 'm')} + {term(model, b, 'm')},  m = ({mean}) / ({total})"
-    costly, free = (a, b) if model.costs[a] > 0 else (b, a)
+    costly, free = (a, b) if model.costly[a] else (b, a)
     return f"{term(model, costly, format_number(model.means[free]))},  {name_of(model, free)} is free"
 
 
 def reason(model: BanditModel, pair: Pair) -> str:
     """Why a pair is not in the program."""
-    costly = [arm for arm in pair if model.costs[arm] > 0]
+    costly = [arm for arm in pair if model.costly[arm]]
     if not costly:
         return "both arms are free of cost"
-    (arm,) = costly
-    free = pair[1] if arm == pair[0] else pair[0]
-    x, y = model.means[arm], model.means[free]
-    rate = float(model.family.unit_divergence(x, y, y - x))
-    if rate == float("inf"):
-        return f"d({format_number(x)}, {format_number(y)}) is infinite, any effort will do"
+    (arm,), (free,) = costly, set(pair) - set(costly)
+    if not constrains(model, pair):
+        x, y = format_number(model.means[arm]), format_number(model.means[free])
+        return f"d({x}, {y}) is infinite, any effort will do"
     return f"implied by a pair of {name_of(model, arm)} with a nearer free arm"
 
 

@@ -1,0 +1,258 @@
+"""The tasks of the grammar: best arm, the m best arms, ranking, groups, control, comparisons."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from itertools import pairwise
+from typing import cast
+
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Integers
+from caet_opt.bandits.tasks.base import Pair, Task, check_arms_exist, read_arm, sort_arms
+from caet_opt.bandits.tasks.pairs import BIPARTITE, CHAIN, LISTED, STARS
+from caet_opt.common.exact import brief, read_whole
+from caet_opt.errors import InputError
+
+
+class BestArm(Task):
+    """Which arm has the largest mean: it beats every other arm.
+
+    >>> BestArm().answer([3, 4, 2]), BestArm().pairs([3, 4, 2])
+    (1, ((1, 0), (1, 2)))
+    """
+
+    name = "best-arm"
+
+    def answer(self, means: Sequence[float]) -> int:
+        return max(range(len(means)), key=means.__getitem__)
+
+    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+        best = cast(int, answer)
+        return tuple((best, arm) for arm in range(arms) if arm != best)
+
+    def pairs_at_risk(self, arms: int) -> int:
+        """K - 1: a wrong answer i asserts (i, best)."""
+        return arms - 1
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+        return STARS, np.array([arms, *range(arms)], dtype=np.int64)
+
+
+class TopArms(Task):
+    """Which m arms have the largest means: each of them beats each of the others.
+
+    >>> TopArms(2).pairs([3, 4, 2])
+    ((0, 2), (1, 2))
+    """
+
+    name = "top-arms"
+
+    def __init__(self, size: int) -> None:
+        if size < 1:
+            raise InputError(f"top-arms:M needs M at least 1, got {size}")
+        self.size = size
+
+    def check(self, arms: int) -> None:
+        if arms > 1 and self.size >= arms:
+            raise InputError(f"top-arms:{self.size} needs M between 1 and {arms - 1} for {arms} arms")
+        super().check(arms)
+
+    def count_pairs(self, arms: int) -> int:
+        return self.size * (arms - self.size)
+
+    def pairs_at_risk(self, arms: int) -> int:
+        """K - 1: from the best arm down, some arm of a wrong set directly follows one that is not in the set."""
+        return arms - 1
+
+    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+        return tuple(sorted(sort_arms(means)[: self.size]))
+
+    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+        top = cast(tuple[int, ...], answer)
+        others = sorted(set(range(arms)) - set(top))
+        return tuple((good, bad) for good in top for bad in others)
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+        return BIPARTITE, np.array([self.size], dtype=np.int64)
+
+    @classmethod
+    def parse(cls, argument: str | None) -> "TopArms":
+        size = read_whole((argument or "").strip())
+        if size is None:
+            raise InputError(f"task 'top-arms' needs a whole number: top-arms:M, got {brief(argument or '')!r}")
+        return cls(size)
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.size}"
+
+
+class Ranking(Task):
+    """The complete order: each arm beats the next one. Every wrong order inverts some adjacent pair.
+
+    >>> Ranking().answer([3, 4, 2]), Ranking().pairs([3, 4, 2])
+    ((1, 0, 2), ((1, 0), (0, 2)))
+    """
+
+    name = "ranking"
+
+    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+        return sort_arms(means)
+
+    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+        order = cast(tuple[int, ...], answer)
+        return tuple(pairwise(order))
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+        return CHAIN, np.array([], dtype=np.int64)
+
+
+class Groups(Task):
+    """In each of several disjoint groups, which arm has the largest mean: it beats the rest of its group.
+
+    >>> Groups([[0, 1], [2, 3]]).pairs([3, 4, 2, 1])
+    ((1, 0), (2, 3))
+    """
+
+    name = "groups"
+    between_arms = (",/",)
+
+    def __init__(self, groups: Sequence[Sequence[int]]) -> None:
+        self.groups = tuple(tuple(group) for group in groups)
+        members = [arm for group in self.groups for arm in group]
+        if not members or any(len(group) < 2 for group in self.groups):
+            raise InputError(f"task {str(self)!r}: every group needs at least two arms")
+        for arm, times in Counter(members).items():
+            if times > 1:
+                raise InputError(f"task {str(self)!r}: arm {arm} occurs twice; groups must be disjoint")
+
+    def check(self, arms: int) -> None:
+        super().check(arms)
+        check_arms_exist([arm for group in self.groups for arm in group], arms, str(self))
+
+    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+        return tuple(min(group, key=lambda arm: (-means[arm], arm)) for group in self.groups)
+
+    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+        winners = cast(tuple[int, ...], answer)
+        return tuple(
+            (best, arm) for best, group in zip(winners, self.groups, strict=True) for arm in group if arm != best
+        )
+
+    def pairs_at_risk(self, arms: int) -> int:
+        """Sum of (size - 1): a wrong answer asserts (i, best) in one of the groups."""
+        return sum(len(group) - 1 for group in self.groups)
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+        return STARS, np.array([entry for group in self.groups for entry in (len(group), *group)], dtype=np.int64)
+
+    @classmethod
+    def parse(cls, argument: str | None) -> "Groups":
+        if not argument:
+            raise InputError("task 'groups' needs its groups, for example groups:0,1/2,3,4")
+        text = f"{cls.name}:{argument}"
+        return cls([[read_arm(arm, text) for arm in group.split(",")] for group in argument.split("/")])
+
+    def __str__(self) -> str:
+        return f"{self.name}:{'/'.join(','.join(map(str, group)) for group in self.groups)}"
+
+
+class Control(Task):
+    """Which arms have a larger mean than a control arm.
+
+    >>> Control(0).answer([3, 4, 2]), Control(0).pairs([3, 4, 2])
+    ((1,), ((1, 0), (0, 2)))
+    """
+
+    name = "control"
+    between_arms = ("",)
+
+    def __init__(self, control: int) -> None:
+        self.control = control
+
+    def check(self, arms: int) -> None:
+        super().check(arms)
+        check_arms_exist([self.control], arms, str(self))
+
+    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+        return tuple(arm for arm, mean in enumerate(means) if arm != self.control and mean > means[self.control])
+
+    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+        better = set(cast(tuple[int, ...], answer))
+        return tuple(
+            (arm, self.control) if arm in better else (self.control, arm) for arm in range(arms) if arm != self.control
+        )
+
+    def pairs_at_risk(self, arms: int) -> int:
+        """K - 1: a wrong answer asserts the wrong order of some arm and the control."""
+        return arms - 1
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+        compared = [(self.control, arm) for arm in range(arms) if arm != self.control]
+        return LISTED, np.array(compared, dtype=np.int64).ravel()
+
+    @classmethod
+    def parse(cls, argument: str | None) -> "Control":
+        if not argument:
+            raise InputError("task 'control' needs the control arm, for example control:0")
+        return cls(read_arm(argument, f"{cls.name}:{argument}"))
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.control}"
+
+
+class Comparisons(Task):
+    """For each listed pair of arms, which one has the larger mean.
+
+    >>> Comparisons([(0, 1), (2, 3)]).pairs([3, 4, 2, 1])
+    ((1, 0), (2, 3))
+    """
+
+    name = "comparisons"
+    between_arms = ("-", ",")
+
+    def __init__(self, compared: Sequence[Pair]) -> None:
+        self.compared = tuple((int(a), int(b)) for a, b in compared)
+        if not self.compared:
+            raise InputError("task 'comparisons' needs at least one pair, for example comparisons:0-1,2-3")
+        seen: set[frozenset[int]] = set()
+        for a, b in self.compared:
+            if a == b:
+                raise InputError(f"task {str(self)!r} compares arm {a} with itself")
+            if frozenset((a, b)) in seen:
+                raise InputError(f"task {str(self)!r} lists the pair {a}-{b} twice")
+            seen.add(frozenset((a, b)))
+
+    def check(self, arms: int) -> None:
+        super().check(arms)
+        check_arms_exist([arm for pair in self.compared for arm in pair], arms, str(self))
+
+    def count_pairs(self, arms: int) -> int:
+        return len(self.compared)
+
+    def pairs_at_risk(self, arms: int) -> int:
+        """Their number: a wrong answer asserts the wrong order of one of the listed pairs."""
+        return len(self.compared)
+
+    def answer(self, means: Sequence[float]) -> tuple[Pair, ...]:
+        return tuple((a, b) if means[a] >= means[b] else (b, a) for a, b in self.compared)
+
+    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+        return cast(tuple[Pair, ...], answer)
+
+    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+        return LISTED, np.array(self.compared, dtype=np.int64).ravel()
+
+    @classmethod
+    def parse(cls, argument: str | None) -> "Comparisons":
+        if not argument:
+            raise InputError("task 'comparisons' needs its pairs, for example comparisons:0-1,2-3")
+        text, compared = f"{cls.name}:{argument}", []
+        for item in argument.split(","):
+            ends = item.split("-")
+            if len(ends) != 2:
+                raise InputError(f"task {text!r}: write each pair as A-B, got {item!r}")
+            compared.append((read_arm(ends[0], text), read_arm(ends[1], text)))
+        return cls(compared)
+
+    def __str__(self) -> str:
+        return f"{self.name}:{','.join(f'{a}-{b}' for a, b in self.compared)}"

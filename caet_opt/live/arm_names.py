@@ -1,0 +1,74 @@
+"""Names of arms: those that are given, an arm found by its name or number, and an answer in words."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from caet_opt.bandits.model import read_arm_names
+from caet_opt.bandits.tasks import BestArm, Comparisons, Custom, Groups, Ranking, Task, TopArms
+from caet_opt.bandits.tasks.base import MOST_PAIRS
+from caet_opt.common.checks import is_whole, show_value
+from caet_opt.common.exact import read_whole
+from caet_opt.common.numbers import pair_names
+from caet_opt.errors import InputError, unknown_name
+
+#: More arms than this have more pairs to compare than any task is solved for.
+MOST_ARMS = MOST_PAIRS + 1
+#: The longest name that is one.
+LONGEST_NAME = 10_000
+
+
+def name_arms(arms: Any) -> tuple[str, ...]:
+    """The names that are given, or numbers for a number of arms; a name that is a number would be another arm's."""
+    if is_whole(arms):
+        if int(arms) > MOST_ARMS:
+            raise InputError(f"arms must be at most {MOST_ARMS}, got {show_value(int(arms))}")
+        return read_arm_names(None, int(arms))
+    if isinstance(arms, str) or not isinstance(arms, Sequence):
+        raise InputError(f"arms must be their names, as ['large', 'small'], or how many there are, got {arms!r}")
+    names = read_arm_names(list(arms), len(arms))
+    for number, name in enumerate(names):
+        if len(name) > LONGEST_NAME:
+            raise InputError(f"the name of arm {number} has {len(name)} characters; {LONGEST_NAME} are the most")
+        if name.strip() != name or not name.isprintable() or (name.isdecimal() and name != str(number)):
+            raise InputError(
+                f"arm {number} cannot be called {name!r}: a name is a line without spaces around it, and no number"
+            )
+    return names
+
+
+def find_arm(arm: Any, names: Sequence[str]) -> int:
+    """The number of an arm that is given by its name or its number, or `InputError`."""
+    if isinstance(arm, str) and arm in names:
+        return names.index(arm)
+    if isinstance(arm, str):
+        number = read_whole(arm.strip(" "))
+        arm = arm if number is None else number
+    if is_whole(arm, 0, len(names) - 1):
+        return int(arm)
+    raise InputError(unknown_name("arm", arm if isinstance(arm, str) else show_value(arm), names))
+
+
+def name_answer(task: Task, answer: Hashable, names: Sequence[str]) -> str:
+    """An answer in words: names of arms, or the order of each pair."""
+    arms = answer if isinstance(answer, tuple) else (answer,)
+    if isinstance(task, Ranking):
+        return " > ".join(names[arm] for arm in arms)
+    if isinstance(task, BestArm | TopArms | Groups):
+        return ", ".join(names[arm] for arm in arms)
+    return ", ".join(pair_names(task.answer_pairs(answer, len(names)), names))
+
+
+def is_answer(task: Task, answer: Hashable, arms: int) -> bool:
+    """Whether something, a number or numbers in brackets, has the form of an answer of a task."""
+    if isinstance(task, BestArm | Custom):
+        return isinstance(answer, int) and answer < (len(task.answers) if isinstance(task, Custom) else arms)
+    if not isinstance(answer, tuple):
+        return False
+    if isinstance(task, Comparisons):
+        orders = ((pair, pair[::-1]) for pair in task.compared)
+        return len(answer) == len(task.compared) and all(
+            pair in both for pair, both in zip(answer, orders, strict=True)
+        )
+    if isinstance(task, Groups) and len(answer) != len(task.groups):
+        return False
+    return all(isinstance(arm, int) and arm < arms for arm in answer) and len(set(answer)) == len(answer)

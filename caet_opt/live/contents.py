@@ -1,0 +1,227 @@
+"""What the file of a live experiment holds, read and changed inside a transaction of its `Store`; a cell that is not
+what it should be is a `DamagedError`."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Hashable, Iterator
+from typing import Any, NamedTuple
+
+from caet_opt.common.checks import is_whole, show_value
+from caet_opt.common.files import parse_json
+from caet_opt.errors import InputError
+from caet_opt.live.arm_names import name_arms
+from caet_opt.live.database import DamagedError, check_moment, check_number, check_text, check_whole
+
+
+class Facts(NamedTuple):
+    """What was started: names of the arms, whether delta is guaranteed, when, the experiment before any pull, and by
+    which version of caet-opt."""
+
+    names: tuple[str, ...]
+    guaranteed: bool
+    started: float
+    saved: str
+    version: str
+
+
+class Outcome(NamedTuple):
+    """An outcome in the order of recording, with the arm of its pull."""
+
+    position: int
+    arm: int
+    reward: float
+    cost: float
+
+
+class Stop(NamedTuple):
+    """The declared answer: by which outcome, when, and what was spent by then."""
+
+    position: int
+    stopped: float
+    answer: Hashable
+    cost: float
+
+
+def read_facts(db: sqlite3.Connection) -> Facts:
+    """What was started."""
+    names, guaranteed, started, *texts = read_row(db, "names, guaranteed, started, saved, version", "experiment")
+    try:
+        listed = parse_json(check_text(names, "names"))
+        told = name_arms(listed if isinstance(listed, list) else None)
+    except ValueError as error:
+        raise DamagedError(f"names of the arms: {error}") from error
+    known = bool(check_whole(guaranteed, "guaranteed", most=1))
+    saved, version = map(check_text, texts, ("what was started", "its version"))
+    return Facts(told, known, check_moment(started, "the start"), saved, version)
+
+
+def read_row(db: sqlite3.Connection, columns: str, table: str) -> tuple[Any, ...]:
+    """The one row of a table."""
+    found = db.execute(f"SELECT {columns} FROM {table}").fetchone()
+    if found is None:
+        raise DamagedError(f"the row of {table} is missing")
+    return tuple(found)
+
+
+def checkpoint_position(db: sqlite3.Connection) -> int:
+    """How many outcomes the checkpoint has taken in."""
+    return check_whole(read_row(db, "position", "checkpoint")[0], "position of the checkpoint")
+
+
+def read_checkpoint(db: sqlite3.Connection) -> str:
+    """The experiment after them."""
+    return check_text(read_row(db, "saved", "checkpoint")[0], "the checkpoint")
+
+
+def keep_checkpoint(db: sqlite3.Connection, position: int, saved: str) -> None:
+    """Replace it."""
+    db.execute("UPDATE checkpoint SET position = ?, saved = ?", (position, saved))
+
+
+def hand_out(db: sqlite3.Connection, arm: int) -> int:
+    """A new pull, and its number."""
+    return int(db.execute("INSERT INTO pulls (arm, handed_out) VALUES (?, ?)", (arm, time.time())).lastrowid or 0)
+
+
+def record(db: sqlite3.Connection, pull: int, reward: float, cost: float) -> int:
+    """The outcome of a pull, and its position."""
+    db.execute("UPDATE pulls SET waiting = 0 WHERE number = ?", (pull,))
+    change = "INSERT INTO outcomes (pull, reward, cost, recorded) VALUES (?, ?, ?, ?)"
+    return int(db.execute(change, (pull, reward, cost, time.time())).lastrowid or 0)
+
+
+def withdraw(db: sqlite3.Connection, pull: int) -> bool:
+    """Withdraw a pull, and say whether it was out."""
+    change = "UPDATE pulls SET waiting = 0, withdrawn = ? WHERE number = ? AND waiting = 1"
+    return db.execute(change, (time.time(), pull)).rowcount == 1
+
+
+def declare(db: sqlite3.Connection, position: int, answer: Hashable, cost: float) -> None:
+    """The answer, by the outcome at this position."""
+    row = position, time.time(), json.dumps(answer), cost
+    db.execute("INSERT INTO stop (position, stopped, answer, cost) VALUES (?, ?, ?, ?)", row)
+
+
+def waiting_arms(db: sqlite3.Connection, arms: int) -> list[int]:
+    """The arms of the pulls that are out, in the order in which they were handed out."""
+    query = "SELECT number, arm FROM pulls INDEXED BY waiting WHERE waiting = 1 ORDER BY number"
+    return [check_whole(arm, f"the arm of pull {number}", most=arms - 1) for number, arm in db.execute(query)]
+
+
+def oldest_waiting(db: sqlite3.Connection, arm: int) -> int | None:
+    """The number of the pull of an arm that has been out for longest."""
+    query = "SELECT min(number) FROM pulls INDEXED BY waiting WHERE waiting = 1 AND arm = ?"
+    found = db.execute(query, (arm,)).fetchone()[0]
+    return None if found is None else int(found)
+
+
+def look_up(db: sqlite3.Connection, number: Any, arms: int) -> tuple[int, int, bool]:
+    """The number and the arm of a pull that was handed out, and whether it has an outcome; or `InputError`."""
+    query = "SELECT number, arm, position FROM pulls LEFT JOIN outcomes ON pull = number WHERE number = ?"
+    found = db.execute(query, (int(number),)).fetchone() if is_whole(number, 1, 2**63 - 1) else None
+    if found is None:
+        raise InputError(f"pull {show_value(number)} was not handed out")
+    return int(found[0]), check_whole(found[1], f"the arm of pull {number}", most=arms - 1), found[2] is not None
+
+
+def read_stop(db: sqlite3.Connection) -> Stop | None:
+    """The declared answer, if there is one."""
+    found = db.execute("SELECT position, stopped, answer, cost FROM stop").fetchone()
+    if found is None:
+        return None
+    position, moment = check_whole(found[0], "position of the stop", least=1), check_moment(found[1], "the stop")
+    return Stop(position, moment, read_answer(check_text(found[2], "the answer")), check_number(found[3], "cost"))
+
+
+def read_outcomes(db: sqlite3.Connection, arms: int) -> Iterator[Outcome]:
+    """Every outcome, in the order in which they were recorded."""
+    query = "SELECT position, arm, reward, cost FROM outcomes JOIN pulls ON number = pull ORDER BY position"
+    last = 0
+    for position, arm, reward, cost in db.execute(query):
+        last = check_whole(position, "the next position", least=last + 1)
+        arm = check_whole(arm, f"the arm of outcome {last}", most=arms - 1)
+        yield Outcome(last, arm, *check_outcome(reward, cost, last))
+
+
+def check_outcome(reward: Any, cost: Any, position: int) -> tuple[float, float]:
+    """The reward and the cost at a position."""
+    return check_number(reward, f"reward {position}"), check_number(cost, f"cost {position}")
+
+
+def list_pulls(db: sqlite3.Connection, arms: int, *, only_waiting: bool = False) -> list[dict[str, Any]]:
+    """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""
+    index, condition = ("INDEXED BY waiting", "WHERE waiting = 1") if only_waiting else ("", "")
+    query = (
+        "SELECT number, arm, handed_out, withdrawn, position, reward, cost, recorded "
+        f"FROM pulls {index} LEFT JOIN outcomes ON pull = number {condition} ORDER BY number"
+    )
+    found, last = [], 0
+    for number, arm, handed_out, withdrawn, position, reward, cost, recorded in db.execute(query):
+        last = check_whole(number, "the next pull", least=last + 1)
+        pull = {
+            "pull": number,
+            "arm": check_whole(arm, f"the arm of pull {number}", most=arms - 1),
+            "handed_out": check_moment(handed_out, f"pull {number}"),
+            "withdrawn": None if withdrawn is None else check_moment(withdrawn, f"the end of pull {number}"),
+            **dict.fromkeys(("position", "reward", "cost", "recorded")),
+        }
+        if position is not None:
+            reward, cost = check_outcome(reward, cost, check_whole(position, "position", least=1))
+            moment = check_moment(recorded, f"outcome {position}")
+            pull |= {"position": position, "reward": reward, "cost": cost, "recorded": moment}
+        found.append(pull)
+    return found
+
+
+def count_pulls(db: sqlite3.Connection) -> tuple[int, int]:
+    """How many pulls were handed out, and how many of them withdrawn and without an outcome."""
+    handed = db.execute("SELECT max(number) FROM pulls").fetchone()[0] or 0
+    waiting = db.execute("SELECT count(*) FROM pulls INDEXED BY waiting WHERE waiting = 1").fetchone()[0]
+    return int(handed), int(handed - waiting - last_position(db))
+
+
+def last_position(db: sqlite3.Connection) -> int:
+    """The position of the last outcome, which is how many there are; 0 before the first."""
+    return int(db.execute("SELECT max(position) FROM outcomes").fetchone()[0] or 0)
+
+
+def time_of(db: sqlite3.Connection, position: int) -> float:
+    """When an outcome was recorded."""
+    return float(db.execute("SELECT recorded FROM outcomes WHERE position = ?", (position,)).fetchone()[0])
+
+
+def find_wrong_rows(db: sqlite3.Connection, arms: int) -> list[str]:
+    """Rows that no command writes: numbers of pulls and positions of outcomes other than 1, 2, 3 and so on, outcomes of
+    no pull, pulls of arms other than 0 to arms - 1, and pulls that are wrongly marked as out or not."""
+    found = []
+    for table, column in (("pulls", "number"), ("outcomes", "position")):
+        count, first, last = db.execute(f"SELECT count(*), min({column}), max({column}) FROM {table}").fetchone()
+        if count and (first, last) != (1, count):
+            found.append(f"{count} {table} are numbered from {first} to {last}")
+    for rows, words in (
+        ("outcomes WHERE pull NOT IN (SELECT number FROM pulls)", "outcomes are of pulls that were not handed out"),
+        (
+            f"pulls WHERE typeof(arm) != 'integer' OR arm NOT BETWEEN 0 AND {arms - 1}",
+            "pulls are of arms that there are not",
+        ),
+        (
+            "pulls LEFT JOIN outcomes ON pull = number WHERE waiting != (pull IS NULL AND withdrawn IS NULL)",
+            "pulls are marked as out and are not, or the other way round",
+        ),
+    ):
+        if count := db.execute(f"SELECT count(*) FROM {rows}").fetchone()[0]:
+            found.append(f"{count} {words}")
+    return found
+
+
+def read_answer(text: str) -> Hashable:
+    """An answer back from the file: a number, or numbers in brackets."""
+
+    def freeze(part: Any) -> Hashable:
+        return tuple(map(freeze, part)) if isinstance(part, list) else check_whole(part, "a part of the answer")
+
+    try:
+        return freeze(parse_json(text))
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"the answer: {error}") from error

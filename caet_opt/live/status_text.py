@@ -1,0 +1,174 @@
+"""Where a live experiment stands, in words."""
+
+from datetime import UTC, datetime
+
+from caet_opt.common.numbers import digits_beside, table, to_digits, write_interval
+from caet_opt.exploring.stopping import base as stopping
+from caet_opt.live.status import Record
+
+#: Digits of estimates and of money, and what stands for nothing.
+DIGITS, NONE = 4, "-"
+
+#: Columns of the table of arms, and of that of pairs.
+ARM_HEADERS = ["arm", "outcomes", "out", "mean", "interval", "spent"]
+PAIR_HEADERS = ["pair", "evidence", "needed", "settled", "difference", "interval"]
+
+
+def to_words(status: Record) -> str:
+    """The whole: what is asked and by which guarantee, where it stands, the arms, the pairs, and what is out."""
+    names = ", ".join(arm["name"] for arm in status["arms"])
+    parts = [
+        f"{status['task']} of {names}: {status['family']} rewards, policy {status['policy']}\n"
+        f"stops when {status['formula']}; {say_guarantee(status)}"
+    ]
+    if status["watch"]["alarm"]:
+        parts.append(f"WARNING: {say_alarm(status)}\n{say_fitting(status)}")
+    elif (spread := say_spread(status)) is not None:
+        parts.append(f"spread: {spread}")
+    parts += [say_standing(status), table(ARM_HEADERS, list(map(arm_texts, status["arms"])))]
+    if status["pairs"]:
+        more = status["pairs_left_out"]
+        left_out = f"\nand {more} pairs with a larger margin" if more else ""
+        late = f"\n{say_late(status)}" if came_late(status) else ""
+        parts.append(table(pair_headers(status), list(map(pair_texts, status["pairs"]))) + left_out + late)
+    parts.append(say_intervals(status))
+    if status["out"]:
+        parts.append(say_out(status))
+    return "\n\n".join(parts)
+
+
+def say_guarantee(status: Record) -> str:
+    """What an answer is worth, and why."""
+    return say_worth(status) + (f" ({status['reason']})" if status["guaranteed"] else "")
+
+
+def say_worth(record: Record) -> str:
+    """What an answer is worth."""
+    if record["refuted"]:
+        return f"NOT GUARANTEED: the rewards spread more than {record['assumes']}"
+    return stopping.say_worth(record["guaranteed"], record["assumes"], record["log_inv_delta"])
+
+
+def say_spread(status: Record) -> str | None:
+    """Whether the rewards spread more than the guarantee assumes; None where they cannot."""
+    watch = status["watch"]
+    if not watch["watched"]:
+        return None if watch["reason"] is None else str(watch["reason"])
+    names = ", ".join(status["arms"][arm]["name"] for arm in watch["unseen"])
+    wait = "it was declared before" if status["stopped"] else "an answer waits for it"
+    unseen = f"; not seen before the second outcome of {names}, and {wait}" if names else ""
+    evidence = f"log e {write(watch['log_e'])} of {write(watch['needed'])}"
+    return f"{'more' if watch['alarm'] else 'not more'} than assumed, so far ({evidence}){unseen}"
+
+
+def say_alarm(status: Record) -> str:
+    """That the guarantee does not hold for these rewards, and how sure that is."""
+    watch = status["watch"]
+    return (
+        f"the rewards spread more than {status['assumes']}, and the guarantee does not hold for them (since outcome "
+        f"{watch['since']}: log e {write(watch['log_e'])} of {write(watch['needed'])}; rewards as assumed raise this "
+        f"alarm with probability at most {watch['level']:g}, ever)."
+    )
+
+
+def say_fitting(status: Record) -> str:
+    """What would fit rewards that spread more than assumed."""
+    *others, last = status["watch"]["fits"]
+    return f"What would fit, in a new experiment: {'; '.join(others)}; or {last}."
+
+
+def say_standing(status: Record) -> str:
+    """What was spent, the leading or the declared answer, and what is ahead."""
+    counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
+    lines = [f"{counts}; spent {write(status['spent'])}"]
+    if status["stopped"] is not None:
+        lines.append(f"STOPPED: {status['stopped']['answer']}, {say_stop(status['stopped'])}")
+    elif status["answer"] is None:
+        lines.append("no answer yet: every arm needs an outcome first")
+    else:
+        lines += [f"leading: {status['answer']}", say_ahead(status)]
+    return "\n".join(lines)
+
+
+def say_stop(stop: Record) -> str:
+    """When it stopped, what that cost, and what the answer is worth."""
+    late = f"; {stop['late']} outcomes came later and change no answer" if stop["late"] else ""
+    when = f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write(stop['cost'])} spent"
+    return f"{when}; {say_worth(stop)}{late}"
+
+
+def say_ahead(status: Record) -> str:
+    """What it will probably still cost, or why that cannot be said."""
+    ahead = status["ahead"]
+    if ahead["cost"] is None:
+        return f"still to pay: cannot be said at the present means: {ahead['reason']}"
+    if ahead["reason"] is not None:
+        return f"still to pay: nothing, {ahead['reason']}"
+    return (
+        f"still to pay: about {write(ahead['cost'])}, T* = {write(ahead['characteristic_time'])} at the present means "
+        f"times the evidence that is missing, {write(ahead['missing'])}"
+    )
+
+
+def arm_texts(arm: Record) -> list[str]:
+    """An arm, by the headers above."""
+    return [arm["name"], str(arm["pulls"]), str(arm["out"]), *write_estimate(arm["mean"], arm), write(arm["spent"])]
+
+
+def came_late(status: Record) -> int:
+    """How many outcomes came after the stop."""
+    return 0 if status["stopped"] is None else int(status["stopped"]["late"])
+
+
+def pair_headers(status: Record) -> list[str]:
+    """The headers of the table of pairs: what is settled now need not be what was when it stopped."""
+    return [f"{header} now" if header == "settled" and came_late(status) else header for header in PAIR_HEADERS]
+
+
+def say_late(status: Record) -> str:
+    """That the tables count what the answer does not."""
+    return (
+        f"The answer was declared at outcome {status['stopped']['outcome']}. Evidence, means and intervals count the "
+        f"{came_late(status)} outcomes\nafter it as well, with which a pair may look less settled than it was."
+    )
+
+
+def pair_texts(pair: Record) -> list[str]:
+    """A pair, by the headers above."""
+    weights = [write(pair["evidence"]), write(pair["threshold"]), "yes" if pair["settled"] else "no"]
+    return [pair["name"], *weights, *write_estimate(pair["difference"], pair)]
+
+
+def say_intervals(status: Record) -> str:
+    """What the intervals mean."""
+    others = ", which these are not" if status["refuted"] else ""
+    return (
+        f"Intervals: for {status['assumes']}{others}, with probability {100 * status['level']:g} % all of means hold "
+        "at every look, and so do all of differences.\n"
+        "They have two ends and hold for every pair: that of a settled pair may reach beyond zero."
+    )
+
+
+def say_out(status: Record) -> str:
+    """The pulls that are out, oldest first."""
+    names = [arm["name"] for arm in status["arms"]]
+    shown = [f"{row['pull']} ({names[row['arm']]}, since {say_time(row['handed_out'])})" for row in status["out"][:10]]
+    more = status["waiting"] - len(shown)
+    return f"out: {', '.join(shown)}" + (f" and {more} more" if more > 0 else "")
+
+
+def write_estimate(value: float | None, record: Record) -> tuple[str, str]:
+    """An estimate to as many digits as its interval has, and the interval, rounded outward; it may have no end."""
+    ends = record["low"], record["high"]
+    told = NONE if value is None else to_digits(value, digits_beside(value, ends, DIGITS))
+    return told, write_interval(*ends, DIGITS)
+
+
+def write(value: float | None) -> str:
+    """A number to a few digits."""
+    return NONE if value is None else to_digits(value, DIGITS)
+
+
+def say_time(seconds: float) -> str:
+    """A moment, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,157 @@
+"""Random instances of every family and task: ordinary ones, and hostile ones for the stress test."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from caet_opt.bandits.families import Gaussian, parse_family
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Custom, Task, parse_task
+from caet_opt.kernels.compile import Kernel
+from caet_opt.kernels.instance import IRREGULAR
+from caet_opt.solving.backends.native import pack_pattern, target_of
+
+FAMILIES = ("gaussian", "gaussian:per-arm", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
+TASKS = ("best-arm", "ranking", "top-arms", "groups", "control", "comparisons", "custom")
+
+
+def ordinary_instance(
+    rng: np.random.Generator, family: str, task: str, arms: int, free_share: float = 0.25
+) -> tuple[BanditModel, Task]:
+    """Means at least one per cent apart, costs over four orders of magnitude."""
+    means = ordinary_means(rng, family, arms)
+    costs = np.where(rng.random(arms) < free_share, 0.0, 10.0 ** rng.uniform(-2, 2, arms))
+    if not costs.any():
+        costs[rng.integers(arms)] = 1.0
+    if family == "gaussian:per-arm":
+        family = with_variances(rng.uniform(0.1, 4.0, arms))
+    return BanditModel(parse_family(family), means.tolist(), costs.tolist()), random_task(rng, task, arms)
+
+
+def ordinary_means(rng: np.random.Generator, family: str, arms: int) -> Array:
+    """Distinct admissible means on a grid."""
+    if family == "bernoulli":
+        low, high = rng.uniform(0.0, 0.3), rng.uniform(0.7, 1.0)
+    elif family.startswith("gaussian"):
+        low, high = -rng.uniform(0.1, 3.0), rng.uniform(0.1, 3.0)
+    else:
+        low, high = rng.uniform(0.1, 1.0), rng.uniform(2.0, 8.0)
+    grid = np.linspace(low, high, 4 * arms)
+    return rng.permutation(rng.choice(grid, arms, replace=False))
+
+
+def hostile_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
+    """2 to 60 arms, relative gaps from 1e-6, costs over twelve orders of magnitude and 30 % of them zero.
+
+    Means come near the family's boundary, and one in ten instances has an arm on it.
+    """
+    family, task = FAMILIES[rng.integers(len(FAMILIES))], TASKS[rng.integers(len(TASKS))]
+    means = np.zeros(0)
+    while means.size < 2:
+        means = np.unique(hostile_means(rng, family, int(rng.integers(2, 61))))
+    means = rng.permutation(means)
+    arms = means.size
+    costs = np.where(rng.random(arms) < 0.3, 0.0, 10.0 ** rng.uniform(-6, 6, arms))
+    if family == "gaussian:per-arm":
+        family = with_variances(10.0 ** rng.uniform(-3, 3, arms))
+    return BanditModel(parse_family(family), means.tolist(), costs.tolist()), random_task(rng, task, arms)
+
+
+def adversarial_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
+    """2 to 4 arms whose numbers are exact, as fractions of doubles or as short decimals: proven digits are about the
+    same numbers as certified intervals. Ratios of means and costs are such as make rounding show."""
+    family = ("gaussian", "bernoulli", "poisson", "exponential", "gamma:2.5", "gamma:0.3", "geometric")[rng.integers(7)]
+    arms = int(rng.integers(2, 5))
+    scale = 0.9 if family == "bernoulli" else 10.0 ** rng.uniform(-3, 3)
+    logs = rng.permutation(np.cumsum(rng.exponential(rng.choice([1e-6, 0.01, 0.3, 2.0]), arms)))
+    means, costs = scale * np.exp(-logs), 2.0 ** rng.integers(-16, 17, arms)
+    if family == "bernoulli" and rng.random() < 0.5:
+        means = 1.0 - means
+    costs[rng.random(arms) < 0.15] = 0.0
+    given: list[Fraction | Decimal] = [Fraction(mean) for mean in means.tolist()]
+    if rng.random() < 0.5:
+        given = [Decimal(f"{mean:.{rng.integers(8, 22)}g}") for mean in means.tolist()]
+    task = ("best-arm", "ranking", f"top-arms:{rng.integers(1, arms)}")[rng.integers(3)]
+    return BanditModel(parse_family(family), given, [Fraction(cost) for cost in costs.tolist()]), parse_task(task)
+
+
+def hostile_means(rng: np.random.Generator, family: str, arms: int) -> Array:
+    """Increasing means with relative gaps between 1e-6 and a half."""
+    if family.startswith("gaussian"):
+        steps = 10.0 ** rng.uniform(-6, 0, arms)
+        return np.asarray(np.cumsum(steps) * 10.0 ** rng.uniform(-2, 2) - rng.uniform())
+    lowest = 10.0 ** rng.uniform(-3, 0) if rng.random() < 0.5 else rng.uniform(0.05, 0.95)
+    steps = 10.0 ** rng.uniform(-6, -0.3 if arms < 10 else -1.5, arms)
+    means: Array = np.asarray(lowest * np.cumprod(1.0 + steps))
+    if family == "bernoulli":
+        return near_one(rng, means)
+    means *= 10.0 ** rng.uniform(-2, 3)
+    if family in ("poisson", "geometric") and rng.random() < 0.1:
+        means[0] = 0.0
+    return means
+
+
+def near_one(rng: np.random.Generator, means: Array) -> Array:
+    """Probabilities, some of them within 1e-9 of zero or one, some on it."""
+    if means[-1] >= 1.0:
+        means = means / means[-1] * (1.0 - 10.0 ** rng.uniform(-9, -1))
+    if rng.random() < 0.3:
+        means = 1.0 - means
+    if rng.random() < 0.1:
+        means[np.argmin(means)] = 0.0
+    if rng.random() < 0.1:
+        means[np.argmax(means)] = 1.0
+    return means
+
+
+def with_variances(variances: Array) -> str:
+    """The Gaussian family with a variance per arm, in the grammar."""
+    return "gaussian:" + ",".join(map(repr, variances.tolist()))
+
+
+def random_task(rng: np.random.Generator, task: str, arms: int) -> Task:
+    """A task of the given name for this number of arms."""
+    order = [int(arm) for arm in rng.permutation(arms)]
+    if task == "top-arms":
+        return parse_task(f"top-arms:{rng.integers(1, arms)}")
+    if task == "groups":
+        cut = int(rng.integers(2, arms - 1)) if arms >= 4 else arms
+        groups = [group for group in (order[:cut], order[cut:]) if group]
+        return parse_task("groups:" + "/".join(",".join(map(str, group)) for group in groups))
+    if task == "control":
+        return parse_task(f"control:{order[0]}")
+    if task == "comparisons":
+        pairs = {tuple(sorted(rng.choice(arms, 2, replace=False).tolist())) for _ in range(arms)}
+        return parse_task("comparisons:" + ",".join(f"{a}-{b}" for a, b in sorted(pairs)))
+    if task == "custom":
+        a, b = order[:2]
+        return Custom([[(a, b)], [(b, a)]])
+    return parse_task(task)
+
+
+def of_doubles(model: BanditModel) -> BanditModel:
+    """The model whose numbers are the doubles themselves instead of their shortest decimals."""
+    family = model.family
+    if isinstance(family, Gaussian):
+        family = Gaussian([Fraction(variance) for variance in family.variances])
+    return BanditModel(family, [Fraction(mean) for mean in model.means], [Fraction(cost) for cost in model.costs])
+
+
+def bits_of(kernel: Kernel, model: BanditModel, task: Task) -> list[str | bytes]:
+    """All that a kernel returns and leaves behind, cold, and warm after a change of the costs."""
+    pairs = task.pairs(model.means)
+    pattern = pack_pattern((type(model.family), pairs, model.costly))
+    if pattern is None:
+        return []
+    effort, weights = np.zeros(len(model.means)), np.zeros(len(pairs))
+    dearer = np.array(model.kernel_numbers)
+    dearer[2] *= 1.0 + 1e-3 * np.arange(len(model.means))
+    found: list[str | bytes] = []
+    for warm, numbers in ((False, model.kernel_numbers), (True, dearer)):
+        told = kernel["solve_instance"](numbers, *pattern, effort, weights, warm, 1e-9, target_of(1e-9), 500)
+        found += [repr(told), effort.tobytes(), weights.tobytes()]
+        if told[0] == IRREGULAR:
+            break
+    return found

@@ -1,0 +1,180 @@
+"""Whole random runs, by compiled code or without any, compared bit for bit.
+
+Short runs over policies, families, tasks, batches, exact and lazy targets, sources of costs, tracking rules, thresholds
+and deltas, in stretches. All that is seen at the end is compared: sums, what the policy remembers, pairs, evidence, the
+target and how long it is kept; and where a solve failed, in which round and why.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import TASKS as KINDS
+from caet_opt.bandits.tasks import Task
+from caet_opt.errors import SolverError
+from caet_opt.exploring import compiling
+from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.policies import POLICIES
+from caet_opt.exploring.policies.index import IndexPolicy
+from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.state import State
+from caet_opt.exploring.stopping import THRESHOLDS
+from caet_opt.kernels import native
+from caet_opt.kernels.aiming import Pursuit
+from caet_opt.kernels.ledger import Seen
+from caet_opt.simulating import runs as loops
+from caet_opt.simulating.runs import compile_run, run, run_in_batches
+from caet_opt.simulating.streams import BLOCK, ArmStreams
+from caet_opt.solving.characteristic import characteristic_time
+from cases.instances import FAMILIES, TASKS, ordinary_instance
+
+#: Families whose empirical means tie, so that answers change often and arms tie in their lag.
+DISCRETE = ("bernoulli", "poisson", "geometric")
+
+
+class End(NamedTuple):
+    """How a run ended: its state, whether it stopped, what a failed solve said, and each array of the last view."""
+
+    state: State
+    stopped: bool
+    failure: str
+    arrays: dict[str, bytes]
+
+
+class Case(NamedTuple):
+    """A run: what is simulated, with which parameters, and in stretches of how many rounds."""
+
+    number: int
+    model: BanditModel
+    task: Task
+    parameters: Parameters
+    block: int
+    stretches: tuple[int, ...]
+
+    def __str__(self) -> str:
+        given = self.parameters
+        return (
+            f"run {self.number}: {given.policy}, {self.model.family}, {self.task}, {given.tracking}-tracking, "
+            f"{given.solve}, batch {given.batch}, {given.cost_source} costs, {given.threshold}, "
+            f"log(1/delta) = {given.log_inv_delta:g}, "
+            f"{sum(self.stretches)} rounds"
+        )
+
+
+def covered_tasks(policy: str) -> list[str]:
+    """The names of the tasks that a policy covers."""
+    covered = POLICIES[policy].covered
+    return [task for task in TASKS if covered is None or issubclass(KINDS[task], covered)]
+
+
+def draw_case(number: int, discrete: bool = False, policy: str = "caet") -> Case:
+    """Run ``number`` of a policy, drawn from this number alone; with ``discrete`` of families whose means tie, by
+    D-tracking."""
+    rng = np.random.default_rng([9, number])
+
+    def pick(*values: object) -> str:
+        return str(values[rng.integers(len(values))])
+
+    family, task = pick(*(DISCRETE if discrete else FAMILIES)), pick(*covered_tasks(policy))
+    source, arms = pick("known", "observed", "gaps"), int(pick(3, 3, 4, 5, 9))
+    model, posed = ordinary_instance(rng, family, task, arms)
+    if source == "gaps":
+        model = BanditModel(model.family, model.means, "gaps")
+    level, tracking = float(pick(1, 3, 10, 30)), "d" if discrete else pick("c", "d")
+    return Case(
+        number,
+        model,
+        posed,
+        Parameters(
+            log_inv_delta=level,
+            policy=policy,
+            tracking=tracking,  # type: ignore[arg-type]
+            cost_source=source,  # type: ignore[arg-type]
+            threshold=pick(*THRESHOLDS),
+            cost_distribution=pick("constant", "exponential", "uniform") if source == "observed" else "constant",
+            zero_cost_share=float(pick(0.3, 0.9)),
+            solve=pick("exact", "lazy", "lazy:0.05"),
+            batch=pick_batch(pick("1", "1", "7", "growing")),
+        ),
+        int(pick(BLOCK, 8)),
+        tuple(rng.integers(1, 100, 2).tolist()),
+    )
+
+
+def pick_batch(word: str) -> float | str:
+    """A batch as `Parameters` takes it."""
+    return word if word == "growing" else float(word)
+
+
+@contextmanager
+def without_compiled() -> Iterator[None]:
+    """As in a process that has no compiled code, and compiles none, not even for a run that asks for it."""
+    with (
+        patch.object(compiling, "_loaded", {}),
+        patch.object(native, "_compiled", None),
+        native.without_compiling(),
+        patch.object(loops, "compile_rounds"),
+    ):
+        yield
+        assert not compiling._loaded
+
+
+def follow(case: Case, compiled: bool) -> End:
+    """A run by compiled code, or without any."""
+    return go_through(case, itertools.repeat(compiled))
+
+
+def start(case: Case) -> tuple[Explorer, ArmStreams]:
+    """The explorer of a run before its first round, and its outcomes."""
+    model, given = case.model, case.parameters
+    costs = model.costs if given.cost_source == "known" else None
+    truth = characteristic_time(model, case.task) if POLICIES[given.policy].needs_truth else None
+    explorer = Explorer(case.task, model.family, len(model.means), given, costs, seed=case.number, truth=truth)
+    return explorer, ArmStreams(model, np.random.SeedSequence(case.number), given.cost_distribution, case.block)
+
+
+def go_through(case: Case, ways: Iterable[bool]) -> End:
+    """The stretches of a run one after the other, each compiled or not, and how they end."""
+    explorer, streams = start(case)
+    in_batches = isinstance(explorer.policy, IndexPolicy) and case.parameters.batch_rule != (1.0, 0.0)
+    stopped, failure = False, ""
+    compile_run(explorer)
+    try:
+        for rounds, compiled in zip(case.stretches, ways, strict=False):
+            with nullcontext() if compiled else without_compiled():
+                stopped = (run_in_batches if in_batches else run)(explorer, streams, rounds)
+    except SolverError as error:
+        failure = str(error)
+    return End(explorer.state, stopped, failure, arrays_of(explorer.view))
+
+
+def arrays_of(view: Seen) -> dict[str, bytes]:
+    """What is seen, without the space that a solver works in."""
+    found = {name: getattr(view, name) for name in ("arms", "clock", "pairs", "evidence")}
+    if isinstance(view, Pursuit):
+        found |= view.aim._asdict()
+    return {name: array.tobytes() for name, array in found.items()}
+
+
+def difference(case: Case) -> str | None:
+    """What differs first between the two ways; None when nothing does."""
+    one, two = follow(case, compiled=True), follow(case, compiled=False)
+    for name, found, expected in zip(End._fields, one, two, strict=True):
+        if found != expected and name != "arrays":
+            return f"{name} {found!r}, not {expected!r}"
+    unlike = [name for name, array in one.arrays.items() if array != two.arrays[name]]
+    return f"the bits of {', '.join(unlike)}" if unlike else None
+
+
+def differences(numbers: range, discrete: bool = False, policies: Sequence[str] = ("caet",)) -> Iterator[str]:
+    """The runs of these numbers, of each policy in turn, that end otherwise, with what differs."""
+    for number in numbers:
+        case = draw_case(number, discrete, policies[number % len(policies)])
+        found = difference(case)
+        if found is not None:
+            yield f"{case}: {found}"
