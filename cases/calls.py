@@ -44,9 +44,9 @@ def room_of(file: str) -> str:
 
 
 def purpose(file: str) -> str:
-    """What a file of the package is for: the first line of its docstring."""
+    """What a file of the package is for: the first paragraph of its docstring."""
     told = ast.get_docstring(ast.parse((ROOT / file).read_text(encoding="utf-8"))) or ""
-    return told.partition("\n")[0]
+    return " ".join(told.partition("\n\n")[0].split())
 
 
 @contextmanager

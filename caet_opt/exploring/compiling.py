@@ -32,7 +32,7 @@ INLINED = frozenset({"choose", "learn", "ended", "refresh", "respond"}) | {
         *(choosing.refresh_pairs, choosing.free_turn, choosing.weakest_pair),
         *(choosing.share_of_first, task_pairs.pairs_hold),
         *(aiming.follow, aiming.has_settled, aiming.pursue, aiming.decide),
-        *(aiming.solve_here, aiming.adopt, aiming.can_start_here),
+        *(aiming.keep_mended, aiming.solve_here, aiming.adopt, aiming.can_start_here, aiming.start_from),
     )
 }
 

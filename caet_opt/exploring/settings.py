@@ -174,8 +174,8 @@ class Parameters:
     solve: str = declare(
         "exact",
         "solve",
-        "for the target: exact in every round; lazy or lazy:GAP when a mean has left the interval in which the last "
-        f"target is certified to cost at most 1 + GAP times the best (GAP {LAZY_GAP:g})",
+        "for the target: exact in every round; lazy or lazy:GAP when the last one, and what follows from it for "
+        f"other means, is no longer certified to cost at most 1 + GAP times the best (GAP {LAZY_GAP:g})",
         form="exact|lazy|lazy:GAP",
     )
     batch: float | str = declare(

@@ -1,8 +1,8 @@
-"""How long a target is aim, in the subset of Python that numba compiles.
+"""How long a target is kept, in the subset of Python that numba compiles.
 
 A solve leaves an effort w and a weight q_e for each pair. With ``solve = "lazy"`` they are kept as long as every mean
 stays in an interval ``[low_a, high_a]`` around its value at the solve, and every cost that is estimated in
-``[cheap_a, dear_a]``: a box, made once per solve, so that a round compares one mean with two numbers.
+``[cheap_a, dear_a]``: a box, so that a round compares one mean with two numbers.
 
 **The certificate.** ``f_e(w) = min_x w_a d(mu_a, x) + w_b d(mu_b, x)`` of a pair (a, b) with ``mu_a > mu_b`` does not
 fall when mu_a rises: at the best x for the larger mean each term is at least as large as for the smaller one, or x is
@@ -16,13 +16,22 @@ x_e is the mean of both weighted by w, or that of the free arm. The first over t
 in the box, tracking w costs at most so many times the best. For Gaussian pairs it is about
 ``((1 + r) / (1 - r))^2`` where means may move by a part r of a pair's gap, however unequal efforts are.
 
-**How large.** Each mean may move by `SIZE` standard deviations of it, or by fewer, the same number for all arms, where
-the gap would exceed GAP: what a kept target misses is small beside what is not known of the means. A run that goes on k
-times as long has means sqrt(k) times as still: it solves about equally often per doubling.
+**Following the means.** Where costs are known, a mean that leaves its interval need not cost a solve. The box is moved
+to the present means, efforts are raised where some ``f_e(w; low_a, high_b) < 1``, and weights lowered where the sum at
+an arm exceeds c_a (`mend`). Either changes what is short by itself, not all by the worst of them, and neither spoils
+what holds elsewhere. Then ``c . w / sum(q)`` is 1 + gap by the certificate above, and the new effort is the target
+while the gap is at most GAP. In early rounds most outcomes move a mean out of any box: a ranking of 200 arms takes a
+twentieth of the solves.
 
-**Why optimality is aim.** The efforts with ``c . w <= (1 + g) T* min_e f_e(w)`` are a convex cone, since each f_e is
+**How large.** Each mean may move by `SIZE` standard deviations of it, or by fewer, the same number for all arms, where
+the gap would exceed GAP, or `ROOM` of it for a box that can follow the means: what a kept target misses is small beside
+what is not known of the means. A run that goes on k times as long has means sqrt(k) times as still: it solves about
+equally often per doubling.
+
+**Why optimality is kept.** The efforts with ``c . w <= (1 + g) T* min_e f_e(w)`` are a convex cone, since each f_e is
 concave and homogeneous. What C-tracking follows is a mean of targets. Every arm is pulled again and again, so that
-means converge, their standard deviations tend to 0, boxes shrink to points, and the gaps of boxes tend to 0. From some
+means converge, their standard deviations tend to 0, boxes shrink to points, what happens to a box between two solves
+happens ever nearer to one point, and the gaps of boxes tend to 0. From some
 round on every target is in the cone of the true means for a g as small as one likes, hence their mean is, too, and the
 cost over log(1/delta) tends to the same limit as with a solve in every round. Targets are solved for anew at the latest
 when the rounds have grown by `GROWTH`, so that forced exploration falls as it should.
@@ -66,6 +75,9 @@ SIZE = 0.2
 
 #: The part of the gap that a box that can follow the means may use when it is made; the rest is for following them.
 ROOM = 0.7
+
+#: A pair whose f_e has fallen from one to less than this is solved for: there is nothing to follow.
+LEAST_LEVEL = 1e-3
 
 #: How often the size of a box is tried, a gap that uses enough of what is allowed, and the largest change of a size.
 TRIES, ENOUGH, LEAP = 6, 0.8, 16.0
@@ -247,7 +259,7 @@ def mend(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> float:
         if not (free_a and free_b):
             wa, wb = effort[a] / phi[a], effort[b] / phi[b]
             level = pair_term(setting.family, wa, wb, box[LOW, a], box[HIGH, b], 0.0, 0.0, free_a, free_b)[0]
-            if not level > 0.0:  # no effort, or no number where a divergence is infinite
+            if not level > LEAST_LEVEL:
                 return inf
             if level < 1.0:
                 lift_pair(setting, arms, aim, a, b)
@@ -264,12 +276,16 @@ def mend(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> float:
     for a in range(arms.shape[1]):
         if arms[COST, a] > 0.0:
             outlay += arms[COST, a] * effort[a]
+            if not box[LOAD, a] < inf:  # nor where it is not a number
+                return inf
             box[LOAD, a] = min(arms[COST, a] / box[LOAD, a], 1.0) if box[LOAD, a] > 0.0 else 1.0
         else:
             box[LOAD, a] = 1.0
     for p in range(pairs.shape[1]):
-        weights[p] *= min(box[LOAD, pairs[0, p]], box[LOAD, pairs[1, p]])
-        mass += weights[p]
+        a, b = pairs[0, p], pairs[1, p]
+        weights[p] *= min(box[LOAD, a], box[LOAD, b])
+        if arms[COST, a] > 0.0 or arms[COST, b] > 0.0:
+            mass += weights[p]
     gap = outlay / mass - 1.0 + ROUNDING if mass > 0.0 else inf
     return gap if gap > 0.0 else inf  # what is not a number proves nothing
 

@@ -368,22 +368,21 @@ def verify_bounds(claim: Claim, pairs: list[Pair], midpoints: list[Fraction | No
             continue
         terms = tuple((claim.effort[arm], means[arm], dispersions[arm], m) for arm in costly)
         if terms not in enough:
-            surplus = is_not_negative(family, Fraction(-1), terms, claim.work)
-            if not surplus:
-                word = "is below 1, so the upper bound fails" if surplus is False else "was not shown to be 1 or more"
-                raise Rejected(f"the term of the pair {a} > {b} {word}")
+            words = "is below 1, so the upper bound fails", "was not shown to be 1 or more"
+            require(is_not_negative(family, Fraction(-1), terms, claim.work), f"the term of the pair {a} > {b}", *words)
             enough.add(terms)
         for arm in costly:
             loads[arm].append((-weight, means[arm], dispersions[arm], m))
     for arm, load in enumerate(loads):
         slack = is_not_negative(family, costs[arm], tuple(term for term in load if term[0]), claim.work)
-        if not slack:
-            word = (
-                "exceed its cost, so the lower bound fails"
-                if slack is False
-                else "were not shown to be within its cost"
-            )
-            raise Rejected(f"the weights at arm {arm} {word}")
+        words = "exceed its cost, so the lower bound fails", "were not shown to be within its cost"
+        require(slack, f"the weights at arm {arm}", *words)
+
+
+def require(found: bool | None, what: str, false: str, unknown: str) -> None:
+    """Reject what was found to be false, or could not be told."""
+    if not found:
+        raise Rejected(f"{what} {false if found is False else unknown}")
 
 
 def is_not_negative(family: str, constant: Fraction, terms: tuple[Term, ...], work: Work) -> bool | None:

@@ -130,7 +130,9 @@ def characteristic_times(
     check_workers(workers)
     profile = find_profile("native")
     profile = profile if tolerance is None else replace(profile, tolerance=tolerance)
-    means = read_means(means)
+    means = read_array(means, "means")
+    if means.ndim != 2 or means.shape[0] < 1 or means.shape[1] < 2:
+        raise InputError(f"means must be an array of N rows of K means, K at least 2, got shape {means.shape}")
     task.check(means.shape[1])
     family.dispersions(means.shape[1])
     rule = costs if isinstance(costs, str) else None
@@ -157,14 +159,6 @@ def read_array(values: Any, what: str) -> Array:
     if given.dtype.kind != "f" and np.any((given > WHOLE) | (given < -WHOLE)):
         raise InputError(f"{what} must fit double precision, got a whole number beyond 2^53")
     return np.array(given, dtype=float, order="C")
-
-
-def read_means(values: Any) -> Array:
-    """Check that there are rows of means."""
-    means = read_array(values, "means")
-    if means.ndim != 2 or means.shape[0] < 1 or means.shape[1] < 2:
-        raise InputError(f"means must be an array of N rows of K means, K at least 2, got shape {means.shape}")
-    return means
 
 
 def read_costs(values: Any, means: Array) -> Array:
@@ -235,9 +229,11 @@ def find_loop(family: type[Family], pairs: int, jobs: Sequence[tuple[Any, ...]])
 
 def is_admissible(family: Family, rows: Rows) -> Mask:
     """Which rows are models: finite means of the family, and finite costs of zero or more."""
+    low, high, low_included, high_included = family.mean_space
     means, costs = rows.means, rows.costs
-    admissible = family.mean_space.admits(means) & np.isfinite(means) & (costs >= 0) & (costs < np.inf)
-    return np.asarray(np.all(admissible, axis=1))
+    above = means >= low if low_included else means > low
+    below = means <= high if high_included else means < high
+    return np.asarray(np.all(above & below & np.isfinite(means) & (costs >= 0) & (costs < np.inf), axis=1))
 
 
 def sort_rows(task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[Pair, ...], Integers]]:

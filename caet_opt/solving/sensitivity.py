@@ -1,6 +1,6 @@
 """Derivatives of T* with respect to costs and means, read off the optimum."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf, nan
 
 import numpy as np
@@ -35,23 +35,17 @@ def least_effort(model: BanditModel, pair: Pair, arm: int, effort: Array, bindin
     low, high, w_other = -700.0, 700.0, effort[other] / phi[other]
     for _ in range(80):
         middle = 0.5 * (low + high)
-        term = terms_of(model)(np.exp(middle), w_other, arm, other, False, free)[0]
+        term = term_of(model, (arm, other), np.exp(middle), w_other, (False, free))[0]
         low, high = (middle, high) if term < 1 else (low, middle)
     return float(phi[arm] * np.exp(high)) if high > -690 else 0.0
 
 
-def terms_of(model: BanditModel) -> Callable[[float, float, int, int, bool, bool], tuple[float, ...]]:
-    """`pair_term` of two arms of a model: efforts over dispersions, the arms, and which of them count as free."""
-    family = type(model.family)
+def term_of(model: BanditModel, pair: Pair, wa: float, wb: float, free: tuple[bool, bool]) -> tuple[float, ...]:
+    """`pair_term` of two arms of a model: their efforts over dispersions, and which of them count as free."""
+    (a, b), means, rests, family = pair, model.means, model.mean_rests, type(model.family)
     kernel, code = interpreted_kernel(family), FAMILY_CODES.get(family, -1)
-
-    def term(wa: float, wb: float, a: int, b: int, free_a: bool, free_b: bool) -> tuple[float, ...]:
-        found: tuple[float, ...] = kernel["pair_term"](
-            code, wa, wb, model.means[a], model.means[b], model.mean_rests[a], model.mean_rests[b], free_a, free_b
-        )
-        return found
-
-    return term
+    found: tuple[float, ...] = kernel["pair_term"](code, wa, wb, means[a], means[b], rests[a], rests[b], *free)
+    return found
 
 
 def mean_sensitivities(model: BanditModel, pairs: Sequence[Pair], effort: Array, multipliers: Array) -> Array:
@@ -61,12 +55,12 @@ def mean_sensitivities(model: BanditModel, pairs: Sequence[Pair], effort: Array,
     arm b it is ``w_a (mu_b - mu_a) / V(mu_b)``.
     """
     means, costs, theta = model.means, model.costs, model.family.natural_parameter
-    w, term, result = effort / model.dispersions, terms_of(model), np.zeros(len(means))
+    w, result = effort / model.dispersions, np.zeros(len(means))
     with np.errstate(divide="ignore"):
         for (a, b), z in zip(pairs, multipliers, strict=True):
             if z == 0.0:
                 continue
-            *_, ua, ub = term(w[a], w[b], a, b, costs[a] == 0, costs[b] == 0)
+            *_, ua, ub = term_of(model, (a, b), w[a], w[b], (costs[a] == 0, costs[b] == 0))
             m = ua * means[a] + ub * means[b]
             for arm, other in ((a, b), (b, a)):
                 if costs[arm] > 0:

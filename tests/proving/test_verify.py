@@ -19,7 +19,7 @@ from caet_opt.cli.verify import write_command
 from caet_opt.proving import verification
 from caet_opt.proving.closed_forms import CLOSED_FORMS
 from caet_opt.proving.closed_forms.gaussian_pairs import D_2, D_3, GOLDEN, ThreeArmGaps, ThreeArmRanking, g
-from caet_opt.proving.verification import checks, make_plan, verify, wrap_closed_form
+from caet_opt.proving.verification import judges, make_plan, verify, wrap_closed_form
 from caet_opt.proving.verification.formula import draw_many
 from caet_opt.simulating.pool import is_portable, run_jobs
 from caet_opt.solving.backends.clarabel import Clarabel
@@ -236,9 +236,9 @@ def test_a_solver_without_an_answer_is_counted(monkeypatch, capsys):
 
 
 def test_an_interval_that_is_not_finite_is_no_answer(monkeypatch):
-    solved = checks.characteristic_time
+    solved = judges.characteristic_time
     monkeypatch.setattr(
-        checks, "characteristic_time", lambda *given, **how: replace(solved(*given, **how), upper=float("nan"))
+        judges, "characteristic_time", lambda *given, **how: replace(solved(*given, **how), upper=float("nan"))
     )
     verification = verify_formula(lambda model, task: 11.65, [(PAPER, "ranking")], solvers=["native"], proven=0)
     assert verification.judged[0].unsolved == 1
@@ -246,13 +246,13 @@ def test_an_interval_that_is_not_finite_is_no_answer(monkeypatch):
 
 
 def test_a_proof_vindicates_a_formula_against_a_wrong_interval(monkeypatch, capsys):
-    solved = checks.characteristic_time
+    solved = judges.characteristic_time
 
     def lowered(*given, **how):
         result = solved(*given, **how)
         return replace(result, lower=0.9 * result.lower, upper=0.99 * result.upper)
 
-    monkeypatch.setattr(checks, "characteristic_time", lowered)
+    monkeypatch.setattr(judges, "characteristic_time", lowered)
     status, out, _ = run(capsys, "two-gaussian-arms", "--instances", "3", "--slow", "0", "--workers", "1")
     assert status == 1
     assert out.endswith("proven digits agree with the formula here: suspect what it was compared with\n")
@@ -265,7 +265,7 @@ def test_interrupted(monkeypatch, capsys):
         done.append(arguments)
         if len(done) > 5:
             raise KeyboardInterrupt
-        return checks.check(*arguments)
+        return judges.check(*arguments)
 
     monkeypatch.setattr(verification, "check", interrupted)
     status, out, err = run(capsys, "two-gaussian-arms", "three-arm-ranking", "--instances", "9", *QUICK)

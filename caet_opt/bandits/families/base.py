@@ -34,12 +34,10 @@ class MeanSpace(NamedTuple):
     high_included: bool = False
 
     def __contains__(self, mean: object) -> bool:
-        return isinstance(mean, int | float) and bool(self.admits(mean))
-
-    def admits(self, mean: Any) -> Any:
-        """Whether a number, or each of an array, is in the interval."""
+        if not isinstance(mean, int | float):
+            return False
         above = mean >= self.low if self.low_included else mean > self.low
-        return above & (mean <= self.high if self.high_included else mean < self.high)
+        return above and (mean <= self.high if self.high_included else mean < self.high)
 
     def __str__(self) -> str:
         left, right = "[" if self.low_included else "(", "]" if self.high_included else ")"

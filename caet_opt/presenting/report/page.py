@@ -14,7 +14,7 @@ from caet_opt.common.files import write_whole
 from caet_opt.exploring.prediction import say_measured
 from caet_opt.presenting.report import page_data
 from caet_opt.presenting.report.findings import find_findings
-from caet_opt.presenting.report.page_data import MISSING, Results, write_setting
+from caet_opt.presenting.report.page_data import MISSING, Results, read_results, write_setting
 from caet_opt.presenting.report.render import Table, render_page, require_extra
 from caet_opt.simulating.mean_intervals import FEWEST
 from caet_opt.simulating.studies import check_no_result
@@ -49,7 +49,7 @@ def report_page(folder: str | Path, title: str | None = None) -> str:
     title
         Of the page; the study's unless given.
     """
-    return render_page("page.html", describe_results(page_data.read_results(folder), title))
+    return render_page("page.html", describe_results(read_results(folder), title))
 
 
 def describe_results(results: Results, title: str | None) -> dict[str, object]:

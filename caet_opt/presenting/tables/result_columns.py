@@ -108,9 +108,7 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         estimate("mean_samples", "samples", "mean number of rounds"),
         *(estimate(f"rounds_{part}", f"{part} %", f"{part} % quantile of the rounds") for part in QUANTILES),
         number_column("errors", "wrong", "runs that stopped with a wrong answer", "d"),
-        Column(
-            "error_rate", "errors", "share of these", lambda rate, row: Number(proportion(rate, decimals)), None, True
-        ),
+        Column("error_rate", "errors", "share of these", lambda one, _: Number(proportion(one, decimals)), None, True),
         interval("error_interval", "95 % of errors", "Clopper-Pearson interval of the error rate", decimals),
         verdict("consistent", "errors not significantly above delta"),
         verdict("guaranteed", "threshold proven for independent rewards of the family and its variance"),

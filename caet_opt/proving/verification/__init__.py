@@ -12,8 +12,8 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.common.checks import check_whole
 from caet_opt.proving import has_flint, require_flint
-from caet_opt.proving.verification.checks import EVERY, PROPORTIONS, CheckedInstance, Plan, Verdict, check
 from caet_opt.proving.verification.formula import Formula, Instance, read_formula, wrap_closed_form, wrap_function
+from caet_opt.proving.verification.judges import EVERY, PROPORTIONS, CheckedInstance, Plan, Verdict, check
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, installed_backends
 from caet_opt.solving.compare import prepare
 from caet_opt.solving.profiles import find_profile

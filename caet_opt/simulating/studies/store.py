@@ -192,8 +192,10 @@ class Store:
     def write_holder(self, path: Path) -> None:
         """Say who has the lock, in a file of its own: Windows lets nobody else read a locked one."""
         since = datetime.now(UTC).isoformat(timespec="seconds")
-        holder = {"process": os.getpid(), "host": socket.gethostname(), "since": since}
-        self.write(path, json.dumps(holder).encode())
+        try:
+            path.write_text(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": since}))
+        except OSError as error:
+            raise StoreError(f"{self.folder}: cannot be written ({error.strerror})") from error
 
 
 def read_holder(path: Path) -> str:
