@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import cached_property
 from math import isfinite, nan, ulp
 from numbers import Real
 from pathlib import Path
@@ -18,7 +19,7 @@ from caet_opt.common.files import read_text, write_whole
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies import find_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Setup, state_of
-from caet_opt.exploring.saving import Saved, Target, from_text, to_text
+from caet_opt.exploring.saving import Saved, Target, from_text, to_text, write_question
 from caet_opt.exploring.settings import LARGEST_BATCH, LARGEST_SEED, Parameters
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.exploring.stopping import threshold_of
@@ -131,17 +132,17 @@ class Explorer:
     def save(self, path: str | Path) -> None:
         """Write the whole experiment to one JSON file, in one step; `OSError` leaves an old file as it was, and so does
         `InputError`, for one that is a live experiment."""
-        write_whole(path, self.to_text())
+        write_whole(path, self.to_text(indent=1))
 
-    def to_text(self) -> str:
+    def to_text(self, indent: int | None = None) -> str:
         """The whole experiment as JSON."""
-        costs = None if self.known_costs is None else tuple(self.known_costs.tolist())
-        saved = Saved(
-            *(self.task, self.family, self.arms, self.parameters, costs, self.setup.seed),
-            *(self.threshold.describe(), self.state, self.policy._save_target(self.view)),
-            threshold_values=self.threshold.samples,
-        )
-        return to_text(saved)
+        return to_text(self._question, self.state, self.policy._save_target(self.view), indent)
+
+    @cached_property
+    def _question(self) -> dict[str, Any]:
+        """What a file says of the question; made once, since a live experiment is saved with every outcome."""
+        known, setup = self.known_costs, self.setup
+        return write_question(self.task, self.family, self.arms, self.parameters, known, setup.seed, self.threshold)
 
     @classmethod
     def resume(cls, path: str | Path) -> Self:

@@ -17,7 +17,7 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.earlier import complete_settings, say_unknown
 from caet_opt.exploring.settings import SETTINGS, Parameters
 from caet_opt.exploring.state import State
-from caet_opt.exploring.stopping.base import PROBES
+from caet_opt.exploring.stopping.base import PROBES, Threshold
 from caet_opt.kernels.boxes import INTERVALS
 from caet_opt.solving.profiles import Profile
 from caet_opt.version import __version__
@@ -107,37 +107,40 @@ class Saved:
         return (self.version, self.format) == (__version__, FORMAT)
 
 
-def to_text(saved: Saved) -> str:
-    """The file; a task or a family outside the grammar is an `InputError`."""
-    if parse_family(str(saved.family)) != saved.family:
-        raise InputError(f"family {saved.family} cannot be saved: its name does not give it back")
-    task, parameters = saved.task, saved.parameters
+def write_question(
+    task: Task, family: Family, arms: int, parameters: Parameters, costs: Array | None, seed: int, threshold: Threshold
+) -> dict[str, Any]:
+    """What a file says of the question, which stays as it is; `InputError` for a task or a family that has no text."""
+    if parse_family(str(family)) != family:
+        raise InputError(f"family {family} cannot be saved: its name does not give it back")
     settings = {setting.name: getattr(parameters, setting.name) for setting in OWN}
     if isinstance(parameters.solver, Profile):
         settings["solver"] = asdict(parameters.solver)
-    record = {
+    return {
         "format": FORMAT,
         "version": __version__,
         "task": task.name if isinstance(task, Custom) else str(parse_task(str(task))),
         "answers": task.answers if isinstance(task, Custom) else None,
-        "family": str(saved.family),
-        "arms": saved.arms,
+        "family": str(family),
+        "arms": arms,
         "log_inv_delta": parameters.log_inv_delta,
         "settings": settings,
-        "costs": saved.costs,
-        "seed": saved.seed,
-        "formula": saved.formula,
-        "threshold_values": saved.threshold_values,
-        "state": asdict(saved.state),
-        "target": saved.aim.target,
-        "kept": None,
-        "solution": saved.aim.solution and saved.aim.solution._asdict(),
+        "costs": costs,
+        "seed": seed,
+        "formula": threshold.describe(),
+        "threshold_values": threshold.samples,
     }
-    if saved.aim.kept is not None:
-        tied, numbers, means, costs, intervals = saved.aim.kept
-        parts = tied, *numbers, means, costs, intervals
-        record["kept"] = dict(zip(KEPT_KEYS, parts, strict=True))
-    return json.dumps(record, indent=1, allow_nan=False, default=np.ndarray.tolist) + "\n"
+
+
+def to_text(question: dict[str, Any], state: State, aim: Target, indent: int | None) -> str:
+    """The file: the question, what was observed, and where the policy aims; quick to make without an indent."""
+    kept = None
+    if aim.kept is not None:
+        tied, numbers, *by_arm = aim.kept
+        kept = dict(zip(KEPT_KEYS, (tied, *numbers, *by_arm), strict=True))
+    solution = aim.solution and aim.solution._asdict()
+    record = {**question, "state": vars(state), "target": aim.target, "kept": kept, "solution": solution}
+    return json.dumps(record, indent=indent, allow_nan=False, default=np.ndarray.tolist) + "\n"
 
 
 def from_text(text: str) -> Saved:
