@@ -6,9 +6,8 @@ from typing import Any
 
 from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.cli.arguments import add_confidence, add_setting, count, number, read_confidence, seed, worker_count
-from caet_opt.cli.drawing import add_width
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
-from caet_opt.cli.output import make_folder, say, show
+from caet_opt.cli.output import add_width, make_folder, say, show
 from caet_opt.exploring.settings import SEED, SETTINGS
 from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.presenting.progress import Bar
