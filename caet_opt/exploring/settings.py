@@ -214,7 +214,7 @@ class Parameters:
                 setting.check(value)
         if self.solve_gap != -1.0 and not 0.0 < self.solve_gap <= LARGEST_GAP:
             raise InputError(
-                f"solve must be exact, lazy, or lazy:GAP with GAP above 0 and up to {LARGEST_GAP:g}, got {self.solve!r}"
+                f"solve must be exact, lazy, or lazy:GAP with GAP above 0 and up to 10, got {self.solve!r}"
             )
         size, ratio = self.batch_rule
         if not (0.001 <= ratio <= 1.0 if isinstance(self.batch, str) else 1 <= size <= LARGEST_BATCH and size % 1 == 0):

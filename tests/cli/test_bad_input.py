@@ -223,7 +223,7 @@ ROWS = [
     # proven digits and certificates
     (flags(more="--digits 0"), "--digits: must be a positive whole number, got '0'"),
     (flags(more="--digits many"), "--digits: must be a positive whole number, got 'many'"),
-    (flags(more="--digits 1001"), "digits must be at most 1000, got 1001"),
+    (flags(more="--digits 1001"), "digits must be a whole number from 1 to 1000, got 1001"),
     (flags(more="--digits 10 --cross-check"), "--cross-check proves no digits; leave out --digits"),
     (flags(more="--certificate {folder}"), "is a folder; name a file"),
     (flags(more="--certificate nowhere/cert.json"), "cannot be written (No such file or directory)"),

@@ -619,7 +619,7 @@ def test_the_table_goes_to_a_file(capsys, tmp_path):
         ([PAPER, "--solvers", "nativ"], "unknown solver 'nativ'; did you mean 'native'?"),
         ([PAPER, "--solvers", "native", "native"], "solver 'native' is named twice"),
         ([PAPER, "--workers", "0"], "--workers: must be a positive whole number, got '0'"),
-        ([PAPER, "--digits", "1001"], "digits must be at most 1000, got 1001"),
+        ([PAPER, "--digits", "1001"], "digits must be a whole number from 1 to 1000, got 1001"),
         ([PAPER, "--digits", "-3"], "--digits: must be a positive whole number, got '-3'"),
         ([PAPER, "--caption", "x", "--format", "csv"], "--caption is for tables that people read: latex, "),
         ([PAPER, "--label", "x"], "--label is for --format latex and latex-fragment"),
@@ -640,7 +640,7 @@ def test_bad_input_is_one_line(capsys, argv, message):
     [
         ({"models": []}, "no model"),
         ({"models": PAPER, "deltas": [2]}, "delta must lie strictly between 0 and 1"),
-        ({"models": PAPER, "digits": 0}, "digits must be a positive whole number, got 0"),
+        ({"models": PAPER, "digits": 0}, "digits must be a whole number from 1 to 1000, got 0"),
         ({"models": PAPER, "workers": 0}, "workers must be a positive whole number"),
         ({"models": PAPER, "columns": ["x"]}, "unknown column 'x'"),
         ({"models": PAPER, "solvers": []}, "no solver is named"),

@@ -227,8 +227,8 @@ def test_what_cannot_be_proven_is_refused_with_its_gap(monkeypatch):
 @pytest.mark.parametrize(
     ("model", "options", "error", "fragment"),
     [
-        (PAPER, {"digits": 0}, InputError, "digits must be a positive whole number, got 0"),
-        (PAPER, {"digits": 1001}, InputError, "digits must be at most 1000, got 1001"),
+        (PAPER, {"digits": 0}, InputError, "digits must be a whole number from 1 to 1000, got 0"),
+        (PAPER, {"digits": 1001}, InputError, "digits must be a whole number from 1 to 1000, got 1001"),
         (PAPER, {"digits": 5.0}, InputError, "whole number"),
         (PAPER, {"digits": True}, InputError, "whole number"),
         (PAPER, {"start": characteristic_time(PAPER, "best-arm")}, InputError, "another problem"),

@@ -1,16 +1,16 @@
 """The comparison of two arms: sizes and looks by formulas that are known, and numbers that fit each other."""
 
 import json
-import sys
 from dataclasses import replace
 from math import ceil, sqrt
 
 import numpy as np
 import pytest
-import two_arms
+from commands import run_script
 from scipy.stats import norm
 
 from caet_opt import Explorer, simulate
+from cases import two_arms
 
 GAUSSIAN, BERNOULLI, UNEQUAL = two_arms.PLANS
 
@@ -107,14 +107,11 @@ def test_costs_are_those_of_the_plans(rows):
 
 
 @pytest.mark.slow
-def test_the_script_prints_tables_and_json(monkeypatch, capsys, tmp_path):
+def test_the_script_prints_tables_and_json(tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra: plot)")
-    monkeypatch.setattr(sys, "argv", ["two_arms.py", "--runs", "20", "--figure", str(tmp_path / "two")])
-    assert two_arms.main() == 0
-    printed = capsys.readouterr().out
-    assert printed.count("\n") == 3 + 4 + len(two_arms.PLANS) * len(two_arms.RULES)
+    status, lines = run_script("two_arms.py", "--runs", "20", "--figure", tmp_path / "two")
+    assert (status, len(lines)) == (0, 3 + 4 + len(two_arms.PLANS) * len(two_arms.RULES))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["two.pdf", "two.png"]
-    monkeypatch.setattr(sys, "argv", ["two_arms.py", "--runs", "20", "--json"])
-    assert two_arms.main() == 0
-    found = json.loads(capsys.readouterr().out)
+    status, lines = run_script("two_arms.py", "--runs", "20", "--json")
+    found = json.loads(" ".join(cell for line in lines for cell in line))
     assert (found["delta"], len({row["rule"] for row in found["rows"]})) == (0.05, len(two_arms.RULES) + 4)
