@@ -44,14 +44,14 @@ def find_not_excluded(setup: Setup, state: State) -> NotExcluded:
     declared answer is right with probability 1 - delta as well, by R; both hold together with 1 - delta where R = R',
     and with 1 - 2 delta in any case.
     """
-    listed = list(islice(setup.task.list_answers(setup.arms), MOST_ANSWERS + 1))
-    answers = None if len(listed) > MOST_ANSWERS else listed
-    asserted = {answer: setup.task.answer_pairs(answer, setup.arms) for answer in ([] if answers is None else answers)}
-    wanted = {frozenset(pair) for pairs in asserted.values() for pair in pairs} if answers is not None else None
-    established = list_established(setup, state, wanted)
-    known = set(established)
-    left = (answer for answer, pairs in asserted.items() if not any((b, a) in known for a, b in pairs))
-    return NotExcluded(None if answers is None else tuple(left), established)
+    every = setup.task.list_answers(setup.arms)
+    listed = [] if every is None else list(islice(every, MOST_ANSWERS + 1))
+    if not 0 < len(listed) <= MOST_ANSWERS:
+        return NotExcluded(None, list_established(setup, state, None))
+    asserted = {answer: setup.task.answer_pairs(answer, setup.arms) for answer in listed}
+    established = list_established(setup, state, {frozenset(pair) for pairs in asserted.values() for pair in pairs})
+    reverse = {(b, a) for a, b in established}
+    return NotExcluded(tuple(answer for answer, pairs in asserted.items() if not reverse & {*pairs}), established)
 
 
 def list_established(setup: Setup, state: State, wanted: set[frozenset[int]] | None) -> tuple[Pair, ...]:

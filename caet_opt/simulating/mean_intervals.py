@@ -6,7 +6,8 @@ No interval can hold for every distribution (Bahadur and Savage 1956): what happ
 100. So there is none where such runs are known to exist, see `Policy.may_starve`, and none of few runs.
 """
 
-from math import ceil, log, sqrt
+from collections.abc import Mapping
+from math import ceil, log, nan, sqrt
 
 import numpy as np
 
@@ -65,6 +66,11 @@ def find_quantiles(costs: Array, stopped: Mask) -> dict[str, float | None]:
     whole = np.sort(np.where(stopped, costs, np.inf))
     found = {f"{share:g}": float(whole[ceil(share * len(whole)) - 1]) for share in QUANTILES}
     return {share: None if cost == np.inf else cost for share, cost in found.items()}
+
+
+def cost_columns(quantiles: Mapping[str, float | None]) -> dict[str, float]:
+    """The same as columns of a frame, ``cost_10`` and so on; NaN for None."""
+    return {f"cost_{100 * float(share):g}": nan if cost is None else cost for share, cost in quantiles.items()}
 
 
 def find_skewness(shifts: Array) -> Array:

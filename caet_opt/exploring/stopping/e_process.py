@@ -86,7 +86,7 @@ class EProcess(Threshold):
         return float(rule_of(type(family))(code, space.low, space.high, level, evidence, *sides, True))
 
     def log_e_value(self, family: Family, evidence: float, winner: PairState, loser: PairState) -> float:
-        """log E_ab: the largest level that it is proven to exceed, by bisection, within 0.005."""
+        """log E_ab from below: the largest level that it is found to exceed by the rule for stopping, by bisection."""
         level = self.level
 
         def exceeds(height: float) -> bool:
