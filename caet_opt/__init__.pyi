@@ -43,6 +43,7 @@ from .proving import closed_forms as closed_forms
 from .proving.prove import proven_time as proven_time
 from .proving.verification import verify_formula as verify_formula
 from .simulating.comparison import compare_policies as compare_policies
+from .simulating.plans import plan as plan
 from .simulating.studies.stored_runs import load_results as load_results
 from .simulating.studies.stored_runs import summarise_results as summarise_results
 from .simulating.studies.sweep import run_study as run_study

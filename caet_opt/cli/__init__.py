@@ -29,6 +29,7 @@ COMMANDS = {
     "curve": "T*, omega* and u* along a swept mean or cost, as a figure and CSV",
     "verify": "closed forms, or a formula of your own, against every solver and proven digits",
     "thresholds": "which stopping thresholds are proven for a model, and what each would cost",
+    "plan": "what an experiment will cost, how likely a budget is enough, and what difference it settles",
     "simulate": "runs of the CAET algorithm on a model: cost, samples and errors against the bounds",
     "sweep": "a grid of models, deltas and parameters, thousands of runs, here or on a cluster",
     "experiment": "a live experiment in a file: which arm next, what came of it, where it stands, when it stops",

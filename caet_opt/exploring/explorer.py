@@ -17,6 +17,7 @@ from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.checks import check_whole, is_whole, show_value
 from caet_opt.common.files import read_text, write_whole
 from caet_opt.errors import InputError
+from caet_opt.exploring.exclusion import NotExcluded, find_not_excluded
 from caet_opt.exploring.policies import find_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Setup, state_of
 from caet_opt.exploring.saving import Saved, Target, from_text, to_text, write_question
@@ -192,6 +193,11 @@ class Explorer:
         """The answer that the observations support now; final once `stopped`."""
         self._check_explored()
         return self.policy.answer(self.state)
+
+    @property
+    def not_excluded(self) -> NotExcluded:
+        """The answers that the observations leave open; see `caet_opt.exploring.exclusion`."""
+        return find_not_excluded(self.setup, self.state)
 
     @property
     def explored(self) -> bool:

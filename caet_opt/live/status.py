@@ -68,6 +68,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "arms": list_arms(state, names, [row["arm"] for row in out], intervals),
         "pairs": list_pairs(weighed[:MOST_PAIRS], state, names, intervals),
         "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
+        **list_not_excluded(explorer, names),
         "ahead": None if stop or summary["answer"] is None else look_ahead(explorer, weighed, names),
         "stopped": stop
         and {
@@ -80,6 +81,13 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
             "late": state.round - stop.position,
         },
     }
+
+
+def list_not_excluded(explorer: Explorer, names: Sequence[str]) -> Record:
+    """The answers that are left, in words, None where they are too many to be listed, and the pairs that are sure."""
+    left = explorer.not_excluded
+    answers = None if left.answers is None else [name_answer(explorer.task, one, names) for one in left.answers]
+    return {"not_excluded": answers, "established": pair_names(left.established, names)}
 
 
 def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, names: Sequence[str]) -> Record:
@@ -122,14 +130,11 @@ def weigh_answer(explorer: Explorer, stop: Stop | None) -> list[Weighed]:
 
 
 def weigh_pairs(setup: Setup, state: State, pairs: tuple[Pair, ...]) -> list[Weighed]:
-    """Pairs with their evidence, zero where the means speak against a pair, and what it must exceed."""
-    if not pairs:
-        return []
+    """Pairs with their evidence, as people read it, and what it must exceed; zero where the means speak against one."""
     means = state.means()
-    evidence = setup.evidence(state, pairs, means)
-    evidence[[bool(means[a] <= means[b]) for a, b in pairs]] = 0.0
-    needed = setup.needed(state, pairs, means, evidence)
-    return list(map(Weighed, pairs, evidence.tolist(), needed.tolist()))
+    agreeing = tuple((a, b) for a, b in pairs if means[a] > means[b])
+    found = dict(zip(agreeing, setup.weigh(state, agreeing), strict=True))
+    return [Weighed(pair, *found.get(pair, (0.0, setup.threshold.level))) for pair in pairs]
 
 
 def list_arms(state: State, names: Sequence[str], out: Sequence[int], intervals: Intervals | None) -> list[Record]:
@@ -159,6 +164,7 @@ def list_pairs(
             "name": pair_names([(a, b)], names)[0],
             "evidence": finite(evidence),
             "threshold": finite(needed),
+            "share": min(1.0, max(0.0, evidence / needed)) if needed > 0 else float(evidence > needed),
             "settled": evidence > needed,
             "difference": means[a] - means[b],
             **ends(intervals.difference(a, b) if intervals else None),
@@ -182,17 +188,9 @@ def look_ahead(explorer: Explorer, weighed: Sequence[Weighed], names: Sequence[s
     """What it will probably still cost: T* at the present means and costs, times the evidence that is missing.
 
     A unit of cost, spent at the best proportions, brings every pair 1 / T* of evidence or more; the pair that misses
-    most has to be waited for. For an e-process, of which only log(R / delta) is known to be needed where there is less
-    evidence than that, what is needed is taken for its value at the present counts. ``reason`` says why there is no
-    cost, which is None then, or why it is zero.
+    most has to be waited for. ``reason`` says why there is no cost, which is None then, or why it is zero.
     """
-    state, setup = explorer.state, explorer.setup
-    counts = state.counts
-    missing = max(
-        max(needed, setup.threshold.value(state.round, counts[a], counts[b])) - evidence
-        for (a, b), evidence, needed in weighed
-    )
-    missing = max(missing, 0.0)
+    missing = max(0.0, *(needed - evidence for _, evidence, needed in weighed))
     time, reason = solve_ahead(explorer, weighed, names)
     cost = None if time is None else finite(time * missing)
     if cost is None and reason is None:

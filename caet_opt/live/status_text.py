@@ -1,6 +1,7 @@
 """Where a live experiment stands, in words."""
 
 from datetime import UTC, datetime
+from math import floor
 
 from caet_opt.common.numbers import digits_beside, table, to_digits, write_interval
 from caet_opt.exploring.stopping import base as stopping
@@ -11,7 +12,7 @@ DIGITS, NONE = 4, "-"
 
 #: Columns of the table of arms, and of that of pairs.
 ARM_HEADERS = ["arm", "outcomes", "out", "mean", "interval", "spent"]
-PAIR_HEADERS = ["pair", "evidence", "needed", "settled", "difference", "interval"]
+PAIR_HEADERS = ["pair", "evidence", "needed", "of the way", "settled", "difference", "interval"]
 
 
 def to_words(status: Record) -> str:
@@ -87,7 +88,16 @@ def say_standing(status: Record) -> str:
         lines.append("no answer yet: every arm needs an outcome first")
     else:
         lines += [f"leading: {status['answer']}", say_ahead(status)]
+    lines += [] if status["stopped"] is not None else [say_not_excluded(status)]
     return "\n".join(lines)
+
+
+def say_not_excluded(status: Record) -> str:
+    """What is left: a right answer is not among the excluded ones with probability 1 - delta, at all looks together."""
+    left, known = status["not_excluded"], ", ".join(status["established"]) or "no pair yet"
+    if left is None:
+        return f"established: {known}"
+    return f"not excluded: {'; '.join(left) or 'none, so that something assumed of the rewards does not hold'}"
 
 
 def say_stop(stop: Record) -> str:
@@ -135,7 +145,8 @@ def say_late(status: Record) -> str:
 
 def pair_texts(pair: Record) -> list[str]:
     """A pair, by the headers above."""
-    weights = [write(pair["evidence"]), write(pair["threshold"]), "yes" if pair["settled"] else "no"]
+    share = f"{floor(100 * pair['share'])} %"
+    weights = [write(pair["evidence"]), write(pair["threshold"]), share, "yes" if pair["settled"] else "no"]
     return [pair["name"], *weights, *write_estimate(pair["difference"], pair)]
 
 

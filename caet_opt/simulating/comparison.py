@@ -16,7 +16,7 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.policies import POLICIES, list_policies
 from caet_opt.exploring.settings import RUNS, SEED, Parameters
 from caet_opt.kernels.family_codes import FAMILY_CODES
-from caet_opt.simulating.mean_intervals import mean_interval
+from caet_opt.simulating.mean_intervals import cost_columns, mean_interval
 from caet_opt.simulating.runs import Experiment, Interrupted, RunRecord, prepare, run_many, start_explorer
 from caet_opt.simulating.summary import (
     Summary,
@@ -79,7 +79,8 @@ def compare_policies(
     Returns
     -------
     A row per policy, in the order given. ``policy`` and ``runs``; ``mean_cost``, ``cost_low``, ``cost_high`` with a
-    95 % interval, and ``cost_at_least``, as in `Summary`; ``ratio``, mean cost over the lower bound; ``difference``,
+    95 % interval, and ``cost_at_least``, as in `Summary`; ``cost_10``, ``cost_50``, ``cost_90``, quantiles
+    of the cost; ``ratio``, mean cost over the lower bound; ``difference``,
     the mean over the runs of cost less the cost of the first policy in the same run, with ``difference_low``,
     ``difference_high``, all zero for the first policy; ``mean_samples``; ``error_rate``, ``error_low``, ``error_high``,
     ``unfinished``, ``guaranteed``, ``assumes`` and ``consistent`` as in `Summary`; ``microseconds_per_round``, of all
@@ -143,6 +144,7 @@ class PolicyComparison:
             "mean_cost": summary.mean_cost,
             **ends("cost", summary.cost_ci),
             "cost_at_least": summary.cost_at_least,
+            **cost_columns(summary.quantiles),
             "ratio": nan if summary.ratio is None else summary.ratio,
             "difference": nan if difference is None else difference,
             **ends("difference", interval),

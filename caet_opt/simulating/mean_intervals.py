@@ -1,4 +1,4 @@
-"""What runs say of a mean: an interval where there are runs enough, and always how large the mean is at least.
+"""What runs say of costs: quantiles, an interval of the mean where there are runs enough, and what it is at least.
 
 Costs of runs are skewed to the right, so that Student's interval lies too low: with 10 runs it holds in 91 % of cases
 on some models. The one here allows for skewness; `python analysis/interval_coverage.py` prints in how many each holds.
@@ -6,14 +6,18 @@ No interval can hold for every distribution (Bahadur and Savage 1956): what happ
 100. So there is none where such runs are known to exist, see `Policy.may_starve`, and none of few runs.
 """
 
-from math import log, sqrt
+from collections.abc import Mapping
+from math import ceil, log, nan, sqrt
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Mask
 
 #: Confidence of the intervals and of the bounds.
 CONFIDENCE = 0.95
+
+#: Shares of runs of which the largest cost is told.
+QUANTILES = (0.1, 0.5, 0.9)
 
 #: Fewer runs have no interval.
 FEWEST = 10
@@ -49,6 +53,24 @@ def mean_band(samples: Array) -> tuple[Array, Array]:
     low = mean - error * np.maximum(student, undo_cube(wider, skewness))
     high = mean - error * np.minimum(-student, undo_cube(-wider, skewness))
     return np.asarray(low), np.asarray(high)
+
+
+def find_quantiles(costs: Array, stopped: Mask) -> dict[str, float | None]:
+    """10, 50 and 90 % quantiles: the least cost that so large a share of the runs did not exceed, by the share as text.
+
+    A run that did not stop costs more than any other; where the quantile is one of these it is None.
+
+    >>> find_quantiles(np.arange(1.0, 11.0), np.arange(10) < 8)
+    {'0.1': 1.0, '0.5': 5.0, '0.9': None}
+    """
+    whole = np.sort(np.where(stopped, costs, np.inf))
+    found = {f"{share:g}": float(whole[ceil(share * len(whole)) - 1]) for share in QUANTILES}
+    return {share: None if cost == np.inf else cost for share, cost in found.items()}
+
+
+def cost_columns(quantiles: Mapping[str, float | None]) -> dict[str, float]:
+    """The same as columns of a frame, ``cost_10`` and so on; NaN for None."""
+    return {f"cost_{100 * float(share):g}": nan if cost is None else cost for share, cost in quantiles.items()}
 
 
 def find_skewness(shifts: Array) -> Array:

@@ -1,6 +1,6 @@
 """`simulate`, and what many runs say about the cost of a policy and its errors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Mask
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.common import numbers
@@ -19,7 +19,7 @@ from caet_opt.exploring.policies import Policy
 from caet_opt.exploring.prediction import rule_of, say_measured
 from caet_opt.exploring.settings import RUNS, SEED, Parameters
 from caet_opt.exploring.stopping.base import say_worth
-from caet_opt.simulating.mean_intervals import CONFIDENCE, FEWEST, mean_at_least, mean_interval
+from caet_opt.simulating.mean_intervals import CONFIDENCE, FEWEST, find_quantiles, mean_at_least, mean_interval
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare, run_many
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ class Summary:
         starve an arm
     cost_at_least : what the expected cost is at least, with a confidence of 95 %, whatever its distribution; unfinished
         runs may be among them
+    quantiles : 10, 50 and 90 % quantiles of the cost, by their shares as text; None where unfinished runs hide it
     mean_samples : mean number of rounds, likewise
     mean_solves, widest_gap : mean number of targets that were solved for, and the largest certified gap of one that was
         tracked; zero for a policy that solves nothing
@@ -119,6 +120,7 @@ class Summary:
     mean_cost: float
     cost_ci: tuple[float, float] | None
     cost_at_least: float
+    quantiles: dict[str, float | None]
     mean_samples: float
     error_rate: float
     unfinished: int
@@ -208,6 +210,7 @@ class Summary:
             lines += [cost_line("predicted", self.predicted_cost, level, f"  T* beta(tau) at this delta; {found}")]
         digits = numbers.digits_beside(self.mean_cost, self.cost_ci, DIGITS)
         lines += [cost_line("mean cost", self.mean_cost, level, spread, partial(self.write_estimate, digits=digits))]
+        lines += [f"{'quantiles':<12} {write_quantiles(self.quantiles)} of runs cost at most that"]
         if self.upper_bound is not None:
             told = "  theta T* log(1/delta), as delta tends to 0"
             lines += [cost_line("upper bound", self.upper_bound, level, told, partial(write_bound, numbers.round_up))]
@@ -289,6 +292,13 @@ def write_cost(cost: float | Fraction, digits: int = DIGITS) -> str:
     return f"{float(cost):.{digits}g}"
 
 
+def write_quantiles(quantiles: Mapping[str, float | None]) -> str:
+    """Quantiles of the cost, a dash where unfinished runs hide one."""
+    return ", ".join(
+        f"{100 * float(share):g} %: {'-' if cost is None else write_cost(cost)}" for share, cost in quantiles.items()
+    )
+
+
 def write_bound(rounded: Callable[[float | Fraction, int], str], bound: float | Fraction) -> str:
     """A bound, rounded to its own side."""
     return numbers.without_zeros(rounded(bound, DIGITS))
@@ -316,10 +326,10 @@ def summarise(
     if not records:
         raise InputError("there is no run to summarise")
     costs, rounds = np.array([record.cost for record in records]), np.array([record.rounds for record in records])
-    unfinished = sum(not record.stopped for record in records)
+    stopped = np.array([record.stopped for record in records])
     errors = sum(record.correct is False for record in records)
     return Summary(
-        **measure_runs(costs, rounds, unfinished, errors, experiment.parameters.delta, experiment.policy),
+        **measure_runs(costs, rounds, stopped, errors, experiment.parameters.delta, experiment.policy),
         mean_solves=float(np.mean([record.solves for record in records])),
         widest_gap=max(record.widest_gap for record in records),
         characteristic_time=experiment.optimum.value,
@@ -338,16 +348,17 @@ def summarise(
 
 
 def measure_runs(
-    costs: Array, rounds: Array, unfinished: int, errors: int, delta: float, policy: type[Policy]
+    costs: Array, rounds: Array, stopped: Mask, errors: int, delta: float, policy: type[Policy]
 ) -> dict[str, Any]:
     """What `Summary` and a row of results say of runs with these costs and rounds, by the names of `Summary`."""
-    runs = len(costs)
+    runs, unfinished = len(costs), int(np.sum(~stopped))
     return {
         "runs": runs,
         "unfinished": unfinished,
         "mean_cost": float(costs.mean()),
         "cost_ci": None if unfinished or policy.may_starve else mean_interval(costs),
         "cost_at_least": mean_at_least(costs),
+        "quantiles": find_quantiles(costs, stopped),
         "mean_samples": float(rounds.mean()),
         "error_rate": errors / runs,
         "error_ci": error_interval(errors, errors + unfinished, runs),

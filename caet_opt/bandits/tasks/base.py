@@ -1,7 +1,7 @@
 """What a task must supply: its answer for given means, and the ordered pairs that an answer asserts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import ClassVar
 
 from caet_opt.bandits.families.numerics import Integers
@@ -38,6 +38,10 @@ class Task(ABC):
     @abstractmethod
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         """The pairs (a, b), "a beats b", that the answer asserts among ``arms`` arms."""
+
+    def list_answers(self, arms: int) -> Iterable[Hashable] | None:
+        """Every answer that some means have, one after the other, of which there may be very many; None if not told."""
+        return None
 
     def check(self, arms: int) -> None:
         """Raise `InputError` unless the task makes sense for this number of arms."""

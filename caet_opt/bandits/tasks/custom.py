@@ -154,6 +154,9 @@ class Custom(Task):
                 return index
         raise InputError(f"not a pairwise exploration task: no answer covers the order {show(order)}")
 
+    def list_answers(self, arms: int) -> Iterable[Hashable]:
+        return range(len(self.answers))
+
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         return self.answers[cast(int, answer)]
 

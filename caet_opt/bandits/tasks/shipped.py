@@ -1,14 +1,15 @@
 """The tasks of the grammar: best arm, the m best arms, ranking, groups, control, comparisons."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from itertools import pairwise
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import combinations, pairwise, permutations, product
 from typing import cast
 
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Integers
 from caet_opt.bandits.tasks.base import Pair, Task, check_arms_exist, read_arm, sort_arms
+from caet_opt.bandits.tasks.custom import linear_order
 from caet_opt.bandits.tasks.pairs import BIPARTITE, CHAIN, LISTED, STARS
 from caet_opt.common.exact import brief, read_whole
 from caet_opt.errors import InputError
@@ -25,6 +26,9 @@ class BestArm(Task):
 
     def answer(self, means: Sequence[float]) -> int:
         return max(range(len(means)), key=means.__getitem__)
+
+    def list_answers(self, arms: int) -> Iterable[Hashable]:
+        return range(arms)
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         best = cast(int, answer)
@@ -67,6 +71,9 @@ class TopArms(Task):
     def answer(self, means: Sequence[float]) -> tuple[int, ...]:
         return tuple(sorted(sort_arms(means)[: self.size]))
 
+    def list_answers(self, arms: int) -> Iterable[Hashable]:
+        return combinations(range(arms), self.size)
+
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         top = cast(tuple[int, ...], answer)
         others = sorted(set(range(arms)) - set(top))
@@ -97,6 +104,9 @@ class Ranking(Task):
 
     def answer(self, means: Sequence[float]) -> tuple[int, ...]:
         return sort_arms(means)
+
+    def list_answers(self, arms: int) -> Iterable[Hashable]:
+        return permutations(range(arms))
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         order = cast(tuple[int, ...], answer)
@@ -131,6 +141,9 @@ class Groups(Task):
 
     def answer(self, means: Sequence[float]) -> tuple[int, ...]:
         return tuple(min(group, key=lambda arm: (-means[arm], arm)) for group in self.groups)
+
+    def list_answers(self, arms: int) -> Iterable[Hashable]:
+        return product(*self.groups)
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         winners = cast(tuple[int, ...], answer)
@@ -175,6 +188,10 @@ class Control(Task):
 
     def answer(self, means: Sequence[float]) -> tuple[int, ...]:
         return tuple(arm for arm, mean in enumerate(means) if arm != self.control and mean > means[self.control])
+
+    def list_answers(self, arms: int) -> Iterable[Hashable]:
+        others = [arm for arm in range(arms) if arm != self.control]
+        return (better for size in range(arms) for better in combinations(others, size))
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         better = set(cast(tuple[int, ...], answer))
@@ -235,6 +252,10 @@ class Comparisons(Task):
 
     def answer(self, means: Sequence[float]) -> tuple[Pair, ...]:
         return tuple((a, b) if means[a] >= means[b] else (b, a) for a, b in self.compared)
+
+    def list_answers(self, arms: int) -> Iterable[Hashable]:
+        either = product(*((pair, pair[::-1]) for pair in self.compared))
+        return (answer for answer in either if linear_order(answer) is not None)
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         return cast(tuple[Pair, ...], answer)

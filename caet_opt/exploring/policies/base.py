@@ -145,6 +145,17 @@ class Setup:
         weighed = zip(pairs, evidence.tolist(), strict=True)
         return np.array([self.needed_of(found, state.round, arms[a], arms[b]) for (a, b), found in weighed])
 
+    def weigh(self, state: State, pairs: tuple[Pair, ...]) -> list[tuple[float, float]]:
+        """Evidence and what it must exceed, as people read them: of the e-process log E_ab and log(R / delta)."""
+        means, rule = state.means(), self.threshold
+        evidence = self.evidence(state, pairs, means)
+        if not isinstance(rule, EProcess):
+            return list(zip(evidence.tolist(), self.needed(state, pairs, means, evidence).tolist(), strict=True))
+        known = means.tolist(), self.dispersions.tolist(), self.prior_scales.tolist()
+        arms = list(map(PairState, state.counts, *known))
+        weighed = zip(pairs, evidence.tolist(), strict=True)
+        return [(rule.log_e_value(self.family, found, arms[a], arms[b]), rule.level) for (a, b), found in weighed]
+
     def needed_of(self, evidence: float, now: float, winner: PairState, loser: PairState) -> float:
         """The same of one pair."""
         needed = self.threshold.needed(self.family, evidence, now, winner, loser)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from math import log, log1p
+from math import inf, log, log1p, nextafter
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,9 @@ from caet_opt.kernels.thresholds import E_PROCESS
 
 #: What the prior of each mean is worth in observations; chosen by ``analysis/threshold_study.py``.
 DEFAULT_RHO = 8.0
+
+#: The least log E_ab that is told, and how exactly.
+LEAST, RESOLUTION = -50.0, 0.005
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,29 @@ class EProcess(Threshold):
         return self.level + 0.5 * (log1p(n_a / self.rho) + log1p(n_b / self.rho)) - 2.0 * log(2.0)
 
     def needed(self, family: Family, evidence: float, t: float, winner: PairState, loser: PairState) -> float:
+        return self.needed_at(self.level, family, evidence, winner, loser)
+
+    def needed_at(self, level: float, family: Family, evidence: float, winner: PairState, loser: PairState) -> float:
+        """What Z_ab must exceed for log E_ab to exceed a level."""
         space, code = family.mean_space, FAMILY_CODES.get(type(family), -1)
         sides = (
             Side(arm.pulls / arm.dispersion, arm.mean, self.rho * arm.scale / arm.dispersion) for arm in (winner, loser)
         )
-        needed_evidence = rule_of(type(family))
-        return float(needed_evidence(code, space.low, space.high, self.level, evidence, *sides, True))
+        return float(rule_of(type(family))(code, space.low, space.high, level, evidence, *sides, True))
+
+    def log_e_value(self, family: Family, evidence: float, winner: PairState, loser: PairState) -> float:
+        """log E_ab from below: the largest level that it is found to exceed by the rule for stopping, by bisection."""
+        level = self.level
+
+        def exceeds(height: float) -> bool:
+            return evidence > self.needed_at(height, family, evidence, winner, loser)
+
+        settled = exceeds(level)
+        low, high = (level, evidence) if settled else (LEAST, min(level, evidence))
+        while high - low > RESOLUTION:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if exceeds(middle) else (low, middle)
+        return max(low, nextafter(level, inf)) if settled else low
 
     @classmethod
     def traits(cls, family: Family) -> dict[str, Any]:

@@ -66,8 +66,10 @@ def list_facts(status: Record) -> dict[str, str]:
         facts["spread"] = spread
     if status["stopped"] is not None:
         facts["stopped"] = status_text.say_stop(status["stopped"])
-    elif status["answer"] is not None:
-        facts["ahead"] = status_text.say_ahead(status)
+    else:
+        facts["left"] = status_text.say_not_excluded(status)
+        if status["answer"] is not None:
+            facts["ahead"] = status_text.say_ahead(status)
     return facts
 
 

@@ -106,6 +106,7 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         estimate("ratio", "ratio", "mean cost over the lower bound"),
         interval("ratio_interval", "95 % of ratio", "interval of the ratio", digits),
         estimate("mean_samples", "samples", "mean number of rounds"),
+        *(estimate(f"cost_{part}", f"cost {part} %", f"{part} % quantile of the cost") for part in (10, 50, 90)),
         *(estimate(f"rounds_{part}", f"{part} %", f"{part} % quantile of the rounds") for part in QUANTILES),
         number_column("errors", "wrong", "runs that stopped with a wrong answer", "d"),
         Column("error_rate", "errors", "share of these", lambda one, _: Number(proportion(one, decimals)), None, True),

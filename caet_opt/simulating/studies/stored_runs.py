@@ -12,6 +12,7 @@ from caet_opt.common.numbers import recover_delta
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies import POLICIES, Policy
 from caet_opt.exploring.settings import RECORDED
+from caet_opt.simulating.mean_intervals import cost_columns
 from caet_opt.simulating.studies.manifest import Record
 from caet_opt.simulating.studies.store import DamagedError, Store, StoredBlock, require_pyarrow, schema
 from caet_opt.simulating.summary import ends, measure_runs
@@ -104,6 +105,7 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     ``error_high`` with a 95 % Clopper-Pearson interval whose upper end counts every unfinished run as an error;
     ``consistent``, whether so many errors are not significantly more than delta allows; ``proportions``, the mean share
     of the pulls of costly arms, beside ``sampling_proportions``, u*, and ``pull_shares``, that of all pulls;
+    ``cost_10``, ``cost_50`` and ``cost_90``, quantiles of the cost, missing where unfinished runs hide one;
     ``rounds_5`` to ``rounds_95``, quantiles of the stopping time. A cell without a run has missing values.
 
     >>> cells = summarise_results("results/study")  # the folder of `run_study`
@@ -129,7 +131,7 @@ def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
     counts = table["counts"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
     errors = int(np.sum(stopped & ~table["correct"].fill_null(True).to_numpy()))
     policy = POLICIES.get(record["policy"], Policy)  # a policy of the user's own may be unknown here
-    found = measure_runs(cost, rounds, int(np.sum(~stopped)), errors, record["delta"], policy)
+    found = measure_runs(cost, rounds, stopped, errors, record["delta"], policy)
     low, high = found["cost_ci"] or (nan, nan)
     bound = record["lower_bound"] or nan
     return {
@@ -137,6 +139,7 @@ def run_summary(record: Record, table: "pa.Table") -> dict[str, Any]:
         "mean_cost": found["mean_cost"],
         **ends("cost", found["cost_ci"]),
         "cost_at_least": found["cost_at_least"],
+        **cost_columns(found["quantiles"]),
         "ratio": found["mean_cost"] / bound,
         **ends("ratio", (low / bound, high / bound)),
         "mean_samples": found["mean_samples"],

@@ -1,0 +1,393 @@
+"""What an experiment will cost, before it begins: quantiles by simulation, and what a budget can settle."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from math import inf, isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.common.checks import is_number
+from caet_opt.common.numbers import round_down, table, to_digits, write_interval, write_level
+from caet_opt.errors import CaetError, InputError
+from caet_opt.exploring.settings import SEED
+from caet_opt.simulating.comparison import Progress, make_experiments, run_policies
+from caet_opt.simulating.mean_intervals import find_quantiles
+from caet_opt.simulating.runs import Experiment, run_many
+from caet_opt.simulating.summary import Summary, error_interval
+from caet_opt.solving.characteristic import characteristic_time
+
+#: Runs of a plan unless told: a probability is then within 3 points.
+PLAN_RUNS = 1000
+
+#: The share of runs that a budget is to be enough for, where the smallest difference is asked for.
+SURE = 0.9
+
+#: How near the cost of the smallest difference is to the budget, and how many models are tried to get there.
+NEARNESS, TRIES = 0.02, 8
+
+#: How many times their distance two arms are moved apart, where nothing else ends that.
+FARTHEST = 100.0
+
+#: Significant digits of simulated costs.
+DIGITS = 4
+
+#: The 90 % quantile of the cost of an experiment; None where too many runs are unfinished.
+Simulate = Callable[[Experiment], float | None]
+
+
+class Difference(NamedTuple):
+    """The smallest difference that is settled within the budget in 90 % of runs.
+
+    leader, rival : the arms of the nearest pair; the rival's mean is moved
+    present : how far they are apart in the model
+    smallest : how far apart they would be for the 90 % quantile of the cost to be the budget; None where no distance is
+        enough, as long as they are the nearest pair
+    cost : that quantile at ``smallest``, by simulation
+    """
+
+    leader: int
+    rival: int
+    present: float
+    smallest: float | None
+    cost: float | None
+
+
+@dataclass(frozen=True)
+class PolicyPlan:
+    """What one policy will cost.
+
+    Attributes
+    ----------
+    quantiles : of the cost, by their probabilities as text; None where too many runs are unfinished
+    within_budget, within_budget_ci : the share of runs that stop with a cost of at most the budget, and its 95 %
+        Clopper-Pearson interval; None without a budget
+    mean_calls : mean number of pulls of each arm
+    predicted_cost, mean_cost, cost_ci, unfinished, guaranteed : as in `Summary`
+    """
+
+    policy: str
+    predicted_cost: float | None
+    mean_cost: float
+    cost_ci: tuple[float, float] | None
+    quantiles: dict[str, float | None]
+    within_budget: float | None
+    within_budget_ci: tuple[float, float] | None
+    mean_calls: tuple[float, ...]
+    unfinished: int
+    guaranteed: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an experiment will cost; for the cheapest of the policies, by their mean costs, unless it says otherwise.
+
+    Attributes
+    ----------
+    characteristic_time, lower_bound : T*, and T* kl(delta, 1 - delta), which no strategy undercuts on average
+    policies : each policy, in the order given
+    difference : the smallest difference that the budget settles; None without a budget
+
+    Examples
+    --------
+    >>> model = BanditModel("bernoulli", [0.5, 0.3], costs=[1, 2])
+    >>> found = plan(model, "best-arm", delta=0.05, budget=400, runs=100)
+    >>> found.quantiles
+    {'0.1': 135.0, '0.5': 253.0, '0.9': 529.0}
+    >>> found.within_budget
+    0.78
+    """
+
+    experiment: Experiment = field(repr=False)
+    budget: float | None
+    runs: int
+    seed: int
+    policies: tuple[PolicyPlan, ...]
+    difference: Difference | None
+
+    @property
+    def cheapest(self) -> PolicyPlan:
+        """The policy with the least mean cost; one with unfinished runs, whose mean is too small, comes last."""
+        return min(self.policies, key=lambda one: (one.unfinished > 0, one.mean_cost))
+
+    @property
+    def characteristic_time(self) -> float:
+        """T*."""
+        return self.experiment.optimum.value
+
+    @property
+    def lower_bound(self) -> float:
+        """``T* kl(delta, 1 - delta)``."""
+        return self.experiment.lower_bound
+
+    @property
+    def predicted_cost(self) -> float | None:
+        """``T* beta(tau)`` at this delta, with all means taken for known; None where it cannot be said."""
+        return self.cheapest.predicted_cost
+
+    @property
+    def quantiles(self) -> dict[str, float | None]:
+        """10, 50 and 90 % quantiles of the cost."""
+        return self.cheapest.quantiles
+
+    @property
+    def within_budget(self) -> float | None:
+        """The share of runs that stop within the budget; None without one."""
+        return self.cheapest.within_budget
+
+    def to_record(self) -> dict[str, Any]:
+        """The object of ``plan --json``."""
+        parameters, model = self.experiment.parameters, self.experiment.model
+        return {
+            "task": str(self.experiment.task),
+            "family": str(model.family),
+            "means": list(model.means),
+            "costs": list(model.costs),
+            "delta": parameters.delta,
+            "log_inv_delta": parameters.log_inv_delta,
+            "characteristic_time": self.characteristic_time,
+            "lower_bound": self.lower_bound,
+            **asdict(self.cheapest),
+            "budget": self.budget,
+            "runs": self.runs,
+            "seed": self.seed,
+            "smallest_difference": None if self.difference is None else self.difference._asdict(),
+            "policies": [asdict(one) for one in self.policies],
+        }
+
+    def __str__(self) -> str:
+        """What it will cost, as people read it."""
+        best, level = self.cheapest, self.experiment.parameters.log_inv_delta
+        lines = [
+            f"{self.runs} simulated runs, {write_level(level)}, seed {self.seed}",
+            "",
+            f"{'T*':<16} {self.characteristic_time:.9g}",
+            f"{'lower bound':<16} {round_down(self.lower_bound, DIGITS)}  no strategy costs less on average",
+        ]
+        if len(self.policies) > 1:
+            lines += ["", self._compare(), "", f"{'cheapest':<16} {best.policy}, by its mean cost"]
+        if best.predicted_cost is not None:
+            told = "T* beta(tau) at this delta, means taken for known"
+            lines += [f"{'predicted':<16} {to_digits(best.predicted_cost, DIGITS)}  {told}"]
+        lines += [*self._cost_lines(best), *self._budget_lines(best), *self._unfinished_lines()]
+        return "\n".join(lines)
+
+    def _compare(self) -> str:
+        """A line per policy."""
+        names = list(self.policies[0].quantiles)
+        heads = ["policy", "mean cost", *(write_share(name) for name in names), "within budget", "guaranteed"]
+        rows = [
+            [
+                *(one.policy, to_digits(one.mean_cost, DIGITS)),
+                *(write_quantile(value) for value in one.quantiles.values()),
+                "-" if one.within_budget is None else f"{one.within_budget:.3g}",
+                "yes" if one.guaranteed else "no",
+            ]
+            for one in self.policies
+        ]
+        return table(heads, rows)
+
+    def _cost_lines(self, best: PolicyPlan) -> list[str]:
+        """Mean, quantiles and calls of a policy."""
+        parts = [f"{write_share(name)}: {write_quantile(value)}" for name, value in best.quantiles.items()]
+        spread = "" if best.cost_ci is None else f", 95 % in {write_interval(*best.cost_ci, DIGITS)}"
+        arms = self.experiment.model.arms
+        calls = [f"{arm}: {to_digits(count, DIGITS)}" for arm, count in zip(arms, best.mean_calls, strict=True)]
+        return [
+            f"{'mean cost':<16} {to_digits(best.mean_cost, DIGITS)}{spread}",
+            f"{'cost quantiles':<16} {', '.join(parts)}",
+            f"{'pulls per arm':<16} {', '.join(calls)} on average",
+        ]
+
+    def _budget_lines(self, best: PolicyPlan) -> list[str]:
+        """The chance to be done within the budget, and what it would settle."""
+        if self.budget is None or best.within_budget is None or best.within_budget_ci is None:
+            return []
+        interval = write_interval(*best.within_budget_ci, 3)
+        lines = [f"{'within budget':<16} {best.within_budget:.3g} of runs at {self.budget:g}, 95 % in {interval}"]
+        found = self.difference
+        if found is None:
+            return lines
+        arms = self.experiment.model.arms
+        pair = f"{arms[found.rival]} and {arms[found.leader]}"
+        if found.smallest is None:
+            told = f"no difference between {pair} alone is settled within it in {SURE:.0%} of runs"
+        else:
+            told = f"{found.smallest:.3g} between {pair} is settled within it in {SURE:.0%} of runs"
+        return [*lines, f"{'difference':<16} {told.replace('%', ' %')}; here it is {found.present:.3g}"]
+
+    def _unfinished_lines(self) -> list[str]:
+        """Which policies had not stopped, and what that means."""
+        return [
+            f"{one.policy}: {one.unfinished} of {self.runs} runs had not stopped after "
+            f"{self.experiment.parameters.max_rounds} rounds; its mean cost is a lower estimate"
+            for one in self.policies
+            if one.unfinished
+        ]
+
+
+def plan(
+    model: BanditModel,
+    task: Task | str,
+    *,
+    delta: float | None = None,
+    log_inv_delta: float | None = None,
+    budget: float | None = None,
+    policies: str | Sequence[str] = "caet",
+    runs: int = PLAN_RUNS,
+    seed: int = SEED,
+    workers: int = 1,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Plan:
+    """What an experiment on a model like this will cost, and how likely it is to be done within a budget.
+
+    Parameters
+    ----------
+    model, task
+        What the arms may be like, and what is asked about them.
+    delta, log_inv_delta
+        The error probability that is allowed, or log(1/delta) for a very small one.
+    budget
+        What may be spent; with it, the chance that it is enough, and the smallest difference that it settles.
+    policies
+        Names of `caet_opt.POLICIES`, as a list or with commas between them; the plan is that of the cheapest.
+    runs, seed, workers, progress
+        As in `compare_policies`: the policies see the same draws.
+    settings
+        By their names in `caet_opt.exploring.settings.Parameters`; targets are lazy unless told otherwise.
+
+    Examples
+    --------
+    >>> found = plan(BanditModel("gaussian", [3, 4, 2], costs="gaps"), "ranking", delta=0.05, runs=20, seed=1)
+    >>> round(found.lower_bound, 2), found.quantiles["0.5"] > found.lower_bound
+    (30.89, True)
+    """
+    if budget is not None and not (is_number(budget) and budget > 0):
+        raise InputError(f"budget must be a positive number, got {budget!r}")
+    task = parse_task(task, model.arms) if isinstance(task, str) else task
+    confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
+    experiments = make_experiments(model, task, policies, confidence, {"solve": "lazy", **settings})
+    comparison = run_policies(experiments, runs, seed, workers, progress)
+    found = Plan(
+        experiment=experiments[0],
+        budget=budget,
+        runs=runs,
+        seed=seed,
+        policies=tuple(describe_policy(summary, budget) for summary in comparison.summaries),
+        difference=None,
+    )
+    if budget is None:
+        return found
+    chosen = next(one for one in experiments if one.parameters.policy == found.cheapest.policy)
+
+    def simulate(moved: Experiment) -> float | None:
+        tell = None if progress is None else partial(progress, "smallest difference")
+        records = run_many(moved, runs, seed, workers, tell)
+        costs, stopped = (np.array([getattr(run, name) for run in records]) for name in ("cost", "stopped"))
+        return find_quantiles(costs, stopped)[f"{SURE:g}"]
+
+    return replace(found, difference=smallest_difference(chosen, budget, found.quantiles[f"{SURE:g}"], simulate))
+
+
+def describe_policy(summary: Summary, budget: float | None) -> PolicyPlan:
+    """What the runs of a policy say of its cost."""
+    within = interval = None
+    if budget is not None:
+        enough = sum(run.stopped and run.cost <= budget for run in summary.run_records)
+        within, interval = enough / summary.runs, error_interval(enough, enough, summary.runs)
+    return PolicyPlan(
+        policy=summary.policy,
+        predicted_cost=summary.predicted_cost,
+        mean_cost=summary.mean_cost,
+        cost_ci=summary.cost_ci,
+        quantiles=summary.quantiles,
+        within_budget=within,
+        within_budget_ci=interval,
+        mean_calls=tuple(np.mean([run.counts for run in summary.run_records], axis=0).tolist()),
+        unfinished=summary.unfinished,
+        guaranteed=summary.guaranteed,
+    )
+
+
+def smallest_difference(experiment: Experiment, budget: float, cost: float | None, simulate: Simulate) -> Difference:
+    """Move the rival of the nearest pair until the 90 % quantile of the cost, which is ``cost`` now, is the budget.
+
+    The quantile is nearly a multiple of T*, so a distance is solved for with ``T*(d) = T*(d_0) budget / cost(d_0)``;
+    there it is simulated, with the same draws, which gives the next multiple, until it is within 2 % of the budget.
+    """
+    rival = find_rival(experiment)
+    apart = rival.present
+    for _ in range(TRIES):
+        if cost is None:
+            break
+        if abs(cost / budget - 1.0) <= NEARNESS:
+            return Difference(rival.leader, rival.number, rival.present, apart, cost)
+        wanted = rival.time_at(apart) * budget / cost
+        if rival.time_at(rival.farthest) > wanted:
+            break
+        apart = rival.find_distance(wanted)
+        cost = simulate(replace(experiment, model=rival.move(apart)))
+    return Difference(rival.leader, rival.number, rival.present, None, None)
+
+
+class Rival(NamedTuple):
+    """The lower arm of the nearest pair, which can be moved.
+
+    model, task : of the experiment
+    leader, number : the arms of the pair
+    present, farthest : their distance, and the largest at which no other pair is nearer, within the means of the family
+    """
+
+    model: BanditModel
+    task: Task
+    leader: int
+    number: int
+    present: float
+    farthest: float
+
+    def move(self, distance: float) -> BanditModel:
+        """The model with the rival so far below the leader."""
+        model = self.model
+        means = list(model.given_means)
+        means[self.number] = model.means[self.leader] - distance
+        return BanditModel(model.family, means, model.cost_rule or model.given_costs, model.arms)
+
+    def time_at(self, distance: float) -> float:
+        """T* with the rival so far below the leader; infinite where doubles cannot tell them apart."""
+        try:
+            return characteristic_time(self.move(distance), self.task).value
+        except CaetError:
+            return inf
+
+    def find_distance(self, time: float) -> float:
+        """The distance at which T* is ``time``, by bisection: T* falls as the rival moves away."""
+        low, high = 0.0, self.farthest
+        while high - low > 1e-4 * high:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.time_at(middle) > time else (low, middle)
+        return high
+
+
+def find_rival(experiment: Experiment) -> Rival:
+    """The nearest of the needed pairs, and how far its lower arm can be moved away."""
+    model, means = experiment.model, experiment.model.means
+    (present, leader, number), *others = sorted((means[a] - means[b], a, b) for a, b in experiment.optimum.pairs)
+    lowest = model.family.mean_space[0]
+    room = means[leader] - lowest if isfinite(lowest) else inf
+    nearest = min([*(gap for gap, _, _ in others), 0.99 * room])
+    farthest = max(present, nearest if isfinite(nearest) else FARTHEST * present)
+    return Rival(model, experiment.task, leader, number, present, farthest)
+
+
+def write_share(probability: str) -> str:
+    """A probability in percent."""
+    return f"{100 * float(probability):g} %"
+
+
+def write_quantile(value: float | None) -> str:
+    """A quantile; a dash where unfinished runs hide it."""
+    return "-" if value is None else to_digits(value, DIGITS)
