@@ -12,7 +12,7 @@ from caet_opt.exploring.exclusion import MOST_ANSWERS
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import EProcess
 from caet_opt.kernels.e_values import Side, log_martingale
-from caet_opt.kernels.ledger import pair_evidence
+from caet_opt.kernels.term import pair_term
 
 TASKS = ("best-arm", "ranking", "top-arms:2", "groups:0,1/2,3", "control:1", "comparisons:0-1,1-2,0-2")
 
@@ -84,7 +84,7 @@ def test_fewer_pairs_than_those_at_risk_count():
 def test_log_e_is_the_least_product_of_both_martingales(gap, first, second, rho, delta):
     rule, family = EProcess(2, 1, -np.log(delta), rho), Gaussian()
     winner, loser = PairState(first, gap, 1.0), PairState(second, 0.0, 1.0)
-    evidence = pair_evidence(0, first, second, gap, 0.0)
+    evidence = pair_term(0, first, second, gap, 0.0, 0.0, 0.0, False, False)[0]
     found = rule.log_e_value(family, evidence, winner, loser)
 
     def both(x):
