@@ -184,7 +184,10 @@ class TrackingPolicy(Policy):
                 aim.box[boxes.INTERVALS] = kept.intervals
             if aim.numbers[boxes.DECIDED] != view.clock[ledger.ROUND]:  # in the middle of a batch
                 view = self.ask(view, kept.means)
-        known = saved.solution is not None and fill_solution(pursuit_of(view).aim, saved.solution)
+        known, aim, solution = False, pursuit_of(view).aim, saved.solution
+        if solution is not None and (2, len(solution.pairs)) == aim.solved.shape:
+            known, aim.solved[:] = True, np.array(solution.pairs, dtype=np.int64).T
+            aim.effort[:], aim.weights[:] = solution.effort, solution.multipliers
         if saved.target is not None and kept is not None and (known or kept.tied):
             view.arms[ledger.TARGET] = saved.target
             if not self.blind and self.setup.known_costs is None:
@@ -231,15 +234,6 @@ class TrackingPolicy(Policy):
 
 #: Entries of Aim.numbers in the order of `saving.NUMBERS`.
 SAVED_NUMBERS = (*(boxes.SOLVES, boxes.WIDEST, boxes.SOLVED, boxes.DECIDED, boxes.DUE),)
-
-
-def fill_solution(aim: boxes.Aim, solution: Solution) -> bool:
-    """Take over a solution that was saved; False where it is not one of as many pairs as the answer has."""
-    pairs = np.array(solution.pairs, dtype=np.int64).T
-    if pairs.shape != aim.solved.shape:
-        return False
-    aim.solved[:], aim.effort[:], aim.weights[:] = pairs, solution.effort, solution.multipliers
-    return True
 
 
 def pursuit_of(view: Seen) -> Pursuit:
