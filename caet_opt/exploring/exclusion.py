@@ -18,10 +18,14 @@ MOST_ANSWERS = 1000
 class NotExcluded(NamedTuple):
     """What the observations leave open.
 
+    Attributes
+    ----------
     answers : those that are not excluded; None where there are more than a thousand answers to begin with, or a task of
         one's own does not list them
     established : the pairs (a, b), "a beats b", that exclude every answer which asserts the reverse
 
+    Examples
+    --------
     >>> from caet_opt import Explorer
     >>> explorer = Explorer.start("best-arm", "gaussian", arms=3, delta=0.05, policy="uniform")
     >>> for round in range(30):

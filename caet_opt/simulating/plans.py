@@ -42,6 +42,8 @@ Simulate = Callable[[Experiment], float | None]
 class Difference(NamedTuple):
     """The smallest difference that is settled within the budget in 90 % of runs.
 
+    Attributes
+    ----------
     leader, rival : the arms of the nearest pair; the rival's mean is moved
     present : how far they are apart in the model
     smallest : how far apart they would be for the 90 % quantile of the cost to be the budget; None where no distance is
