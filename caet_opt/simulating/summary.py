@@ -258,8 +258,8 @@ class Summary:
             left = "" if self.answers_left is None else f", with {self.answers_left:.3g} answers left on average"
             why += f"; {told} ended {self.limited} of them{left}"
         return (
-            f"{self.unfinished} of {self.runs} runs had not stopped{why}; they count, so mean cost and samples are lower "
-            "estimates"
+            f"{self.unfinished} of {self.runs} runs had not stopped{why}; "
+            "they count, so mean cost and samples are lower estimates"
         )
 
 
