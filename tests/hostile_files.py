@@ -6,6 +6,8 @@ import sqlite3
 import struct
 from contextlib import closing
 
+from caet_opt.live.database import ENDED
+
 #: What is written over the tables, with SQLite's protection of the schema off.
 WRITABLE = "PRAGMA writable_schema = ON"
 
@@ -120,6 +122,14 @@ STATEMENTS = {
     "stopped with no JSON": "INSERT INTO stop VALUES (1, 1, 0, 'a', 1)",
     "stopped at 1e300": "INSERT INTO stop VALUES (1, 1, 1e300, '0', 1)",
     "stopped at a cost of a text": "INSERT INTO stop VALUES (1, 1, 0, '0', 'dear')",
+    "ended without a row": ENDED,
+    "ended at a text": f"{ENDED}; INSERT INTO ended VALUES (1, 'now')",
+    "ended at 1e300": f"{ENDED}; INSERT INTO ended VALUES (1, 1e300)",
+    "ended never": f"{ENDED}; INSERT INTO ended VALUES (1, 9e999)",
+    "ended of bytes": f"{ENDED}; INSERT INTO ended VALUES (1, x'00')",
+    "ended in another table": "CREATE TABLE ended (id INTEGER PRIMARY KEY, moment REAL); INSERT INTO ended VALUES (1, 0.0)",
+    "ended by a view": "CREATE VIEW ended AS SELECT 1 AS id, 0.0 AS moment",
+    "ended and without identity": f"{ENDED}; INSERT INTO ended VALUES (1, 0.0); DROP TABLE identity",
     "stopped without end": f"INSERT INTO stop VALUES (1, 1, 0, '{'[' * 100_000}', 1)",
 }
 
@@ -134,6 +144,9 @@ CHECKPOINTS = {
     "another family": lambda saved: saved | {"family": "gaussian:1,2"},
     "a seed of a text": lambda saved: saved | {"seed": "x"},
     "costs below zero": lambda saved: saved | {"costs": [-1, -1, -1]},
+    "a limit below zero": lambda saved: saved | {"settings": saved["settings"] | {"max_cost": -1}},
+    "a limit of a text": lambda saved: saved | {"settings": saved["settings"] | {"max_pulls": "many"}},
+    "another limit": lambda saved: saved | {"settings": saved["settings"] | {"max_cost": 9.0}},
     "no settings": lambda saved: saved | {"settings": None},
     "a setting of a list": lambda saved: saved | {"settings": saved["settings"] | {"policy": [1]}},
     "a solver of a list": lambda saved: saved | {"settings": saved["settings"] | {"solver": {"backend": ["x"]}}},

@@ -17,7 +17,7 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.settings import SETTINGS
 from caet_opt.live.experiment import COLUMNS, LiveExperiment, list_experiments
 from caet_opt.live.status import LEVEL
-from caet_opt.live.status_text import say_guarantee, to_words, write
+from caet_opt.live.status_text import is_ended, say_end, say_guarantee, say_left, say_limits, to_words, write
 from caet_opt.live.store import WAIT, is_filled
 
 DESCRIPTION = """\
@@ -36,6 +36,7 @@ examples:
   caet-opt experiment record trial.caet small 0 --pull 2
   caet-opt experiment record trial.caet < outcomes.csv
   caet-opt experiment release trial.caet 3 4
+  caet-opt experiment stop trial.caet
   caet-opt experiment status trial.caet
   caet-opt experiment status trial.caet --verify
   caet-opt experiment backup trial.caet copy.caet
@@ -138,14 +139,25 @@ def hand_out(arguments: argparse.Namespace) -> int:
     """Hand out pulls, and say which."""
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         pulls = experiment.next(arguments.pulls, arm=arguments.arm)
-        answer = None if pulls else experiment.answer
+        found = None if pulls else experiment.status()
+    ended, answer = (None, None) if found is None else (found["ended"], found["stopped"] and found["answer"])
+    record = {"pulls": [pull._asdict() for pull in pulls], "stopped": answer is not None, "answer": answer}
     told = "\n".join(f"pull {pull.number}: {pull.name}" for pull in pulls)
     show(
         arguments.json,
-        lambda: {"pulls": [pull._asdict() for pull in pulls], "stopped": not pulls, "answer": answer},
-        lambda: told or f"nothing to pull: it has stopped with the answer {answer}",
+        lambda: record | {"ended": ended},
+        lambda: told if found is None else f"nothing to pull: {say_nothing(found, arguments.arm)}",
     )
     return 0
+
+
+def say_nothing(status: dict[str, Any], arm: str | None) -> str:
+    """Why no pull was handed out."""
+    if status["stopped"] is not None:
+        return f"it has stopped with the answer {status['answer']}"
+    if is_ended(status):
+        return f"it has ended: {say_end(status)}; {say_left(status)}"
+    return f"a pull of {'the next arm' if arm is None else arm} would go beyond {say_limits(status)}"
 
 
 def declare_record(parser: argparse.ArgumentParser) -> None:
@@ -184,12 +196,30 @@ def release(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def declare_nothing(parser: argparse.ArgumentParser) -> None:
+    """The file alone."""
+
+
+def end(arguments: argparse.Namespace) -> int:
+    """End it by hand, and say what is left."""
+    with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
+        is_new, found = experiment.end(), experiment.status()
+    if found["stopped"] is not None:
+        words = f"nothing to end: it has stopped with the answer {found['answer']}"
+    elif is_new:
+        words = f"ended {say_end(found)}; {say_left(found)}"
+    else:
+        words = f"was ended before, {say_end(found)}; {say_left(found)}"
+    say(f"{arguments.file}: {words}")
+    return 0
+
+
 def declare_status(parser: argparse.ArgumentParser) -> None:
     """How to look."""
     parser.add_argument("--level", type=number, default=LEVEL, metavar="P", help=f"of the intervals ({LEVEL:g})")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="one JSON object instead of text")
-    how.add_argument("--watch", action="store_true", help="look again and again, until it has stopped or Ctrl-C")
+    how.add_argument("--watch", action="store_true", help="look again and again, until it is over or Ctrl-C")
     how.add_argument("--verify", action="store_true", help="replay every row and compare; status 1 if they differ")
 
 
@@ -202,7 +232,7 @@ def status(arguments: argparse.Namespace) -> int:
         clear = CLEAR if arguments.watch and sys.stdout.isatty() else ""
         print(clear, end="")
         show(arguments.json, lambda: found, lambda: to_words(found))
-        while arguments.watch and not found["stopped"]:
+        while arguments.watch and not found["stopped"] and not (found["ended"] and not found["waiting"]):
             sys.stdout.flush()
             time.sleep(PAUSE)
             seen, found = found, experiment.status(arguments.level)
@@ -245,7 +275,7 @@ def tabulate(found: Sequence[Mapping[str, Any]]) -> str:
     for one in found:
         cells = [one["error"]]
         if one["error"] is None:
-            state = "stopped" if one["stopped"] else "running"
+            state = "stopped" if one["stopped"] else "ended" if one["ended"] else "running"
             numbers = str(one["recorded"]), str(one["waiting"]), write(one["spent"])
             cells = [one["task"], *numbers, one["answer"] or "-", state]
         rows.append([one["file"], *cells])
@@ -306,6 +336,7 @@ VERBS: dict[str, Verb] = {
     "next": (hand_out, declare_next, "hand out pulls, each once, with their numbers"),
     "record": (record, declare_record, "take in the outcome of a pull, or many as CSV, each once"),
     "release": (release, declare_release, "withdraw pulls whose outcomes are not expected any more"),
+    "stop": (end, declare_nothing, "end it by hand: nothing is handed out any more, what is out is still taken"),
     "status": (status, declare_status, "where it stands: answer, evidence, estimates, money, and what is ahead"),
     "backup": (backup, declare_backup, "copy the file, whole, whoever is writing to it"),
     "list": (list_folder, declare_list, "the experiments in a folder"),

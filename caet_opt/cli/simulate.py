@@ -112,9 +112,10 @@ def collect_runs(experiments: Sequence[Experiment], arguments: argparse.Namespac
 
 def write_rows(comparison: PolicyComparison, arms: int, several: bool) -> str:
     """One row per run, its policy first where there are several; ``correct`` is empty for an unfinished one."""
-    columns = [*RunRecord._fields[:-1], *(f"count_{a}" for a in range(arms))]
+    plain = RunRecord._fields.index("counts")
+    columns = [*RunRecord._fields[:plain], *(f"count_{a}" for a in range(arms))]
     rows = [
-        {"policy": summary.policy, **dict(zip(columns, [*run[:-1], *run.counts], strict=True))}
+        {"policy": summary.policy, **dict(zip(columns, [*run[:plain], *run.counts], strict=True))}
         for summary in comparison.summaries
         for run in summary.run_records
     ]

@@ -18,6 +18,7 @@ from caet_opt.common.checks import check_whole, is_whole, show_value
 from caet_opt.common.files import read_text, write_whole
 from caet_opt.errors import InputError
 from caet_opt.exploring.exclusion import NotExcluded, find_not_excluded
+from caet_opt.exploring.limits import Allowance, Limit
 from caet_opt.exploring.policies import find_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Setup, state_of
 from caet_opt.exploring.saving import Saved, Target, from_text, to_text, write_question
@@ -198,6 +199,22 @@ class Explorer:
     def not_excluded(self) -> NotExcluded:
         """The answers that the observations leave open; see `caet_opt.exploring.exclusion`."""
         return find_not_excluded(self.setup, self.state)
+
+    def allowance(self, out: Sequence[int] = ()) -> Allowance:
+        """What the limits ``max_cost`` and ``max_pulls`` leave beside the pulls that are out, given by their arms."""
+        return Allowance(self.parameters, self.known_costs, self.state, out)
+
+    @property
+    def limit(self) -> Limit | None:
+        """The limit that the next pull would go beyond, None where it would not; like `stopped`, for who pulls to look
+        at.
+
+        >>> explorer = Explorer.start("best-arm", "bernoulli", arms=2, delta=0.05, costs=[1, 2], max_cost=2.5)
+        >>> explorer.observe(explorer.next_arm(), 1)
+        >>> explorer.limit
+        'max_cost'
+        """
+        return self.allowance().take(self.next_arm())
 
     @property
     def explored(self) -> bool:

@@ -37,6 +37,12 @@ LARGEST_GAP = 10.0
 #: The largest batch, which counts exactly as a double.
 LARGEST_BATCH = 10**12
 
+#: The largest limit on the number of pulls: counts are exact as doubles up to here.
+LARGEST_PULLS = 2**53
+
+#: The settings that end an experiment before it has an answer.
+LIMITS = ("max_cost", "max_pulls")
+
 #: The largest seed of a policy's own draws.
 LARGEST_SEED = 2**63 - 1
 
@@ -200,6 +206,17 @@ class Parameters:
     max_rounds: int = declare(
         10_000_000, "max rounds", "a longer run is unfinished", owner="simulation", symbol="round limit", grid=False
     )
+    max_cost: float | None = declare(
+        None,
+        "max cost",
+        "no pull is begun that would take the cost beyond this; where costs are not known before, none once it is "
+        "reached (no limit)",
+        grid=None,
+        recorded=False,
+    )
+    max_pulls: int | None = declare(
+        None, "max pulls", "no more pulls than this are made (no limit)", grid=None, recorded=False
+    )
     solver: str | Profile = declare(
         "native", "solver", "of every round's target: a backend, or a profile.toml", grid=None, recorded=False
     )
@@ -222,14 +239,19 @@ class Parameters:
                 "batch must be a whole number from 1 to 10^12, growing, or growing:RATIO with RATIO from 0.001 to 1, "
                 f"got {self.batch!r}"
             )
-        if not isinstance(self.batch, str):
-            object.__setattr__(self, "batch", int(self.batch))
+        for name, kind in (("batch", int), ("max_cost", float), ("max_pulls", int)):  # plain numbers, which JSON has
+            if not isinstance(value := getattr(self, name), str | None):
+                object.__setattr__(self, name, kind(value))
         share = self.zero_cost_share
         if not isinstance(share, str) and not 0.0 < share < 1.0:
             raise InputError(f"zero_cost_share must be auto, paper or a number strictly between 0 and 1, got {share!r}")
         for name in ("gamma0", "r", "r_prime"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} must be positive, got {getattr(self, name)!r}")
+        if self.max_cost is not None and not self.max_cost > 0:
+            raise InputError(f"max_cost must be positive, got {self.max_cost!r}")
+        if self.max_pulls is not None and self.max_pulls > LARGEST_PULLS:
+            raise InputError(f"max_pulls must be at most {LARGEST_PULLS}, got {show_value(self.max_pulls)}")
         if not isfinite(self.negligible_cost):
             raise InputError(
                 f"gamma0 log(1/delta)^-r_prime must fit double precision; r_prime = {self.r_prime:g} is too large"
@@ -269,12 +291,24 @@ class Parameters:
         return (1.0, read_option(batch, "growing", BATCH_RATIO)) if isinstance(batch, str) else (float(batch), 0.0)
 
     @property
+    def limits(self) -> dict[str, float | None]:
+        """`LIMITS` by their names, None where there is none."""
+        return {name: getattr(self, name) for name in LIMITS}
+
+    @property
     def negligible_cost(self) -> float:
         """``gamma0 log(1/delta)^-r_prime``: an estimated cost up to this counts as zero."""
         try:
             return self.gamma0 * exp(-self.r_prime * log(self.log_inv_delta))
         except OverflowError:
             return inf
+
+
+def refuse_limits(settings: Mapping[str, Any], why: str) -> None:
+    """Raise `InputError` for a limit where it would end nothing."""
+    for name in LIMITS:
+        if settings.get(name) is not None:
+            raise InputError(f"{name} is for simulate and live experiments; {why}")
 
 
 def read_level(delta: Any, log_inv_delta: Any) -> float:

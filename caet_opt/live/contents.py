@@ -11,7 +11,7 @@ from caet_opt.common.checks import is_whole, show_value
 from caet_opt.common.files import parse_json
 from caet_opt.errors import InputError
 from caet_opt.live.arm_names import name_arms
-from caet_opt.live.database import DamagedError, check_moment, check_number, check_text, check_whole
+from caet_opt.live.database import ENDED, DamagedError, check_moment, check_number, check_text, check_whole, has
 
 
 class Facts(NamedTuple):
@@ -103,6 +103,17 @@ def declare(db: sqlite3.Connection, position: int, answer: Hashable, cost: float
     db.execute("INSERT INTO stop (position, stopped, answer, cost) VALUES (?, ?, ?, ?)", row)
 
 
+def end(db: sqlite3.Connection) -> None:
+    """That it was ended by hand, now."""
+    db.execute(ENDED)
+    db.execute("INSERT INTO ended VALUES (1, ?)", (time.time(),))
+
+
+def read_end(db: sqlite3.Connection) -> float | None:
+    """When it was ended by hand, if it was."""
+    return check_moment(read_row(db, "moment", "ended")[0], "the end by hand") if has(db, "ended") else None
+
+
 def waiting_arms(db: sqlite3.Connection, arms: int) -> list[int]:
     """The arms of the pulls that are out, in the order in which they were handed out."""
     query = "SELECT number, arm FROM pulls INDEXED BY waiting WHERE waiting = 1 ORDER BY number"
@@ -189,6 +200,16 @@ def last_position(db: sqlite3.Connection) -> int:
 def time_of(db: sqlite3.Connection, position: int) -> float:
     """When an outcome was recorded."""
     return float(db.execute("SELECT recorded FROM outcomes WHERE position = ?", (position,)).fetchone()[0])
+
+
+def last_change(db: sqlite3.Connection) -> float | None:
+    """When the last pull was handed out or the last outcome recorded, whichever is later; None before the first."""
+    found = [
+        check_moment(at, f"the last of {table}")
+        for table, moment, number in (("pulls", "handed_out", "number"), ("outcomes", "recorded", "position"))
+        for (at,) in db.execute(f"SELECT {moment} FROM {table} ORDER BY {number} DESC LIMIT 1")
+    ]
+    return max(found, default=None)
 
 
 def find_wrong_rows(db: sqlite3.Connection, arms: int) -> list[str]:

@@ -41,10 +41,16 @@ CREATE TABLE checkpoint (  -- one row: the experiment after the outcome at this 
 IDENTITY = """CREATE TABLE identity (  -- one row, drawn at random when the file was made; a backup has another
     id INTEGER PRIMARY KEY CHECK (id = 1), value TEXT NOT NULL)"""
 
+#: That it was ended by hand: made when that is done, in a file that has an identity by then.
+ENDED = """CREATE TABLE ended (  -- one row, once it was ended by hand: when
+    id INTEGER PRIMARY KEY CHECK (id = 1), moment REAL NOT NULL)"""
+
 STATEMENTS = tuple(TABLES.split(";\n")[:-1])
 #: The first files of 0.2.0 have the columns of the index in another order.
 FIRST = tuple(one.replace("pulls (number, arm) WHERE", "pulls (arm, number) WHERE") for one in STATEMENTS)
-KNOWN_SCHEMAS = ((*STATEMENTS, IDENTITY), STATEMENTS, (*FIRST, IDENTITY), FIRST)
+KNOWN_SCHEMAS = tuple(
+    (*tables, *more) for tables in (STATEMENTS, FIRST) for more in ((IDENTITY, ENDED), (IDENTITY,), ())
+)
 
 #: What SQLite says, by the lowest byte of its code, of a file that is not as it was written, in words.
 DAMAGE = {
@@ -216,8 +222,7 @@ def identify(connection: sqlite3.Connection) -> None:
 
 def look(connection: sqlite3.Connection) -> Seen:
     """What is in the file now; `DamagedError` where numbers are none."""
-    has_identity = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'identity'").fetchone()
-    identity = connection.execute("SELECT value FROM identity").fetchone() if has_identity else (None,)
+    identity = connection.execute("SELECT value FROM identity").fetchone() if has(connection, "identity") else (None,)
     if identity is None or not isinstance(identity[0], str | None):
         raise DamagedError("its identity is missing")
     ends = []
@@ -226,6 +231,11 @@ def look(connection: sqlite3.Connection) -> Seen:
             (found,) = connection.execute(f"SELECT {end}({column}) FROM {table}").fetchone()
             ends.append(0 if found is None else check_whole(found, f"{end}({column}) of {table}", least=1))
     return Seen(identity[0], ends[1], ends[3])
+
+
+def has(connection: sqlite3.Connection, table: str) -> bool:
+    """Whether there is a table of this name, which not all files have."""
+    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone() is not None
 
 
 def copy_pages(source: sqlite3.Connection, part: Path, named: str | Path) -> None:

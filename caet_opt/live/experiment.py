@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -76,6 +77,7 @@ class LiveExperiment:
                 self._facts, self.names = facts._replace(guaranteed=guaranteed), facts.names
                 self._load(db)
                 self._read_stop(db)
+                contents.read_end(db)
         except BaseException:
             store.close()
             raise
@@ -216,27 +218,50 @@ class LiveExperiment:
             return None if stop is None else name_answer(self._start.task, stop.answer, self.names)
 
     def next(self, pulls: int = 1, *, arm: str | int | None = None) -> tuple[Pull, ...]:
-        """Hand out pulls, as many as told, which are out until their outcomes are recorded; none once it has stopped.
+        """Hand out pulls, as many as told, which are out until their outcomes are recorded; none once it has stopped or
+        was ended, and no more than the limits ``max_cost`` and ``max_pulls`` allow (`Allowance`).
 
         The policy decides, counting what is out (`Explorer.next_arms`), unless an arm is named: the
         guarantee holds whoever chooses, as long as nobody knows the outcome.
+
+        >>> told = {"arms": 2, "costs": [3, 5], "delta": 0.05, "max_cost": 12}
+        >>> with LiveExperiment.start("limited.caet", "best-arm", "bernoulli", **told) as experiment:
+        ...     [pull.arm for pull in experiment.next(5)], experiment.status()["ended"]["reason"]
+        ([0, 1, 0], 'max_cost')
         """
         pulls = check_whole(pulls, "pulls", 1, MOST_PULLS)
         wanted = None if arm is None else find_arm(arm, self.names)
         with self._store.writing() as db:
-            if self._read_stop(db) is not None:
+            if self._read_stop(db) is not None or contents.read_end(db) is not None:
                 return ()
-            chosen = [wanted] * pulls if wanted is not None else self._choose(db, pulls)
-            return tuple(Pull(contents.hand_out(db, one), one, self.names[one]) for one in chosen)
+            explorer, out = self._load(db), contents.waiting_arms(db, len(self.names))
+            chosen = [wanted] * pulls if wanted is not None else self._choose(db, explorer, pulls, out)
+            allowance = explorer.allowance(out)
+            within = takewhile(lambda one: allowance.take(one) is None, chosen)
+            return tuple(Pull(contents.hand_out(db, one), one, self.names[one]) for one in within)
 
-    def _choose(self, db: sqlite3.Connection, pulls: int) -> list[int]:
+    def _choose(self, db: sqlite3.Connection, explorer: Explorer, pulls: int, out: Sequence[int]) -> list[int]:
         """The arms that the policy wants; a state that was made from the rows is kept, so that nobody does it again."""
-        explorer = self._load(db)
         if self._renewed:
             self._known, self._renewed = None, False  # until it is on disk
             contents.keep_checkpoint(db, explorer.state.round, explorer.to_text())
         with without_compiling():
-            return choose_arms(explorer, pulls, contents.waiting_arms(db, len(self.names)))
+            return choose_arms(explorer, pulls, out)
+
+    def end(self) -> bool:
+        """End it by hand: `next` hands out nothing from now on. Outcomes of pulls that are out are still taken, and may
+        still settle the answer. False, and nothing is changed, where it was ended before or has stopped.
+
+        >>> told = {"arms": ["large", "small"], "costs": [3, 5], "delta": 0.05}
+        >>> with LiveExperiment.start("ended.caet", "best-arm", "bernoulli", **told) as experiment:
+        ...     experiment.end(), experiment.end(), experiment.next(), experiment.status()["not_excluded"]
+        (True, False, (), ['large', 'small'])
+        """
+        with self._store.writing() as db:
+            if self._read_stop(db) is not None or contents.read_end(db) is not None:
+                return False
+            contents.end(db)
+            return True
 
     def record(
         self, arm: str | int | None, reward: float, cost: float | None = None, *, pull: int | None = None

@@ -16,10 +16,12 @@ from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies.base import Setup, state_of
 from caet_opt.exploring.state import State
 from caet_opt.kernels.ledger import absorb
+from caet_opt.kernels.native import without_compiling
 from caet_opt.live import contents
 from caet_opt.live.arm_names import name_answer
 from caet_opt.live.contents import Facts, Stop
 from caet_opt.live.intervals import Intervals
+from caet_opt.live.replay import choose_arms
 from caet_opt.live.watch import report_spread
 from caet_opt.solving.characteristic import characteristic_time
 
@@ -31,6 +33,9 @@ MOST_PAIRS, MOST_OUT = 50, 100
 
 #: Moments of a history, and pairs in it, unless others are asked for.
 POINTS, PAIRS_OF_HISTORY = 200, 8
+
+#: Why an experiment has ended, where it is no limit.
+BY_HAND = "by hand"
 
 Record = dict[str, Any]
 
@@ -55,6 +60,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "policy": parameters.policy,
         "cost_source": parameters.cost_source,
         "costs": None if explorer.known_costs is None else explorer.known_costs.tolist(),
+        "limits": parameters.limits,
         "delta": parameters.delta,
         "threshold": threshold.name,
         "formula": threshold.describe(),
@@ -104,7 +110,22 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
         "spent": explorer.state.total_cost,
         "answer": None if answer is None else name_answer(explorer.task, answer, names),
         "stopped": stop is not None,
+        "ended": find_end(db, explorer, stop),
     }
+
+
+def find_end(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None) -> Record | None:
+    """Why nothing is handed out any more, but for a declared answer: it was ended by hand, at this time, or the next
+    pull would go beyond a limit, since the last pull or outcome. None where pulls are handed out."""
+    if (moment := contents.read_end(db)) is not None:
+        return {"reason": BY_HAND, "time": moment}
+    if stop is not None or not any(explorer.parameters.limits.values()):
+        return None
+    out = contents.waiting_arms(db, explorer.arms)
+    with without_compiling():
+        (arm,) = choose_arms(explorer, 1, out)
+    limit = explorer.allowance(out).take(arm)
+    return None if limit is None else {"reason": limit, "time": contents.last_change(db)}
 
 
 def find_answer(explorer: Explorer, stop: Stop | None) -> Hashable | None:

@@ -82,6 +82,10 @@ def say_standing(status: Record) -> str:
     """What was spent, the leading or the declared answer, and what is ahead."""
     counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
     lines = [f"{counts}; spent {write(status['spent'])}"]
+    if (limits := say_limits(status)) is not None:
+        lines.append(f"limits: {limits}")
+    if is_ended(status):
+        lines.append(f"ENDED: {say_end(status)}")
     if status["stopped"] is not None:
         lines.append(f"STOPPED: {status['stopped']['answer']}, {say_stop(status['stopped'])}")
     elif status["answer"] is None:
@@ -90,6 +94,30 @@ def say_standing(status: Record) -> str:
         lines += [f"leading: {status['answer']}", say_ahead(status)]
     lines += [] if status["stopped"] is not None else [say_not_excluded(status)]
     return "\n".join(lines)
+
+
+def say_limits(status: Record) -> str | None:
+    """The limits; None without any."""
+    given = {name: value for name, value in status["limits"].items() if value is not None}
+    return ", ".join(f"{name} {value:.15g}" for name, value in given.items()) or None
+
+
+def is_ended(status: Record) -> bool:
+    """Whether nothing is handed out any more, and no answer is declared."""
+    return status["ended"] is not None and status["stopped"] is None
+
+
+def say_end(status: Record) -> str:
+    """Why it ended, and what may still come."""
+    reason = status["ended"]["reason"]
+    limit = status["limits"].get(reason)
+    why = f"{reason}, {say_time(status['ended']['time'])}" if limit is None else f"{reason} {limit:.15g} is met"
+    return why + ("; outcomes of pulls that are out are still taken" if status["waiting"] else "")
+
+
+def say_left(status: Record) -> str:
+    """What is left of an experiment that has ended, and what that is worth."""
+    return f"{say_not_excluded(status)} ({say_worth(status)})"
 
 
 def say_not_excluded(status: Record) -> str:

@@ -13,7 +13,7 @@ from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.checks import is_number
 from caet_opt.common.numbers import round_down, table, to_digits, write_interval, write_level
 from caet_opt.errors import CaetError, InputError
-from caet_opt.exploring.settings import SEED
+from caet_opt.exploring.settings import SEED, refuse_limits
 from caet_opt.simulating.comparison import Progress, make_experiments, run_policies
 from caet_opt.simulating.mean_intervals import find_quantiles
 from caet_opt.simulating.runs import Experiment, run_many
@@ -270,6 +270,7 @@ def plan(
     """
     if budget is not None and not (is_number(budget) and budget > 0):
         raise InputError(f"budget must be a positive number, got {budget!r}")
+    refuse_limits(settings, "a plan has a budget")
     task = parse_task(task, model.arms) if isinstance(task, str) else task
     confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
     experiments = make_experiments(model, task, policies, confidence, {"solve": "lazy", **settings})

@@ -14,7 +14,7 @@ from caet_opt.bandits.tasks import BestArm
 from caet_opt.common.checks import check_whole
 from caet_opt.errors import InputError
 from caet_opt.exploring.explorer import Caet
-from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.settings import Parameters, refuse_limits
 from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.simulating.mean_intervals import mean_band
 from caet_opt.simulating.pool import check_workers, run_jobs
@@ -127,6 +127,7 @@ def explore_then_commit(
     last = int(horizon)
     if settings.setdefault("cost_source", "gaps") != "gaps":
         raise InputError(f"regret is the cost of gaps: cost_source must be 'gaps', got {settings['cost_source']!r}")
+    refuse_limits(settings, "the horizon ends this")
     parameters = Parameters.read({"log_inv_delta": log(last)}, settings, simulated=False)
     arms = len(model.means)
     beta = threshold_of(parameters, model.family, arms, BestArm())

@@ -181,7 +181,8 @@ class RunRecord(NamedTuple):
     """One run; ``correct`` is None when it did not stop, and ``answer`` is then what the means said last.
 
     ``solves`` is how many targets were solved for, and ``widest_gap`` the largest certified gap of one that was
-    tracked, `Explorer.widest_gap`.
+    tracked, `Explorer.widest_gap`. ``answers_left`` is how many answers were not excluded when a limit ended the run;
+    None for other runs, where answers are too many to be listed, and in studies, which have no limits.
 
     >>> from caet_opt.exploring.settings import Parameters
     >>> from caet_opt.simulating.runs import Experiment, run_many
@@ -200,6 +201,7 @@ class RunRecord(NamedTuple):
     solves: int
     widest_gap: float
     counts: tuple[int, ...]
+    answers_left: int | None = None
 
 
 class Interrupted(KeyboardInterrupt):
@@ -251,13 +253,36 @@ def run(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
 
 
 def run_in_batches(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
-    """The same, with the batches of a policy that has no target to share them out by; it may stop where one ends."""
+    """The same, with the batches of a policy that has no target to share them out by; it may stop where one ends, and
+    ends before a pull beyond a limit of the explorer."""
     end = explorer.state.round + rounds
     while explorer.state.round < end:
         if explorer.stopped:
             return True
         for arm in explorer.next_arms(min(explorer.batch_left, end - explorer.state.round)):
+            if explorer.allowance().take(arm) is not None:
+                return False
             explorer.observe(arm, *streams.draw(arm))
+    return explorer.stopped
+
+
+def run_within_limits(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
+    """The same as `run`, until the next pull would go beyond a limit of the explorer.
+
+    Compiled rounds know of no limits. They are played in stretches that cannot go beyond one whichever arms are pulled,
+    and one by one, each looked at before it is played, where there is no such stretch.
+    """
+    parameters = explorer.parameters
+    if parameters.max_cost is None:
+        return run(explorer, streams, min(rounds, parameters.max_pulls or rounds))
+    end = explorer.state.round + rounds
+    while (left := end - explorer.state.round) > 0 and not explorer.stopped and explorer.limit is None:
+        many, largest = streams.bound_costs()
+        if largest > 0:  # one less than fit, since sums of costs are rounded
+            many = int(min(many, (parameters.max_cost - explorer.state.total_cost) / largest - 1.0))
+        if parameters.max_pulls is not None:
+            many = min(many, parameters.max_pulls - explorer.state.round)
+        run(explorer, streams, min(left, max(1, many)))
     return explorer.stopped
 
 
@@ -276,10 +301,12 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
     compile_run(explorer)  # nothing where it is done, as in a process that was forked after it
     try:
         in_batches = not experiment.solves and parameters.batch_rule != (1.0, 0.0)
-        stopped = (run_in_batches if in_batches else run)(explorer, streams, parameters.max_rounds)
+        stopped = (run_in_batches if in_batches else run_within_limits)(explorer, streams, parameters.max_rounds)
     except SolverError as error:
         raise SolverError(f"run {index}, {error}", error.gap) from error
     explored = min(explorer.state.counts) > 0
+    limited = not stopped and explorer.state.round < parameters.max_rounds
+    left = explorer.not_excluded.answers if limited else None
     return RunRecord(
         index=index,
         stopped=stopped,
@@ -290,6 +317,7 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
         solves=explorer.solves,
         widest_gap=explorer.widest_gap,
         counts=explorer.state.counts,
+        answers_left=None if left is None else len(left),
     )
 
 

@@ -60,6 +60,13 @@ class ArmStreams:
         for arm in np.flatnonzero(2 * self.buffers.cursor >= self.block):
             self.refill(int(arm))
 
+    def bound_costs(self) -> tuple[int, float]:
+        """So many pulls, of whichever arms, need no refill; and what each of them costs at most."""
+        self.refill_used()
+        spending, cursor = self.buffers.spending, self.buffers.cursor
+        to_come = np.arange(self.block) >= cursor[:, None]
+        return int(self.block - cursor.max()), float(spending.max(where=to_come, initial=0.0))
+
     def draw(self, arm: int) -> tuple[float, float]:
         """The arm's next reward and cost."""
         if self.buffers.cursor[arm] >= self.block:

@@ -85,6 +85,8 @@ class Summary:
     Attributes
     ----------
     runs, unfinished : all of them, and those that had not stopped by the last round allowed
+    limited, answers_left : of these the runs that a limit ended, ``max_cost`` or ``max_pulls``, and how many answers
+        were not excluded then, on average; None without such runs, and where answers are too many to be listed
     mean_cost, cost_ci : mean cost and the 95 % interval of `mean_intervals.mean_band`; with unfinished runs the mean is
         of what they have cost so far. There is no interval then, nor of fewer than 10 runs, nor for a policy that may
         starve an arm
@@ -124,6 +126,8 @@ class Summary:
     mean_samples: float
     error_rate: float
     unfinished: int
+    limited: int
+    answers_left: float | None
     characteristic_time: float
     lower_bound: float
     upper_bound: float | None
@@ -168,8 +172,8 @@ class Summary:
         and counts."""
         import pandas as pd
 
-        columns = ["run", *RunRecord._fields[1:]]
-        return pd.DataFrame(self.run_records, columns=columns).astype({"correct": "boolean"})
+        columns = ["run", *RunRecord._fields[1:-1]]
+        return pd.DataFrame([run[:-1] for run in self.run_records], columns=columns).astype({"correct": "boolean"})
 
     def to_record(self) -> dict[str, Any]:
         """The fields of ``simulate --json``."""
@@ -246,9 +250,16 @@ class Summary:
         """How many runs are unfinished, if any, and what that means."""
         if not self.unfinished:
             return ""
+        parameters, why = self.experiment.parameters, ""
+        if self.unfinished > self.limited:
+            why = f" after {parameters.max_rounds} rounds"
+        if self.limited:
+            told = " or ".join(f"{name} {value:.15g}" for name, value in parameters.limits.items() if value is not None)
+            left = "" if self.answers_left is None else f", with {self.answers_left:.3g} answers left on average"
+            why += f"; {told} ended {self.limited} of them{left}"
         return (
-            f"{self.unfinished} of {self.runs} runs had not stopped after {self.experiment.parameters.max_rounds} "
-            f"rounds; they count, so mean cost and samples are lower estimates"
+            f"{self.unfinished} of {self.runs} runs had not stopped{why}; "
+            "they count, so mean cost and samples are lower estimates"
         )
 
 
@@ -328,8 +339,13 @@ def summarise(
     costs, rounds = np.array([record.cost for record in records]), np.array([record.rounds for record in records])
     stopped = np.array([record.stopped for record in records])
     errors = sum(record.correct is False for record in records)
+    parameters = experiment.parameters
+    limited = ~stopped & (rounds < parameters.max_rounds) & any(parameters.limits.values())
+    left = [record.answers_left for record in records if record.answers_left is not None]
     return Summary(
         **measure_runs(costs, rounds, stopped, errors, experiment.parameters.delta, experiment.policy),
+        limited=int(limited.sum()),
+        answers_left=float(np.mean(left)) if left else None,
         mean_solves=float(np.mean([record.solves for record in records])),
         widest_gap=max(record.widest_gap for record in records),
         characteristic_time=experiment.optimum.value,

@@ -60,7 +60,7 @@ def test_a_whole_experiment(tmp_path, capsys, monkeypatch):
         feed(monkeypatch, "\n".join(["pull,arm,reward", *rows]))
         said = verb(capsys, "record", path)
     assert said == "recorded: 4; it has stopped with the answer large\n"
-    assert found == {"pulls": [], "stopped": True, "answer": "large"}
+    assert found == {"pulls": [], "stopped": True, "answer": "large", "ended": None}
     assert verb(capsys, "next", path) == "nothing to pull: it has stopped with the answer large\n"
     said = verb(capsys, "status", path)
     assert "STOPPED: large, at outcome" in said
@@ -246,6 +246,17 @@ BAD = [
     ("record {}", "pull,reward\n1,1,1\n", "outcome 1: 3 cells, but the header has 2"),
     ("record {}", "large,1\n", "the CSV needs a header with reward"),
     ("record {}", "", "the CSV needs a header with reward"),
+    ("stop {}x", None, "no such file; caet-opt experiment start makes one"),
+    ("stop", None, "required: FILE"),
+    ("stop {} 1", None, "unexpected argument '1'"),
+    ("stop {} --wait -1", None, "--wait must be seconds"),
+    ("start {}x TASK ARMS --max-cost 0", None, "--max-cost must be positive, got 0"),
+    ("start {}x TASK ARMS --max-cost -3", None, "--max-cost must be positive, got -3"),
+    ("start {}x TASK ARMS --max-cost much", None, "argument --max-cost: must be a number, got 'much'"),
+    ("start {}x TASK ARMS --max-cost 1e400", None, "it is too large for double precision"),
+    ("start {}x TASK ARMS --max-pulls 0", None, "--max-pulls must be a positive whole number, got 0"),
+    ("start {}x TASK ARMS --max-pulls 2.5", None, "argument --max-pulls: must be a whole number, got '2.5'"),
+    ("start {}x TASK ARMS --max-pulls 9999999999", None, "argument --max-pulls: must be at most 1000000000"),
     ("release {} 7", None, "pull 7 was not handed out"),
     ("release {} 1 1", None, "pull 1 is not out"),
     ("release {} one", None, "must be a positive whole number"),

@@ -12,7 +12,7 @@ from caet_opt.cli import main
 
 #: The verbs, in words after ``experiment``: the file, a page and a copy in braces.
 VERBS = (
-    *("next {file}", "record {file} a 1", "release {file} 4", "status {file}", "status {file} --json"),
+    *("next {file}", "record {file} a 1", "release {file} 4", "stop {file}", "status {file}", "status {file} --json"),
     *("status {file} --verify", "export {file}", "report {file} -o {page}", "backup {file} {copy}"),
 )
 

@@ -26,6 +26,8 @@ from cases.runs import without_compiled
 KEYS = [
     *("runs", "mean_cost", "cost_ci", "cost_at_least", "quantiles", "mean_samples", "error_rate"),
     "unfinished",
+    "limited",
+    "answers_left",
     *("characteristic_time", "lower_bound"),
     *("upper_bound", "predicted_cost", "rounds_per_second", "policy", "threshold", "seed", "error_ci", "guaranteed"),
     *("assumes", "mean_solves", "widest_gap"),

@@ -62,6 +62,10 @@ def list_facts(status: Record) -> dict[str, str]:
         "started": status_text.say_time(status["started"]),
         "spent": status_text.write(status["spent"]),
     }
+    if (limits := status_text.say_limits(status)) is not None:
+        facts["limits"] = limits
+    if status_text.is_ended(status):
+        facts["ended"] = status_text.say_end(status)
     if (spread := status_text.say_spread(status)) is not None:
         facts["spread"] = spread
     if status["stopped"] is not None:

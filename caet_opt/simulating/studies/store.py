@@ -252,7 +252,8 @@ def block_bytes(block: Block, records: Sequence[RunRecord]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = zip(*records, strict=True)
+    stored = len(schema().names)  # the first parts of a record; what limits leave is not for studies
+    columns = zip(*(record[:stored] for record in records), strict=True)
     table = pa.Table.from_arrays(
         [pa.array(column, kind) for column, kind in zip(columns, schema().types, strict=True)], schema=schema()
     )
