@@ -23,8 +23,8 @@ from caet_opt.kernels.thresholds import E_PROCESS
 #: What the prior of each mean is worth in observations; chosen by ``analysis/threshold_study.py``.
 DEFAULT_RHO = 8.0
 
-#: The least log E_ab that is told, and how exactly.
-LEAST, RESOLUTION = -50.0, 0.005
+#: The least and the largest log E_ab that are told, and how exactly.
+LEAST, LARGEST, RESOLUTION = -50.0, 1e300, 0.005
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class EProcess(Threshold):
             return evidence > self.needed_at(height, family, evidence, winner, loser)
 
         settled = exceeds(level)
-        low, high = (level, evidence) if settled else (LEAST, min(level, evidence))
-        while high - low > RESOLUTION:
+        low, high = (level, min(evidence, LARGEST)) if settled else (LEAST, level)
+        while high - low > RESOLUTION * max(1.0, low):  # of a large one as a part, since doubles are far apart there
             middle = 0.5 * (low + high)
             low, high = (middle, high) if exceeds(middle) else (low, middle)
         return max(low, nextafter(level, inf)) if settled else low
