@@ -24,7 +24,7 @@ from caet_opt.kernels.thresholds import E_PROCESS
 DEFAULT_RHO = 8.0
 
 #: The least and the largest log E_ab that are told, and how exactly.
-LEAST, LARGEST, RESOLUTION = -50.0, 1e300, 0.005
+LEAST, LARGEST, RESOLUTION = -50.0, 1e300, 5e-4
 
 
 @dataclass(frozen=True)
