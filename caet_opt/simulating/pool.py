@@ -124,15 +124,17 @@ class Worker:
         """Start the process."""
         context: Any = get_context(START)
         try:
-            self.pipe, there = context.Pipe()
-            self.process = context.Process(target=work, args=(there, os.getpid(), self.do, self.shared), daemon=True)
             with block_interrupts():
+                self.pipe, there = context.Pipe()
+                given = there, os.getpid(), self.do, self.shared
+                self.process = context.Process(target=work, args=given, daemon=True)
                 self.process.start()
+                there.close()
+                del there, given  # here: Python drops an interrupt that meets the end of an object
         except OSError as error:
             if error.errno not in (EAGAIN, ENOMEM, EMFILE):
                 raise
             raise SolverError(f"a worker process cannot be started ({error.strerror}); use fewer workers") from error
-        there.close()
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
