@@ -14,6 +14,9 @@ from caet_opt.exploring.state import State
 #: More answers are not listed one by one; what is known of pairs says which of them are left.
 MOST_ANSWERS = 1000
 
+#: More pairs would take seconds: then those of the leading answer alone are judged, which excludes fewer answers.
+MOST_JUDGED = 5000
+
 
 class NotExcluded(NamedTuple):
     """What the observations leave open.
@@ -55,18 +58,20 @@ def find_not_excluded(setup: Setup, state: State) -> NotExcluded:
     asserted = {answer: setup.task.answer_pairs(answer, setup.arms) for answer in listed}
     established = list_established(setup, state, {frozenset(pair) for pairs in asserted.values() for pair in pairs})
     reverse = {(b, a) for a, b in established}
-    return NotExcluded(tuple(answer for answer, pairs in asserted.items() if not reverse & {*pairs}), established)
+    return NotExcluded(tuple(one for one, pairs in asserted.items() if reverse.isdisjoint(pairs)), established)
 
 
 def list_established(setup: Setup, state: State, wanted: set[frozenset[int]] | None) -> tuple[Pair, ...]:
     """The pairs, of those that are wanted, with more evidence than the threshold for R' pairs."""
-    seen = [arm for arm, count in enumerate(state.counts) if count > 0]
+    seen = {arm for arm, count in enumerate(state.counts) if count > 0}
     means = state.means()
-    pairs = tuple(
-        (a, b) if means[a] > means[b] else (b, a)
-        for a, b in combinations(seen, 2)
-        if means[a] != means[b] and (wanted is None or frozenset((a, b)) in wanted)
+    if (len(seen) * (len(seen) - 1) // 2 if wanted is None else len(wanted)) > MOST_JUDGED:
+        leading = setup.task.pairs(means.tolist()) if len(seen) == setup.arms else ()
+        wanted = {frozenset(pair) for pair in leading}
+    compared = (
+        combinations(sorted(seen), 2) if wanted is None else (tuple(sorted(pair)) for pair in wanted if pair <= seen)
     )
+    pairs = tuple((a, b) if means[a] > means[b] else (b, a) for a, b in sorted(compared) if means[a] != means[b])
     if not pairs:
         return ()
     most = max(1, setup.task.count_pairs(setup.arms))

@@ -17,7 +17,7 @@ from caet_opt.exploring.settings import SEED, refuse_limits
 from caet_opt.simulating.comparison import Progress, make_experiments, run_policies
 from caet_opt.simulating.mean_intervals import find_quantiles
 from caet_opt.simulating.runs import Experiment, run_many
-from caet_opt.simulating.summary import Summary, error_interval
+from caet_opt.simulating.summary import Summary, error_interval, threshold_lines
 from caet_opt.solving.characteristic import characteristic_time
 
 #: Runs of a plan unless told: a probability is then within 3 points.
@@ -165,6 +165,7 @@ class Plan:
         best, level = self.cheapest, self.experiment.parameters.log_inv_delta
         lines = [
             f"{self.runs} simulated runs, {write_level(level)}, seed {self.seed}",
+            *threshold_lines(self.experiment),
             "",
             f"{'T*':<16} {self.characteristic_time:.9g}",
             f"{'lower bound':<16} {round_down(self.lower_bound, DIGITS)}  no strategy costs less on average",

@@ -57,6 +57,16 @@ def test_tasks_with_many_answers_say_which_pairs_are_sure():
     assert MOST_ANSWERS < 40320
 
 
+@pytest.mark.parametrize("task", ["best-arm", "ranking"])
+def test_of_many_arms_the_pairs_of_the_leading_answer_are_judged(task):
+    arms = 150  # 11175 pairs
+    found = explored(task, [*(0.0 for _ in range(arms - 1)), 9.0], 4 * arms).not_excluded
+    assert (found.answers is None) == (task == "ranking")
+    assert {(arms - 1, arm) for arm in range(arms - 1)} >= {*found.established} != set()
+    if task == "best-arm":
+        assert found.answers == (arms - 1,)
+
+
 class Untold(BestArm):
     """A task of one's own that does not list its answers."""
 
