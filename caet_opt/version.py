@@ -2,11 +2,11 @@
 
 import re
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
-#: The first version whose runs are those of this one to the bit; what changes a run changes this, too. Sums of rewards
-#: are compensated from 0.3.0 on.
-RESULTS_SINCE = "0.3.0"
+#: The first version whose runs are those of this one to the bit; what changes a run changes this, too. From 0.4.0 on
+#: ties are broken in an order that each run draws.
+RESULTS_SINCE = "0.4.0"
 
 
 def order(version: str) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ SHARED = list_functions(
 )
 
 #: Functions that meet no NaN, so that LLVM may find a maximum by vector instructions.
-FINITE = frozenset({aiming.add_target.__name__})
+FINITE = frozenset({aiming.add_target.__name__, aiming.most_behind.__name__})
 
 #: What is inlined into `play`: a call hands over every array of a view, which costs more than most of these do.
 INLINED = frozenset({"choose", "learn", "ended", "refresh", "respond"}) | {

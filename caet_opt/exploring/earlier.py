@@ -38,6 +38,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "solver": "native",
         "loop": "compiled",
     },
+    "0.4.0": {"tracking": "d"},
 }
 
 #: What a value of a setting that leaves a number to the version meant, likewise.

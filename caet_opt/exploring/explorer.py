@@ -61,6 +61,7 @@ class Explorer:
         *,
         seed: int = 0,
         truth: CharacteristicTime | None = None,
+        tie_order: Sequence[int] = (),
     ) -> None:
         task = parse_task(task) if isinstance(task, str) else task
         family = parse_family(family) if isinstance(family, str) else family
@@ -81,7 +82,7 @@ class Explorer:
         self.task, self.family, self.arms, self.parameters = task, family, arms, parameters
         self.threshold, self.known_costs, self.profile = threshold, known, profile
         seed = check_whole(seed, "seed", 0, LARGEST_SEED)
-        self.setup = Setup(task, family, arms, parameters, threshold, known, profile, seed, truth)
+        self.setup = Setup(task, family, arms, parameters, threshold, known, profile, seed, truth, tuple(tie_order))
         self.policy = find_policy(parameters.policy)(self.setup)
         #: What the policy sees: an outcome leads to another view, here and where rounds are played.
         self.view = self.policy.begin()
@@ -232,9 +233,9 @@ class Explorer:
         return self.policy.diagnose(self.view)
 
     def next_arm(self) -> int:
-        """The arm to pull now, a function of the state alone; the first arm without an observation, if there is one."""
+        """The arm to pull now, a function of the state alone; one without an observation, if there is one."""
         if not self.explored:
-            return self.state.counts.index(0)
+            return self.least_pulled(1, ())[0]
         return self.policy.next_arm(self.view)
 
     def next_arms(self, pulls: int | None = None, pending: Sequence[int] | None = None) -> list[int]:
@@ -261,7 +262,16 @@ class Explorer:
         pending = [] if pending is None else [read_arm(arm, self.arms) for arm in pending]
         if self.explored:
             return self.policy.next_arms(self.view, pulls, pending)
-        return fewest_first(self.state.counts, pulls, pending)
+        return self.least_pulled(pulls, pending)
+
+    def least_pulled(self, pulls: int, pending: Sequence[int]) -> list[int]:
+        """The arms of these pulls, each the one with the fewest so far, observed or pending or of these."""
+        order, chosen = self.setup.tie_order, list[int]()
+        counts = [count + pending.count(arm) for arm, count in enumerate(self.state.counts)]
+        for _ in range(pulls):
+            chosen.append(min(order, key=counts.__getitem__))
+            counts[chosen[-1]] += 1
+        return chosen
 
     @property
     def batch_left(self) -> int:
@@ -356,15 +366,6 @@ class Explorer:
                 f"the rewards of arm {arm} would have mean {mean:g}, outside the {self.family.name} family, "
                 f"whose means lie in {self.family.mean_space}"
             )
-
-
-def fewest_first(observed: Sequence[int], pulls: int, pending: Sequence[int]) -> list[int]:
-    """The arms of these pulls, each the one with the fewest so far, observed or pending or of these."""
-    counts, chosen = [count + pending.count(arm) for arm, count in enumerate(observed)], list[int]()
-    for _ in range(pulls):
-        chosen.append(counts.index(min(counts)))
-        counts[chosen[-1]] += 1
-    return chosen
 
 
 def read_arm(arm: Any, arms: int) -> int:

@@ -129,7 +129,7 @@ class Parameters:
     is a setting, whose declaration says what it is.
 
     >>> from caet_opt.exploring.settings import Parameters
-    >>> parameters = Parameters(delta=0.05, tracking="d")
+    >>> parameters = Parameters(delta=0.05, tracking="c")
     >>> round(parameters.log_inv_delta, 6), parameters.free_share
     (2.995732, 0.9)
     """
@@ -176,7 +176,9 @@ class Parameters:
         symbol="γ₀",
         latex=r"$\gamma_0$",
     )
-    tracking: Literal["c", "d"] = declare("c", "tracking", "track the cumulated targets (c) or the present one (d)")
+    tracking: Literal["c", "d"] = declare(
+        "d", "tracking", "track the present target (d), or the sum of all targets so far, as the paper does (c)"
+    )
     solve: str = declare(
         "exact",
         "solve",

@@ -4,7 +4,7 @@ In every round, or with ``solve = "lazy"`` where the last solution is no longer 
 (`caet_opt.kernels.boxes`), the target is decided on: u_alpha of the empirical model. These are the rules,
 those of the paper and those for what it leaves out.
 
-1. First rounds: while some arm has no outcome the target is uniform, so every arm is pulled once, in order.
+1. First rounds: while some arm has no outcome the target is uniform, so every arm is pulled once.
 2. Ties: when the empirical means of a needed pair are equal, T* is infinite and only such pairs matter. The target
    is uniform on their costly arms, or on all their arms when none of them costs anything.
 3. Boundary: a costly arm whose needed pairs all have infinite divergence (a free Bernoulli arm at an empirical mean
@@ -58,6 +58,7 @@ from caet_opt.kernels.ledger import (
     NEED_LAYOUT,
     NEED_SOLUTION,
     OBSERVED,
+    ORDER,
     PROJECTED,
     REST,
     ROUND,
@@ -70,9 +71,6 @@ from caet_opt.kernels.ledger import (
     weigh_pairs,
 )
 from caet_opt.kernels.records import ModelNumbers, Plan
-
-#: Arms among which the one that lags most is looked for at once.
-BLOCK = 64
 
 #: Leaves more room than rounding takes in evidence that grows with the counts.
 MARGIN = 1.0 - 1e-9
@@ -114,8 +112,9 @@ def pursue(view: Pursuit, arm: int, waiting: bool) -> int:
     """
     setting, arms, aim, now = view.setting, view.arms, view.aim, view.clock[ROUND]
     if waiting:
-        for a in range(arms.shape[1]):
-            arms[MEMORY, a] += 1.0 / arms.shape[1]
+        if setting.tracking == CUMULATED:
+            for a in range(arms.shape[1]):
+                arms[MEMORY, a] += 1.0 / arms.shape[1]
         return DONE
     numbers, single = aim.numbers, setting.batch == 1.0 and setting.growth == 0.0
     moved = arm if single else -1  # the means of a batch have all moved
@@ -127,7 +126,8 @@ def pursue(view: Pursuit, arm: int, waiting: bool) -> int:
             need = decide(view, moved)
             if need != DONE:
                 return need
-    numbers[FOLLOWING] = add_target(arms)
+    if setting.tracking == CUMULATED:
+        numbers[FOLLOWING] = add_target(arms)
     if numbers[DECIDED] == now and (arms[COUNT, arm] > aim.box[PATIENCE, arm] or not single):
         look(view)
     return DONE
@@ -279,7 +279,7 @@ def settle_for(view: Pursuit) -> None:
 def begin_here(view: Pursuit) -> None:
     """What follows from a view that was put together from its parts: who is next, and whether every pair is settled."""
     aim, now = view.aim, view.clock[ROUND]
-    aim.numbers[FOLLOWING] = most_behind(view.arms)
+    aim.numbers[FOLLOWING] = most_behind(view.arms, MEMORY, 1.0)
     project_into(view.arms[TARGET], exploration_floor(view.arms.shape[1], aim.numbers[SOLVED]), view.arms[PROJECTED])
     if aim.numbers[DECIDED] == now:
         look(view)
@@ -359,65 +359,61 @@ def watch(view: Pursuit, short: int) -> None:
     box[PATIENCE, a], box[PATIENCE, b] = factor * arms[COUNT, a], factor * arms[COUNT, b]
 
 
-def most_behind(arms: Array) -> int:
-    """The arm that lags most behind the cumulated target, the lowest number first."""
-    best, lag = 0, -1.0e300
-    for a in range(arms.shape[1]):
-        if arms[MEMORY, a] - arms[COUNT, a] > lag:
-            best, lag = a, arms[MEMORY, a] - arms[COUNT, a]
-    return best
-
-
 def add_target(arms: Array) -> int:
-    """Add the projected target to the cumulated one; returns the arm that then lags most behind, the lowest first.
+    """Add the projected target to the cumulated one; returns the arm that then lags most behind.
 
-    The largest lag of each block of arms is found by vector instructions, for which `compiling.FINITE` says that
-    nothing here is NaN; the arm is then looked for in one block.
+    The largest lag is found by vector instructions, for which `compiling.FINITE` says that nothing here is NaN.
     """
     memory, target, count = arms[MEMORY], arms[PROJECTED], arms[COUNT]
-    best, first = -inf, 0
-    for start in range(0, memory.size, BLOCK):
-        lag = -inf
-        for a in range(start, min(start + BLOCK, memory.size)):
-            memory[a] += target[a]
-            lag = max(lag, memory[a] - count[a])
-        if lag > best:
-            best, first = lag, start
-    for a in range(first, memory.size):
-        if memory[a] - count[a] == best:
+    most = -inf
+    for a in range(memory.size):
+        memory[a] += target[a]
+        most = max(most, memory[a] - count[a])
+    return behind_by(arms, MEMORY, 1.0, most)
+
+
+def most_behind(arms: Array, row: int, factor: float) -> int:
+    """The arm with the largest ``factor x_a - N_a``, x a row of the arms; as `add_target` finds it."""
+    planned, count = arms[row], arms[COUNT]
+    most = -inf
+    for a in range(planned.size):
+        most = max(most, factor * planned[a] - count[a])
+    return behind_by(arms, row, factor, most)
+
+
+def behind_by(arms: Array, row: int, factor: float, lag: float) -> int:
+    """The first arm, as ties are broken, that lags so much behind a row."""
+    for place in range(arms.shape[1]):
+        a = int(arms[ORDER, place])
+        if factor * arms[row, a] - arms[COUNT, a] == lag:
             return a
-    return first
+    return 0
 
 
 def next_arm(setting: Conditions, arms: Array, now: float) -> int:
-    """The arm that lags most, the lowest number first.
+    """The arm that lags most; of equal ones the first in the row ORDER.
 
-    C-tracking: behind the cumulated target. D-tracking: behind the present one, after arms with fewer than
-    ``sqrt(t) - K / 2`` pulls. By money: see `next_by_money`.
+    C-tracking: behind the cumulated target. D-tracking: behind the present one, ``t u_a - N_a``, after arms with fewer
+    than ``sqrt(t) - K / 2`` pulls (docs/mathematics/d_tracking.md). By money: see `next_by_money`.
     """
     if setting.tracking == MONEY:
         return next_by_money(setting, arms, now)
     if setting.tracking == CUMULATED:
-        return most_behind(arms)
-    best, lag = 0, -1.0e300
-    for a in range(arms.shape[1]):
-        if arms[COUNT, a] < arms[COUNT, best]:
-            best = a
-    if arms[COUNT, best] < sqrt(now) - 0.5 * arms.shape[1]:
-        return best
-    for a in range(arms.shape[1]):
-        if now * arms[TARGET, a] - arms[COUNT, a] > lag:
-            best, lag = a, now * arms[TARGET, a] - arms[COUNT, a]
-    return best
+        return most_behind(arms, MEMORY, 1.0)
+    least = most_behind(arms, TARGET, 0.0)
+    if arms[COUNT, least] < sqrt(now) - 0.5 * arms.shape[1]:
+        return least
+    return most_behind(arms, TARGET, now)
 
 
 def next_by_money(setting: Conditions, arms: Array, now: float) -> int:
     """The least pulled arm below sqrt(t) pulls, else the one whose share of the money lags most behind its share in
     the target: the largest ``c_a u_a / sum(c u) - c_a N_a / sum(c N)`` over costly arms, while free arms of the target
     take the zero-cost share of the pulls."""
-    least, spent, planned = 0, 0.0, 0.0
+    least, spent, planned = int(arms[ORDER, 0]), 0.0, 0.0
     idle, free_pulls = -1, 0.0
-    for a in range(arms.shape[1]):
+    for place in range(arms.shape[1]):
+        a = int(arms[ORDER, place])
         if arms[COUNT, a] < arms[COUNT, least]:
             least = a
         spent += arms[COST, a] * arms[COUNT, a]
@@ -431,7 +427,8 @@ def next_by_money(setting: Conditions, arms: Array, now: float) -> int:
     if idle >= 0 and (free_pulls < setting.zero_cost_share * now or not planned > 0.0):
         return idle
     best, lag = 0, -1.0e300
-    for a in range(arms.shape[1]):
+    for place in range(arms.shape[1]):
+        a = int(arms[ORDER, place])
         behind = arms[COST, a] * (arms[TARGET, a] / planned - arms[COUNT, a] / spent)
         if arms[COST, a] > 0.0 and behind > lag:
             best, lag = a, behind

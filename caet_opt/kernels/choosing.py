@@ -1,8 +1,11 @@
-"""What policies that solve nothing share, in the subset of Python that numba compiles."""
+"""What policies that solve nothing share, in the subset of Python that numba compiles.
+
+Of arms that are equal the first in the row ORDER is taken.
+"""
 
 from math import inf, log, sqrt
 
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import pairs_hold, write_pairs
 from caet_opt.kernels.ledger import (
     ANSWERED,
@@ -11,6 +14,8 @@ from caet_opt.kernels.ledger import (
     MEAN,
     MEMORY,
     NEEDED,
+    ORDER,
+    PLACE,
     ROUND,
     Seen,
     evidence_between,
@@ -53,9 +58,10 @@ def survey(view: Seen) -> bool:
 
 
 def least_pulled(arms: Array) -> int:
-    """The arm with the fewest pulls, the lowest number first."""
-    least = 0
-    for a in range(arms.shape[1]):
+    """The arm with the fewest pulls."""
+    least = int(arms[ORDER, 0])
+    for place in range(arms.shape[1]):
+        a = int(arms[ORDER, place])
         if arms[COUNT, a] < arms[COUNT, least]:
             least = a
     return least
@@ -69,7 +75,8 @@ def free_turn(view: Seen, dropped: int) -> int:
     that was dropped is not made up for.
     """
     arms, idle, free, costly = view.arms, -1, 0.0, 0.0
-    for a in range(arms.shape[1]):
+    for place in range(arms.shape[1]):
+        a = int(arms[ORDER, place])
         if arms[NEEDED, a] == 0.0 or (dropped >= 0 and arms[dropped, a] > 0.0):
             continue
         if arms[COST, a] > 0.0:
@@ -89,7 +96,8 @@ def least_spent(view: Seen, root: bool, dropped: int) -> int:
     arms, best, least = view.arms, free_turn(view, dropped), inf
     if best >= 0:
         return best
-    for a in range(arms.shape[1]):
+    for place in range(arms.shape[1]):
+        a = int(arms[ORDER, place])
         index = (sqrt(arms[COST, a]) if root else arms[COST, a]) * arms[COUNT, a]
         if arms[COST, a] > 0.0 and not (dropped >= 0 and arms[dropped, a] > 0.0) and index < least:
             best, least = a, index
@@ -97,18 +105,29 @@ def least_spent(view: Seen, root: bool, dropped: int) -> int:
 
 
 def weakest_pair(view: Seen, penalties: bool, costly: bool) -> int:
-    """The pair with the least evidence, plus ``log N_b`` with penalties; only pairs with a costly arm if asked."""
-    arms, best, least = view.arms, 0, inf
+    """The pair with the least evidence, plus ``log N_b`` with penalties; only pairs with a costly arm if asked.
+
+    Of equal ones the pair whose loser comes first, then whose winner does.
+    """
+    arms, pairs, best, least = view.arms, view.pairs, 0, inf
     for p in range(view.evidence.size):
-        a, b = view.pairs[0, p], view.pairs[1, p]
+        a, b = pairs[0, p], pairs[1, p]
         if costly and not (arms[COST, a] > 0.0 or arms[COST, b] > 0.0):
             continue
         index = view.evidence[p]
         if penalties:
             index += log(arms[COUNT, b])
-        if index < least:
+        if index < least or (index == least and comes_before(arms, pairs, p, best)):
             best, least = p, index
     return best
+
+
+def comes_before(arms: Array, pairs: Integers, p: int, q: int) -> bool:
+    """Whether the loser of pair p comes before that of pair q, or, if that is the same arm, its winner does."""
+    one, other = arms[PLACE, pairs[1, p]], arms[PLACE, pairs[1, q]]
+    if one != other:
+        return bool(one < other)
+    return bool(arms[PLACE, pairs[0, p]] < arms[PLACE, pairs[0, q]])
 
 
 def share_of_first(view: Seen, a: int, b: int) -> float:
@@ -128,9 +147,10 @@ def is_beaten(view: Seen, a: int, b: int) -> bool:
 
 
 def find_survivor(arms: Array, row: int, sign: float) -> int:
-    """The survivor with the least entry of a row, times a sign, the lowest number first."""
+    """The survivor with the least entry of a row, times a sign."""
     found = -1
-    for a in range(arms.shape[1]):
+    for place in range(arms.shape[1]):
+        a = int(arms[ORDER, place])
         if arms[MEMORY, a] == 0.0 and (found < 0 or sign * arms[row, a] < sign * arms[row, found]):
             found = a
     return found
@@ -142,7 +162,8 @@ def race_ends(arms: Array) -> tuple[int, int]:
     The best is the first of those with the largest mean, the worst the last of those with the least.
     """
     best, worst = find_survivor(arms, MEAN, -1.0), -1
-    for a in range(arms.shape[1]):
+    for place in range(arms.shape[1]):
+        a = int(arms[ORDER, place])
         if arms[MEMORY, a] == 0.0:
             if arms[COUNT, a] != arms[COUNT, best]:
                 return best, best

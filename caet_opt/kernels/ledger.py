@@ -139,9 +139,10 @@ class View(NamedTuple):
 ROUND, LAST, ANSWERED = range(3)
 
 #: Rows of View.arms: pulls, sums of rewards and costs, what the policy remembers (the cumulated target of one that
-#: tracks), the target with its projection, the empirical mean, the cost that enters decisions, zero if free, and what
-#: rounding took from the sum of rewards.
-COUNT, REWARD, SPENT, MEMORY, TARGET, PROJECTED, MEAN, COST, REST_OF_REWARD = range(ARM_ROWS := 9)
+#: tracks), the target with its projection, the empirical mean, the cost that enters decisions, zero if free, what
+#: rounding took from the sum of rewards, and how ties are broken: the arm that comes first, second and so on, and the
+#: place of each arm in this order.
+COUNT, REWARD, SPENT, MEMORY, TARGET, PROJECTED, MEAN, COST, REST_OF_REWARD, ORDER, PLACE = range(ARM_ROWS := 11)
 
 #: A policy that has no target keeps in its row whether an arm is in some pair.
 NEEDED = TARGET

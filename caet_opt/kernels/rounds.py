@@ -7,7 +7,7 @@ function, interpreted or compiled with a policy's `choose`, `respond` and `ended
 from typing import TYPE_CHECKING
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.kernels.ledger import COUNT, DONE, LAST, LIMIT, NEED_CHOICE, REFILL, STOPPED, Seen, Streams, absorb
+from caet_opt.kernels.ledger import COUNT, DONE, LAST, LIMIT, NEED_CHOICE, ORDER, REFILL, STOPPED, Seen, Streams, absorb
 
 if TYPE_CHECKING:  # what `play` is compiled with, for each policy its own
 
@@ -49,7 +49,8 @@ def play(view: Seen, streams: Streams, rounds: int, again: bool) -> tuple[int, i
 
 def first_unseen(arms: Array) -> int:
     """The first arm without an outcome, or -1."""
-    for a in range(arms.shape[1]):
+    for place in range(arms.shape[1]):
+        a = int(arms[ORDER, place])
         if arms[COUNT, a] == 0.0:
             return a
     return -1

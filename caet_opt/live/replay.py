@@ -9,7 +9,7 @@ from math import isclose
 from typing import Any, NamedTuple
 
 from caet_opt.errors import CaetError, InputError, SolverError
-from caet_opt.exploring.explorer import Explorer, fewest_first
+from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies.base import state_of
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.policies.tracking import TrackingPolicy
@@ -86,7 +86,7 @@ def choose_arms(explorer: Explorer, pulls: int, out: Sequence[int]) -> list[int]
     """The arms of the next pulls: as the policy has them, but where an answer only waits for second outcomes of some
     arms, which the policy may never ask for, those with the fewest outcomes and pulls that are out."""
     if min(explorer.state.counts) < least_outcomes(explorer.family) and has_ended(explorer):
-        return fewest_first(explorer.state.counts, pulls, out)
+        return explorer.least_pulled(pulls, out)
     return explorer.next_arms(pulls, out)
 
 

@@ -153,8 +153,13 @@ class Experiment:
 
     @property
     def is_in_theory(self) -> bool:
-        """Whether ``theta <= e/2``, ``r < 1/2`` and ``r_prime < 1/8``, where the asymptotic upper bound is proven."""
-        r, r_prime = self.parameters.r, self.parameters.r_prime
+        """Whether ``theta <= e/2``, ``r < 1/2`` and ``r_prime < 1/8``, where the asymptotic upper bound is proven.
+
+        For D-tracking it is not where costs are gaps and several arms are best: which of them is free never settles.
+        """
+        r, r_prime, means = self.parameters.r, self.parameters.r_prime, self.model.means
+        if self.parameters.tracking == "d" and self.parameters.cost_source == "gaps" and means.count(max(means)) > 1:
+            return False
         return self.theta_of_bound <= LARGEST_THETA and r < THEORY_R and r_prime < THEORY_R_PRIME
 
     @property
@@ -296,8 +301,10 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
     model, parameters = experiment.model, experiment.parameters
     fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)  # a used one would spawn other children
     streams = ArmStreams(model, fresh, parameters.cost_distribution)
-    word = fresh.spawn(1)[0].generate_state(1, np.uint64)[0]
-    explorer = start_explorer(experiment, int(word >> np.uint64(1)))  # 63 bits for what the policy draws
+    own = fresh.spawn(1)[0]
+    word = own.generate_state(1, np.uint64)[0]
+    order = np.random.default_rng(own.spawn(1)[0]).permutation(len(model.means)).tolist()
+    explorer = start_explorer(experiment, int(word >> np.uint64(1)), order)  # 63 bits for what the policy draws
     compile_run(explorer)  # nothing where it is done, as in a process that was forked after it
     try:
         in_batches = not experiment.solves and parameters.batch_rule != (1.0, 0.0)
@@ -321,12 +328,19 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
     )
 
 
-def start_explorer(experiment: Experiment, seed: int) -> Explorer:
-    """The policy before its first round, told what it may know; the seed is that of its own draws."""
+def start_explorer(experiment: Experiment, seed: int, tie_order: Sequence[int] = ()) -> Explorer:
+    """The policy before its first round, told what it may know; the seed is that of its own draws.
+
+    Which of several equal arms goes first is drawn for each run: models are usually written with the best arm first,
+    and what a policy costs is not to depend on how they are written.
+    """
     model, parameters = experiment.model, experiment.parameters
     costs = model.costs if parameters.cost_source == "known" else None
     truth = experiment.optimum if experiment.policy.needs_truth else None
-    return Explorer(experiment.task, model.family, len(model.means), parameters, costs, seed=seed, truth=truth)
+    arms = len(model.means)
+    return Explorer(
+        experiment.task, model.family, arms, parameters, costs, seed=seed, truth=truth, tie_order=tie_order
+    )
 
 
 def run_many(

@@ -90,6 +90,7 @@ def track(targets):
     """Counts after each round in which these targets are tracked, a row per round from the first pull on."""
     arms = targets.shape[1]
     setting, state = conditions(arms), np.zeros((ledger.ARM_ROWS, arms))
+    state[ledger.ORDER] = np.arange(arms)
     found = np.zeros(targets.shape)
     for now, target in enumerate(targets):
         state[ledger.TARGET] = target

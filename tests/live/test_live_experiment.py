@@ -100,7 +100,7 @@ def test_what_is_handed_out_from_a_pretended_state_changes_nothing():
 
 
 def test_a_batch_follows_the_target_of_the_present_means():
-    """C-tracking: counts with what is handed out stay within the number of arms of the cumulated target."""
+    """Counts with what is handed out stay near the target, but for forced exploration."""
     explorer = Explorer.start("best-arm", "gaussian", arms=3, costs=[1, 2, 3], delta=0.05)
     for arm, reward in [(0, 1.0), (1, 0.2), (2, 0.1)]:
         explorer.observe(arm, reward)

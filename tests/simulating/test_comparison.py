@@ -226,7 +226,7 @@ def test_the_table(capsys):
     lines = run_command(capsys, "simulate", *QUICK, "--policy", ",".join(NAMES)).splitlines()
     assert lines[0] == "task best-arm, family gaussian, 3 arms"
     assert lines[1] == (
-        "3 policies on the same draws, C-tracking where targets are tracked, known costs; 4 runs each, seed 0, "
+        "3 policies on the same draws, D-tracking where targets are tracked, known costs; 4 runs each, seed 0, "
         "delta = 0.1; solver native"
     )
     assert lines[2].startswith("threshold e-process: ")
@@ -260,7 +260,7 @@ def test_one_policy_says_what_holds_of_it(capsys):
     def told(policy):
         return run_command(capsys, "simulate", *QUICK, "--policy", policy)
 
-    assert "policy caet with C-tracking, known costs; " in told("caet")
+    assert "policy caet with D-tracking, known costs; " in told("caet")
     uniform = told("uniform")
     assert "policy uniform, known costs; 4 runs, seed 0, delta = 0.1\n" in uniform
     assert "upper bound" not in uniform

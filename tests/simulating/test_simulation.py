@@ -364,7 +364,7 @@ def test_csv(capsys, tmp_path):
 def test_text(capsys):
     printed = simulated(capsys, *QUICK)
     for words in (
-        "policy caet with C-tracking, known costs; 3 runs, seed 0, delta = 0.1; solver native\n",
+        "policy caet with D-tracking, known costs; 3 runs, seed 0, delta = 0.1; solver native\n",
         "\nguaranteed for independent Gaussian rewards of variance 1: wrong with probability at most 0.1 (proven for "
         "every family with log_martingale)\n",
         "consistent with delta",
@@ -397,7 +397,7 @@ def test_options_reach_the_algorithm(capsys):
     printed = simulated(capsys, *QUICK, *options, "--r", "0.7", "--r-prime", "0.2", "--gamma0", "0.01")
     assert "theta = 1.5" in printed
     assert "(certified)" in printed
-    assert "upper bound  not proven, which takes theta <= e/2, r < 1/2 and r_prime < 1/8\n" in printed
+    assert "upper bound  not proven, which takes theta <= e/2, r < 1/2, r_prime < 1/8; for gaps, one best arm\n" in printed
     assert "; solver native (lazy); batch 7\n" in simulated(capsys, *QUICK, "--solve", "lazy", "--batch", 7)
 
 

@@ -81,6 +81,7 @@ class Setup:
     profile : of the solver
     seed : of the policy's own draws
     truth : the true model, solved, which only an oracle is told
+    tie_order : the arms in the order in which the first of equal ones is taken; by number unless it is given
     """
 
     task: Task
@@ -92,6 +93,11 @@ class Setup:
     profile: Profile
     seed: int = 0
     truth: CharacteristicTime | None = field(default=None, repr=False)
+    tie_order: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.tie_order:
+            object.__setattr__(self, "tie_order", tuple(range(self.arms)))
 
     @cached_property
     def prior_scales(self) -> Array:
@@ -284,6 +290,7 @@ class Policy(ABC):
         arms, pairs = np.zeros((ledger.ARM_ROWS, setup.arms)), setup.task.pairs([0.0] * setup.arms)
         if self.blind or setup.known_costs is not None:
             arms[ledger.COST] = 1.0 if self.blind else setup.known_costs
+        arms[ledger.ORDER], arms[ledger.PLACE] = setup.tie_order, np.argsort(setup.tie_order)
         return self.make_view(arms, np.zeros(3), as_columns(pairs))
 
     def make_view(self, arms: Array, clock: Array, pairs: Integers) -> Seen:

@@ -4,11 +4,12 @@ from caet_opt.exploring.policies.tracking import TrackingPolicy
 
 
 class CostAware(TrackingPolicy):
-    """CAET: C- or D-tracking of u_alpha of the empirical model, solved exactly in every round.
+    """CAET: D- or C-tracking of u_alpha of the empirical model, solved exactly in every round.
 
     ``u_alpha`` gives the free arms alpha of the pulls and the costly ones ``(1 - alpha) u*``, with u* the sampling
-    proportions that reach T* (`caet_opt.kernels.aiming`). Its cost over log(1/delta) tends to T* as delta
-    tends to 0.
+    proportions that reach T* (`caet_opt.kernels.aiming`). Its cost over log(1/delta) tends to T* as delta tends to 0:
+    with C-tracking as the paper proves, with D-tracking, the default, since the optimal effort is unique, if costs are
+    known, observed, or gaps to a best mean that only one arm has (docs/mathematics/d_tracking.md).
     Source: the paper.
     """
 

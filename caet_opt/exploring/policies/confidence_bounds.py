@@ -9,7 +9,7 @@ from caet_opt.bandits.tasks import BestArm, TopArms
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.kernels.choosing import least_pulled, next_marked
 from caet_opt.kernels.confidence import bound_level, confidence_bound, is_bound_above, levels_are_equal
-from caet_opt.kernels.ledger import COUNT, MEMORY, PROJECTED, ROUND, Seen, short_pair
+from caet_opt.kernels.ledger import COUNT, MEMORY, ORDER, PROJECTED, ROUND, Seen, short_pair
 
 
 class Marking(IndexPolicy):
@@ -57,8 +57,9 @@ class KlLucb(Marking):
             arms[PROJECTED, view.pairs[0, p]] = 1.0
         now, equal, level = view.clock[ROUND], levels_are_equal(setting), 0.0
         leader, rival, lowest, highest = 0, 0, inf, -inf
-        for a in range(arms.shape[1]):
-            level = level if a > 0 and equal else bound_level(setting, arms, now, a)
+        for place in range(arms.shape[1]):
+            a = int(arms[ORDER, place])
+            level = level if place > 0 and equal else bound_level(setting, arms, now, a)
             if arms[PROJECTED, a] > 0.0:
                 bound = confidence_bound(setting, arms, a, level, False)
                 if bound < lowest:
@@ -97,15 +98,17 @@ class Ugape(Marking):
         size = pairs.shape[1] // others  # m: the pairs are those of each of m arms with each of the others
         now, equal, level = view.clock[ROUND], levels_are_equal(setting), 0.0
         upper, holder = np.full(size + 1, -inf), np.zeros(size + 1, dtype=np.int64)
-        for a in range(arms.shape[1]):
+        for place in range(arms.shape[1]):
+            a = int(arms[ORDER, place])
             arms[MEMORY, a] = 0.0
-            level = level if a > 0 and equal else bound_level(setting, arms, now, a)
+            level = level if place > 0 and equal else bound_level(setting, arms, now, a)
             if upper[size] == -inf or is_bound_above(setting, arms, a, level, True, upper[size]):
                 insert(upper, holder, confidence_bound(setting, arms, a, level, True), a)
         for place in range(size):
             arms[MEMORY, holder[place]] = 1.0
         gain, chosen = np.full(size, -inf), np.zeros(size, dtype=np.int64)
-        for a in range(arms.shape[1]):  # gain is -B
+        for place in range(arms.shape[1]):  # gain is -B
+            a = int(arms[ORDER, place])
             rival = upper[size] if arms[MEMORY, a] > 0.0 else upper[size - 1]
             level = level if equal else bound_level(setting, arms, now, a)
             if gain[size - 1] == -inf or is_bound_above(setting, arms, a, level, False, rival + gain[size - 1]):

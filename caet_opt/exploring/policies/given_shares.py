@@ -10,7 +10,7 @@ from caet_opt.kernels.ledger import GIVEN, MEMORY, PROJECTED, ROUND, TARGET, See
 
 
 class Uniform(IndexPolicy):
-    """Every arm in turn: the least pulled, the lowest number first. Its pulls tend to 1 / K."""
+    """Every arm in turn: the least pulled. Its pulls tend to 1 / K."""
 
     name = "uniform"
     about = "round robin"

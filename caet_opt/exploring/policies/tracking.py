@@ -63,7 +63,7 @@ class TrackingPolicy(Policy):
         super().__init__(setup)
 
     def begin(self) -> Seen:
-        """Before the first round, in which the target is uniform."""
+        """Before the first round, in which the target is uniform; C-tracking goes on adding to it."""
         view = super().begin()
         view.arms[ledger.MEMORY] = 1.0 / self.setup.arms
         return view
@@ -94,7 +94,7 @@ class TrackingPolicy(Policy):
     def check_state(self, state: State) -> None:
         super().check_state(state)
         found = fsum(state.memory)
-        if not isclose(found, state.round + 1.0, rel_tol=ROUNDING, abs_tol=0.0):
+        if self.tracking == CUMULATED and not isclose(found, state.round + 1.0, rel_tol=ROUNDING, abs_tol=0.0):
             raise InputError(
                 f"the sum of memory, the cumulated target, of a saved state at round {state.round} must be "
                 f"{state.round + 1:g}, got {found:g}"
@@ -220,10 +220,11 @@ class TrackingPolicy(Policy):
         return Target(view.arms[ledger.TARGET], kept, solution)
 
     def pretend(self, view: Seen, arm: int) -> Seen:
-        """The pull counts as done and adds the target once more."""
+        """The pull counts as done and the target once more."""
         view.arms[ledger.COUNT, arm] += 1.0
         view.clock[ledger.ROUND] += 1.0
-        pursuit_of(view).aim.numbers[boxes.FOLLOWING] = self.functions["add_target"](view.arms)
+        if self.tracking == CUMULATED:
+            pursuit_of(view).aim.numbers[boxes.FOLLOWING] = self.functions["add_target"](view.arms)
         return view
 
     def diagnose(self, view: Seen) -> Diagnostics:  # type: ignore[override]

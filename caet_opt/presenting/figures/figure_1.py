@@ -23,7 +23,7 @@ from caet_opt.simulating.summary import ends, summarise
 from caet_opt.solving.result import bound_per_time
 
 #: The paper's settings.
-SETTINGS: dict[str, Any] = {"threshold": "deviational", "theta": 1.2, "constant": 1.0}
+SETTINGS: dict[str, Any] = {"threshold": "deviational", "theta": 1.2, "constant": 1.0, "tracking": "c"}
 SETTINGS |= {"r": 0.4, "r_prime": 0.1, "gamma0": 0.1, "zero_cost_share": "paper"}
 
 #: Significant digits of costs in the table.
