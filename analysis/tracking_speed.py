@@ -67,7 +67,7 @@ def prepare(family: str, task: str, arms: int, **settings: Any) -> tuple[Caet, A
     )
     rounds, same = pulls * arms, (float(pulls),) * arms
     memory = ((rounds + 1) / arms,) * arms
-    state = State(rounds, (pulls,) * arms, tuple(sums.tolist()), same, memory, float(rounds))
+    state = State(rounds, (pulls,) * arms, tuple(sums.tolist()), same, memory, float(rounds), (0.0,) * arms)
     parameters = Parameters(log_inv_delta=LOG_INV_DELTA, threshold="customary", **settings)
     caet = Caet(task, model.family, arms, parameters, model.costs)
     caet.continue_from(state)

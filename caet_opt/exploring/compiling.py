@@ -31,7 +31,7 @@ INLINED = frozenset({"choose", "learn", "ended", "refresh", "respond"}) | {
         *(ledger.weigh_pairs, ledger.short_pair, confidence.is_bound_above),
         *(choosing.refresh_pairs, choosing.free_turn, choosing.weakest_pair),
         *(choosing.share_of_first, task_pairs.pairs_hold),
-        *(aiming.pursue, aiming.decide, aiming.keep_mended, aiming.solve_here, aiming.adopt, aiming.start_from_last),
+        *(aiming.decide, aiming.keep_mended, aiming.solve_here, aiming.adopt),
     )
 }
 
@@ -77,6 +77,6 @@ def compile_rounds(policy: "Policy", view: Seen) -> None:
     """Have the rounds of a policy compiled, where compiled code knows its family and its threshold; it is said."""
     if policy.setup.is_shipped:
         function = compiled_play(type(policy))
-        if not function.signatures:
+        if not function.overloads:
             with announce_compiling("the simulation"):
                 function(view, NO_STREAMS, 0, False)

@@ -1,5 +1,6 @@
 """An experiment as an object that asks for an arm and is told what came of it, whichever policy decides."""
 
+import json
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -21,7 +22,7 @@ from caet_opt.exploring.exclusion import NotExcluded, find_not_excluded
 from caet_opt.exploring.limits import Allowance, Limit
 from caet_opt.exploring.policies import find_policy
 from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Setup, state_of
-from caet_opt.exploring.saving import Saved, Target, from_text, to_text, write_question
+from caet_opt.exploring.saving import Saved, Target, from_text, write_question
 from caet_opt.exploring.settings import LARGEST_BATCH, LARGEST_SEED, Parameters
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.exploring.stopping import threshold_of
@@ -138,8 +139,9 @@ class Explorer:
         write_whole(path, self.to_text(indent=1))
 
     def to_text(self, indent: int | None = None) -> str:
-        """The whole experiment as JSON."""
-        return to_text(self._question, self.state, self.policy._save_target(self.view), indent)
+        """The whole experiment as JSON, quick to make without an indent: what is asked, was observed, is aimed at."""
+        record = {**self._question, "state": vars(state_of(self.view)), **self.policy.save_target(self.view)}
+        return json.dumps(record, indent=indent, allow_nan=False, default=np.ndarray.tolist) + "\n"
 
     @cached_property
     def _question(self) -> dict[str, Any]:
@@ -291,51 +293,51 @@ class Explorer:
 
         All or nothing: after an error the object is as it was before.
         """
-        absorbed = self.absorb(arm, reward, cost)
-        self.check_new(arm, reward, cost, absorbed)
-        self.view = self.policy.take_note(absorbed)
+        self.view = self.policy.take_note(self.absorb(arm, reward, cost))
 
-    def absorb(self, arm: int, reward: float, cost: float | None = None) -> Seen:
+    def absorb(self, arm: int, reward: float, cost: float | None = None, *, is_new: bool = True) -> Seen:
         """A view with an observation in its sums, before the policy has responded to it; nothing changes here.
 
-        `InputError` unless every sum stays finite and the arm's mean in the family.
+        `InputError` unless every sum stays finite and the arm's mean in the family. One that is new, and not replayed,
+        is also refused where it had better not be begun with: too large to be added up, or hidden by rounding
+        (`_check_apart`).
         """
         arm = read_arm(arm, self.arms)
         reward = read_finite(reward, f"reward of arm {arm}")
-        self.family.check_reward(reward)
-        paid = 0.0 if cost is None else read_finite(cost, f"cost of arm {arm}")
-        if paid < 0:
-            raise InputError(f"cost of arm {arm} must be zero or more, got {paid:g}")
-        if self.known_costs is not None:
-            paid = float(self.known_costs[arm])
-        elif cost is None and self.parameters.cost_source == "observed":
+        counted = self.family.count_reward(reward)
+        told = 0.0 if cost is None else read_finite(cost, f"cost of arm {arm}")
+        if told < 0:
+            raise InputError(f"cost of arm {arm} must be zero or more, got {told:g}")
+        paid = told if self.known_costs is None else float(self.known_costs[arm])
+        if self.known_costs is None and cost is None and self.parameters.cost_source == "observed":
             raise InputError("observed costs need a cost of zero or more with every reward, got None")
         view = self.policy.copy_view(self.view)
         with np.errstate(over="ignore", invalid="ignore"):
-            absorb(view.arms, view.clock, arm, self.family.count_reward(reward), paid)
+            absorb(view.arms, view.clock, arm, counted, paid)
             total = float(np.sum(view.arms[SPENT]))
         if not isfinite(total):
             raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")
-        self._check_mean(float(view.arms[MEAN, arm]), arm)
+        if (mean := float(view.arms[MEAN, arm])) not in self.family.mean_space:
+            raise self._outside(mean, arm)
+        if is_new:
+            for amount, what in ((reward, "reward"), (told, "cost")):
+                if abs(amount) > LARGEST_AMOUNT:
+                    raise InputError(
+                        f"{what} {amount:g} is too large to be added up, which can be done up to {LARGEST_AMOUNT:g} in "
+                        f"size; rescale the {what}s"
+                    )
+            if view.arms[COUNT, arm] == 1:
+                self._check_apart(arm, view)
         return view
 
-    def check_new(self, arm: int, reward: float, cost: float | None, absorbed: Seen) -> None:
-        """Raise `InputError` for an observation that is of the family, and had better not be begun with: one too large
-        to be added up, or the first of an arm whose mean and another's are hidden by rounding.
+    def _check_apart(self, arm: int, absorbed: Seen) -> None:
+        """Raise `InputError` for the first observation of an arm whose mean and another's are hidden by rounding.
 
         Rounding hides means that are nearer than twice what it may have moved them by (`told_apart`), if not even a
         standard deviation of a reward is more than that: nothing could be declared of such a pair, however long it went
         on. Where a standard deviation is more, any difference of interest shows in time; where the means are farther
         apart, they are told apart.
         """
-        for amount, what in ((float(reward), "reward"), (float(cost or 0.0), "cost")):
-            if abs(amount) > LARGEST_AMOUNT:
-                raise InputError(
-                    f"{what} {amount:g} is too large to be added up, which can be done up to {LARGEST_AMOUNT:g} in "
-                    f"size; rescale the {what}s"
-                )
-        if absorbed.arms[COUNT, arm] > 1:
-            return
         means = np.where(absorbed.arms[COUNT] > 0, absorbed.arms[MEAN], np.nan)
         blur = BLUR * (abs(means[arm]) + np.abs(means))
         with np.errstate(all="ignore"):  # a variance beyond double precision is infinite, and large enough
@@ -356,16 +358,15 @@ class Explorer:
         if len(state.counts) != self.arms:
             raise InputError(f"the saved state has {len(state.counts)} arms, not {self.arms}")
         for arm, count in enumerate(state.counts):
-            if count:
-                self._check_mean(state.reward_sums[arm] / count, arm)
+            if count and (mean := state.reward_sums[arm] / count) not in self.family.mean_space:
+                raise self._outside(mean, arm)
         self.view = self.policy.restore(state, target or Target())
 
-    def _check_mean(self, mean: float, arm: int) -> None:
-        if mean not in self.family.mean_space:
-            raise InputError(
-                f"the rewards of arm {arm} would have mean {mean:g}, outside the {self.family.name} family, "
-                f"whose means lie in {self.family.mean_space}"
-            )
+    def _outside(self, mean: float, arm: int) -> InputError:
+        return InputError(
+            f"the rewards of arm {arm} would have mean {mean:g}, outside the {self.family.name} family, "
+            f"whose means lie in {self.family.mean_space}"
+        )
 
 
 def read_arm(arm: Any, arms: int) -> int:

@@ -1,6 +1,5 @@
 """A whole experiment as JSON, and back: what is asked, the settings, what was observed, where the next solve starts."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import inf
@@ -30,9 +29,10 @@ FORMAT = f"{NAME} {NUMBER}"
 #: The settings that belong to an experiment, simulated or not.
 OWN = tuple(setting for setting in SETTINGS if setting.owner != "simulation")
 
+TARGET_KEYS = ("target", "kept", "solution")
 KEYS = (
     *("format", "version", "task", "answers", "family", "arms", "log_inv_delta", "settings", "costs", "seed"),
-    *("formula", "threshold_values", "state", "target", "kept", "solution"),
+    *("formula", "threshold_values", "state", *TARGET_KEYS),
 )
 
 #: The formats that are read, with the keys that each does without.
@@ -130,17 +130,6 @@ def write_question(
         "formula": threshold.describe(),
         "threshold_values": threshold.samples,
     }
-
-
-def to_text(question: dict[str, Any], state: State, aim: Target, indent: int | None) -> str:
-    """The file: the question, what was observed, and where the policy aims; quick to make without an indent."""
-    kept = None
-    if aim.kept is not None:
-        tied, numbers, *by_arm = aim.kept
-        kept = dict(zip(KEPT_KEYS, (tied, *numbers, *by_arm), strict=True))
-    solution = aim.solution and aim.solution._asdict()
-    record = {**question, "state": vars(state), "target": aim.target, "kept": kept, "solution": solution}
-    return json.dumps(record, indent=indent, allow_nan=False, default=np.ndarray.tolist) + "\n"
 
 
 def from_text(text: str) -> Saved:

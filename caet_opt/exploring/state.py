@@ -1,7 +1,7 @@
 """What an experiment knows: an immutable record."""
 
 from dataclasses import dataclass, fields
-from math import fsum, inf, isclose
+from math import isclose
 from typing import Any
 
 import numpy as np
@@ -53,11 +53,7 @@ class State:
     cost_sums: tuple[float, ...]
     memory: tuple[float, ...]
     total_cost: float
-    reward_rests: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.reward_rests:
-            object.__setattr__(self, RESTS, (0.0,) * len(self.counts))
+    reward_rests: tuple[float, ...]
 
     def means(self) -> Array:
         """Empirical means; NaN for an arm that was never pulled."""
@@ -76,7 +72,8 @@ class State:
         for name in set(VECTORS) & set(record):
             if not isinstance(record[name], list) or not record[name]:
                 raise InputError(f"{name} of a saved state must be a list with a number for every arm")
-        parts: dict[str, Any] = {name: tuple(part) if name in VECTORS else part for name, part in record.items()}
+        parts: dict[str, Any] = {RESTS: [0.0] * len(record["counts"]), **record}
+        parts = {name: tuple(part) if name in VECTORS else part for name, part in parts.items()}
         cls(**parts).check()
         for name, part in parts.items():
             if name not in ("round", "counts"):
@@ -100,19 +97,11 @@ class State:
                 raise InputError(f"what rounding took from a sum of {total:g} cannot be {rest:g}")
         if min((*self.cost_sums, *self.memory)) < 0:
             raise InputError("costs and memory of a saved state must be zero or more")
-        paid = add_up(self.cost_sums)
+        paid = sum(self.cost_sums)
         if not isclose(self.total_cost, paid, rel_tol=ROUNDING, abs_tol=0.0):
             raise InputError(
                 f"total_cost of a saved state at round {self.round} must be {paid:g}, got {self.total_cost:g}"
             )
-
-
-def add_up(sums: tuple[float, ...]) -> float:
-    """The double nearest to the sum; infinite beyond double precision."""
-    try:
-        return fsum(sums)
-    except OverflowError:
-        return inf
 
 
 def averages(sums: tuple[float, ...], counts: tuple[int, ...]) -> Array:

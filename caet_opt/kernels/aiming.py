@@ -25,7 +25,6 @@ from caet_opt.kernels.boxes import (
     DUE,
     ENDED,
     FOLLOWING,
-    GROWTH,
     HIGH,
     LOW,
     PAID,
@@ -39,7 +38,6 @@ from caet_opt.kernels.boxes import (
     clear_box,
     fit_box,
     follow_means,
-    is_inside,
 )
 from caet_opt.kernels.instance import Layout, Workspace, solve_in_workspace
 from caet_opt.kernels.interior import CERTIFIED
@@ -103,36 +101,6 @@ class Pursuit(NamedTuple):
     space: Space
 
 
-def pursue(view: Pursuit, arm: int, waiting: bool) -> int:
-    """Respond to an outcome: decide on the target where that is due, add it to the cumulated one, look at the pairs.
-
-    A pair that was short of its threshold stays so until one of its arms is pulled, as thresholds do not fall with the
-    rounds: while there is such a pair, no other is looked at, and that one only once its counts have outgrown what the
-    box allows (`watch`).
-    """
-    setting, arms, aim, now = view.setting, view.arms, view.aim, view.clock[ROUND]
-    if waiting:
-        if setting.tracking == CUMULATED:
-            for a in range(arms.shape[1]):
-                arms[MEMORY, a] += 1.0 / arms.shape[1]
-        return DONE
-    numbers, single = aim.numbers, setting.batch == 1.0 and setting.growth == 0.0
-    moved = arm if single else -1  # the means of a batch have all moved
-    if now >= numbers[DUE]:
-        recent = setting.gap > 0.0 and now < GROWTH * numbers[SOLVED]
-        if recent and is_inside(setting, arms, aim, moved):
-            numbers[DECIDED], numbers[DUE] = now, batch_end(setting, now)
-        elif not (recent and keep_mended(view)):
-            need = decide(view, moved)
-            if need != DONE:
-                return need
-    if setting.tracking == CUMULATED:
-        numbers[FOLLOWING] = add_target(arms)
-    if numbers[DECIDED] == now and (arms[COUNT, arm] > aim.box[PATIENCE, arm] or not single):
-        look(view)
-    return DONE
-
-
 def batch_end(setting: Conditions, now: float) -> float:
     """The round in which the pulls that are handed out in this one have all been answered."""
     return now + max(setting.batch, float(int(setting.growth * now)))
@@ -183,16 +151,25 @@ def decide(view: Pursuit, moved: int) -> int:
 
 
 def solve_here(view: Pursuit) -> int:
-    """Solve for the present means in the layout at hand, and aim at the solution."""
-    setting, arms, phi = view.setting, view.arms, view.setting.numbers[DISPERSION]
+    """Solve for the present means in the layout at hand, and aim at the solution.
+
+    The last solution is where a solve starts from that is of the same pairs, and has effort on every arm of them that
+    costs something now.
+    """
+    setting, arms, pairs, aim = view.setting, view.arms, view.pairs, view.aim
     layout, plan, workspace, effort, weights, _ = view.space
-    if layout.labels.size == 0:
-        for a in range(effort.size):
-            effort[a] = 0.0
-        for p in range(weights.size):
-            weights[p] = 0.0
-    else:
-        warm, total = start_from_last(view), 0.0
+    some = layout.labels.size > 0
+    for a in range(effort.size):
+        effort[a] = aim.effort[a] if some else 0.0
+    for p in range(weights.size):
+        weights[p] = aim.weights[p] if some else 0.0
+    if some:
+        warm, total, phi = True, 0.0, setting.numbers[DISPERSION]
+        for p in range(pairs.shape[1]):
+            for side in range(2):
+                arm = pairs[side, p]
+                known = aim.solved[side, p] == arm and (aim.effort[arm] > 0.0 or arms[COST, arm] == 0.0)
+                warm = warm and known
         given = ModelNumbers(
             setting.family, setting.error, setting.low, setting.high, arms[MEAN], setting.numbers[REST], arms[COST], phi
         )
@@ -205,24 +182,6 @@ def solve_here(view: Pursuit) -> int:
             return NEED_SOLUTION
     adopt(view)
     return DONE
-
-
-def start_from_last(view: Pursuit) -> bool:
-    """Put the last solution into the space, and say whether a solve can start from it: one of the same pairs, with
-    effort on every arm of them that costs something now."""
-    aim, pairs = view.aim, view.pairs
-    for a in range(aim.effort.size):
-        view.space.effort[a] = aim.effort[a]
-    for p in range(aim.weights.size):
-        view.space.weights[p] = aim.weights[p]
-    if aim.solved.shape[1] != pairs.shape[1]:
-        return False
-    for p in range(pairs.shape[1]):
-        for side in range(2):
-            arm = pairs[side, p]
-            if aim.solved[side, p] != arm or not (aim.effort[arm] > 0.0 or view.arms[COST, arm] == 0.0):
-                return False
-    return True
 
 
 def adopt(view: Pursuit) -> None:

@@ -130,7 +130,8 @@ def back_solve(plan: Plan, work: Work) -> None:
     for k in range(plan.spokes.size):
         for j in range(plan.spoke_start[k], plan.spoke_start[k + 1]):
             inner[plan.spoke_links[1, j]] -= rows[LINK, plan.spoke_links[0, j]] * arms[DY, plan.spokes[k]]
-    substitute(work.dense, inner)
+    if inner.size > 0:
+        substitute(work.dense, inner)
     for k in range(plan.cores.size):
         arms[DY, plan.cores[k]] = inner[k]
     for k in range(plan.spokes.size):

@@ -77,6 +77,8 @@ def solve_instance(
     """
     given = ModelNumbers(family, error, low, high, numbers[0], numbers[1], numbers[2], numbers[3])
     layout, plan = unpack_shape(packed)
+    if is_tied(given, layout.pairs):
+        return IRREGULAR, 0, inf, 0.0, inf
     workspace = make_workspace(layout, plan)
     status, steps, _, _ = solve_in_workspace(
         given, layout, plan, effort, weights, warm, tolerance, target, limit, workspace
@@ -85,6 +87,16 @@ def solve_instance(
         return status, steps, inf, 0.0, inf
     value, lower, upper = certify_pairs(given, layout.pairs, effort, weights, np.zeros((2, effort.size)))
     return status, steps, value, lower, upper
+
+
+def is_tied(given: ModelNumbers, pairs: Integers) -> bool:
+    """Whether the means of some pair differ by nothing, or by no more than rounding took from them."""
+    means, rests = given.means, given.rests
+    for p in range(pairs.shape[1]):
+        a, b = pairs[0, p], pairs[1, p]
+        if not means_differ(means[a], means[b], rests[a], rests[b]):
+            return True
+    return False
 
 
 class Workspace(NamedTuple):
@@ -116,15 +128,11 @@ def solve_in_workspace(
     limit: int,
     workspace: Workspace,
 ) -> tuple[int, int, float, float]:
-    """Solve without allocating; returns status, iterations, and the solver's own bounds.
+    """Solve without allocating, for means that differ; returns status, iterations, and the solver's own bounds.
 
     The effort costs the upper one and the weights sum to it. These bounds are no certificate: `certify_pairs` gives it.
     """
-    n, edges, means, rests = layout.labels.size, layout.ends.shape[1], given.means, given.rests
-    for p in range(layout.pairs.shape[1]):
-        a, b = layout.pairs[0, p], layout.pairs[1, p]
-        if not means_differ(means[a], means[b], rests[a], rests[b]):
-            return IRREGULAR, 0, 0.0, inf
+    n, edges = layout.labels.size, layout.ends.shape[1]
     arms, nearest, y, z = workspace.arms, workspace.nearest, workspace.y, workspace.z
     data = Data(given.family, arms, layout.ends)
     fill(data, given, layout, nearest)
@@ -250,6 +258,8 @@ def solve_rows(
             arm = rows.order[row, place]
             means[place], costs[place] = rows.means[row, arm], rows.costs[row, arm]
             dispersions[place] = kind.dispersions[arm]
+        if is_tied(given, layout.pairs):
+            continue
         status, _, _, _ = solve_in_workspace(
             given, layout, plan, effort, weights, False, tolerance, target, limit, workspace
         )

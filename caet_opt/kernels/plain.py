@@ -12,12 +12,12 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 
 
 def compile_part(function: Callable[..., Any], inlined: bool, counted: bool, finite: bool) -> Any:
-    """A function for compiled code to call, inlined by numba, or by LLVM where it pays.
+    """A function for compiled code to call, which LLVM inlines if told to, else where it pays.
 
     ``finite`` says that it meets no NaN. Numba counts who holds arrays in any case, ``counted`` or not.
     """
     fast = {"nnan", "nsz"} if finite else False
-    return numba.njit(inline="always" if inlined else "never", fastmath=fast, **OPTIONS)(function)
+    return numba.njit(forceinline=inlined, fastmath=fast, **OPTIONS)(function)
 
 
 def compile_unit(function: Callable[..., Any], cached: bool, counted: bool) -> Any:

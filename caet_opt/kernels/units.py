@@ -28,12 +28,12 @@ OPTIONS: dict[str, Any] = {**PLAIN, "no_cfunc_wrapper": True}
 
 
 def compile_part(function: Callable[..., Any], inlined: bool, counted: bool, finite: bool) -> Any:
-    """A function for compiled code to call, inlined by numba, or by LLVM where it pays; Python cannot call it.
+    """A function for compiled code to call, which LLVM inlines if told to, else where it pays; Python cannot call it.
 
     ``counted`` says whether numba counts who holds its arrays, ``finite`` whether it meets no NaN.
     """
     options = {"nopython": True, "no_cpython_wrapper": True, "_nrt": counted, **OPTIONS}
-    options |= {"inline": "always" if inlined else "never", "fastmath": {"nnan", "nsz"} if finite else False}
+    options |= {"forceinline": inlined, "fastmath": {"nnan", "nsz"} if finite else False}
     return Part(function, targetoptions=options, pipeline_class=PartCompiler)
 
 

@@ -1,4 +1,4 @@
-"""Names of arms: those that are given, an arm found by its name or number, and an answer in words."""
+"""Names of arms: those that are given, and an answer in words."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -7,9 +7,8 @@ from caet_opt.bandits.model import read_arm_names
 from caet_opt.bandits.tasks import BestArm, Comparisons, Custom, Groups, Ranking, Task, TopArms
 from caet_opt.bandits.tasks.base import MOST_PAIRS
 from caet_opt.common.checks import is_whole, show_value
-from caet_opt.common.exact import read_whole
 from caet_opt.common.numbers import pair_names
-from caet_opt.errors import InputError, unknown_name
+from caet_opt.errors import InputError
 
 #: More arms than this have more pairs to compare than any task is solved for.
 MOST_ARMS = MOST_PAIRS + 1
@@ -34,18 +33,6 @@ def name_arms(arms: Any) -> tuple[str, ...]:
                 f"arm {number} cannot be called {name!r}: a name is a line without spaces around it, and no number"
             )
     return names
-
-
-def find_arm(arm: Any, names: Sequence[str]) -> int:
-    """The number of an arm that is given by its name or its number, or `InputError`."""
-    if isinstance(arm, str) and arm in names:
-        return names.index(arm)
-    if isinstance(arm, str):
-        number = read_whole(arm.strip(" "))
-        arm = arm if number is None else number
-    if is_whole(arm, 0, len(names) - 1):
-        return int(arm)
-    raise InputError(unknown_name("arm", arm if isinstance(arm, str) else show_value(arm), names))
 
 
 def name_answer(task: Task, answer: Hashable, names: Sequence[str]) -> str:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from caet_opt.common.checks import is_whole, show_value
 from caet_opt.common.files import parse_json
 from caet_opt.errors import InputError
-from caet_opt.live.arm_names import name_arms
-from caet_opt.live.database import ENDED, DamagedError, check_moment, check_number, check_text, check_whole, has
+from caet_opt.exploring.saving import Saved
+from caet_opt.live.arm_names import is_answer, name_arms
+from caet_opt.live.database import ENDED, DamagedError, check_moment, check_number, check_text, check_whole, has, show
 
 
 class Facts(NamedTuple):
@@ -136,13 +137,16 @@ def look_up(db: sqlite3.Connection, number: Any, arms: int) -> tuple[int, int, b
     return int(found[0]), check_whole(found[1], f"the arm of pull {number}", most=arms - 1), found[2] is not None
 
 
-def read_stop(db: sqlite3.Connection) -> Stop | None:
-    """The declared answer, if there is one."""
+def read_stop(db: sqlite3.Connection, start: Saved) -> Stop | None:
+    """The declared answer, if there is one; `DamagedError` where it is none of what was started."""
     found = db.execute("SELECT position, stopped, answer, cost FROM stop").fetchone()
     if found is None:
         return None
     position, moment = check_whole(found[0], "position of the stop", least=1), check_moment(found[1], "the stop")
-    return Stop(position, moment, read_answer(check_text(found[2], "the answer")), check_number(found[3], "cost"))
+    answer = read_answer(check_text(found[2], "the answer"))
+    if not is_answer(start.task, answer, start.arms):
+        raise DamagedError(f"{show(answer)} is no answer of {start.task}")
+    return Stop(position, moment, answer, check_number(found[3], "cost"))
 
 
 def read_outcomes(db: sqlite3.Connection, arms: int) -> Iterator[Outcome]:

@@ -68,6 +68,15 @@ REFUSALS = {
     sqlite3.SQLITE_CANTOPEN: (errno.EACCES, "cannot be opened ({error})"),
 }
 
+#: The least and the largest number of a pull and of an outcome, and the query for them, each by itself: of both at once
+#: SQLite reads every row.
+ENDS = [
+    f"{end}({row}) FROM {table}"
+    for row, table in (("number", "pulls"), ("position", "outcomes"))
+    for end in ("min", "max")
+]
+LOOK = f"SELECT {', '.join(f'(SELECT {end})' for end in ENDS)}"
+
 #: The longest text or the longest row, in bytes: some thousand times the checkpoint of a hundred arms.
 LONGEST = 2**28
 
@@ -113,25 +122,23 @@ class Seen(NamedTuple):
 class Steps:
     """Ends a statement that would go on for ever, as trees of pages do that point to themselves."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection, self._changes = connection, 0
-        self.allow()
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection, self._changes, self._files = connection, 0, (path, Path(f"{path}-wal"))
+        #: Counts that are left; None where it is to begin again.
+        self.left: int | None = None
         connection.set_progress_handler(self._count, STRIDE)
 
-    def allow(self, *files: Path) -> None:
-        """Begin to count again, for a file and its log, if there is one."""
-        size = 0
-        for file in files:
-            with suppress(OSError):
-                size += file.stat().st_size
-        self._left = self._allowed = (STEPS + STEPS_PER_BYTE * size) // STRIDE
-
     def _count(self) -> int:
-        """Whether it is enough; who changes something gets on."""
+        """Whether it is enough for a file and its log, if there is one; who changes something gets on."""
         changes = self._connection.total_changes
-        self._left = self._allowed if changes != self._changes else self._left - 1
-        self._changes = changes
-        return int(self._left < 0)
+        if self.left is None or changes != self._changes:
+            size = 0
+            for file in self._files:
+                with suppress(OSError):
+                    size += file.stat().st_size
+            self.left = (STEPS + STEPS_PER_BYTE * size) // STRIDE
+        self.left, self._changes = self.left - 1, changes
+        return int(self.left < 0)
 
 
 def connect(path: Path, mode: str, wait: float) -> tuple[sqlite3.Connection, Steps]:
@@ -142,7 +149,7 @@ def connect(path: Path, mode: str, wait: float) -> tuple[sqlite3.Connection, Ste
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
         for setting in ("trusted_schema = OFF", "cell_size_check = ON", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {setting}")
-        steps = Steps(connection)
+        steps = Steps(connection, path)
         if mode != "rwc":
             check_schema(connection)
         if mode == "rw":
@@ -220,17 +227,28 @@ def identify(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO identity VALUES (1, ?)", (token_hex(16),))
 
 
-def look(connection: sqlite3.Connection) -> Seen:
-    """What is in the file now; `DamagedError` where numbers are none."""
-    identity = connection.execute("SELECT value FROM identity").fetchone() if has(connection, "identity") else (None,)
+def look(connection: sqlite3.Connection, before: Seen, path: Path) -> Seen:
+    """What is in the file now; `DamagedError` where numbers are none, `InputError` for another file than before, or an
+    older copy of it."""
+    try:
+        identity = connection.execute("SELECT value FROM identity").fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+            raise
+        identity = (None,)  # there is no such table
     if identity is None or not isinstance(identity[0], str | None):
         raise DamagedError("its identity is missing")
-    ends = []
-    for column, table in (("number", "pulls"), ("position", "outcomes")):
-        for end in ("min", "max"):  # each by itself: of both at once SQLite reads every row
-            (found,) = connection.execute(f"SELECT {end}({column}) FROM {table}").fetchone()
-            ends.append(0 if found is None else check_whole(found, f"{end}({column}) of {table}", least=1))
-    return Seen(identity[0], ends[1], ends[3])
+    found = zip(connection.execute(LOOK).fetchone(), ENDS, strict=True)
+    ends = [0 if end is None else check_whole(end, what.replace("FROM", "of"), least=1) for end, what in found]
+    now = Seen(identity[0], ends[1], ends[3])
+    if before.identity not in (None, now.identity):
+        raise InputError(f"{path}: was replaced by another experiment, or a copy; open it again")
+    if now.pulls < before.pulls or now.outcomes < before.outcomes:
+        raise InputError(
+            f"{path}: has {now.pulls} pulls and {now.outcomes} outcomes, and had {before.pulls} and "
+            f"{before.outcomes}: an older copy was put in its place; open it again"
+        )
+    return now
 
 
 def has(connection: sqlite3.Connection, table: str) -> bool:

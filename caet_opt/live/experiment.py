@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Self
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.tasks import Custom, Task, parse_task
-from caet_opt.common.checks import check_whole
+from caet_opt.common.checks import check_whole, is_whole, show_value
+from caet_opt.common.exact import read_whole
 from caet_opt.errors import CaetError, InputError, unknown_name
 from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
@@ -18,9 +19,7 @@ from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, from_text
 from caet_opt.kernels.native import is_worth_compiling, without_compiling
 from caet_opt.live import contents
-from caet_opt.live.arm_names import find_arm, is_answer, name_answer, name_arms
-from caet_opt.live.contents import Stop
-from caet_opt.live.database import DamagedError, show
+from caet_opt.live.arm_names import name_answer, name_arms
 from caet_opt.live.replay import absorb_outcome, begin, choose_arms, find_differences, load, may_declare
 from caet_opt.live.status import LEVEL, POINTS, list_moments, report_status, summarise
 from caet_opt.live.store import WAIT, Store, is_experiment, is_filled, read_header
@@ -76,7 +75,7 @@ class LiveExperiment:
                 guaranteed = explorer.threshold.guarantees(explorer.family)  # whatever the file says of it
                 self._facts, self.names = facts._replace(guaranteed=guaranteed), facts.names
                 self._load(db)
-                self._read_stop(db)
+                contents.read_stop(db, self._start)
                 contents.read_end(db)
         except BaseException:
             store.close()
@@ -208,13 +207,13 @@ class LiveExperiment:
     def stopped(self) -> bool:
         """Whether the answer is declared."""
         with self._store.reading() as db:
-            return self._read_stop(db) is not None
+            return contents.read_stop(db, self._start) is not None
 
     @property
     def answer(self) -> str | None:
         """The declared answer in words; None before."""
         with self._store.reading() as db:
-            stop = self._read_stop(db)
+            stop = contents.read_stop(db, self._start)
             return None if stop is None else name_answer(self._start.task, stop.answer, self.names)
 
     def next(self, pulls: int = 1, *, arm: str | int | None = None) -> tuple[Pull, ...]:
@@ -232,7 +231,7 @@ class LiveExperiment:
         pulls = check_whole(pulls, "pulls", 1, MOST_PULLS)
         wanted = None if arm is None else find_arm(arm, self.names)
         with self._store.writing() as db:
-            if self._read_stop(db) is not None or contents.read_end(db) is not None:
+            if contents.read_stop(db, self._start) is not None or contents.read_end(db) is not None:
                 return ()
             explorer, out = self._load(db), contents.waiting_arms(db, len(self.names))
             chosen = [wanted] * pulls if wanted is not None else self._choose(db, explorer, pulls, out)
@@ -258,7 +257,7 @@ class LiveExperiment:
         (True, False, (), ['large', 'small'])
         """
         with self._store.writing() as db:
-            if self._read_stop(db) is not None or contents.read_end(db) is not None:
+            if contents.read_stop(db, self._start) is not None or contents.read_end(db) is not None:
                 return False
             contents.end(db)
             return True
@@ -285,20 +284,22 @@ class LiveExperiment:
             if is_worth_compiling(type(known.family), pairs, len(told)):
                 compile_rounds(known.policy, known.view)  # now, and not while others wait for the file
         with self._store.writing() as db:
-            explorer, stopped = self._load(db), self._read_stop(db) is not None
+            explorer, position = self._load(db), self._store.outcomes
+            stopped = contents.read_stop(db, self._start) is not None
             self._known, self._renewed = None, False  # until it is on disk
             for number, outcome in enumerate(told, start=1):
                 try:
-                    stopped = self._record(db, explorer, outcome, stopped)
+                    position = self._record(db, explorer, outcome)
                 except InputError as error:
                     raise InputError(f"outcome {number}: {error}" if len(told) > 1 else str(error)) from error
-            position = explorer.state.round
+                if not stopped and (stopped := may_declare(explorer)):
+                    contents.declare(db, position, explorer.answer, explorer.state.total_cost)
             contents.keep_checkpoint(db, position, explorer.to_text())
         self._known = position, explorer
         return len(told)
 
-    def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any], stopped: bool) -> bool:
-        """Take one outcome into the state and into the rows, and say whether the experiment has stopped by now."""
+    def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any]) -> int:
+        """Take one outcome into the state and into the rows, and say at which position."""
         for name in outcome:
             if name not in COLUMNS:
                 raise InputError(unknown_name("part of an outcome", str(name), COLUMNS))
@@ -308,10 +309,7 @@ class LiveExperiment:
             raise InputError(f"the cost of arm {self.names[arm]!r} is known to be {known[arm]:g}; tell none")
         absorb_outcome(explorer, arm, reward, cost, is_new=True)  # type: ignore[arg-type]  # a missing reward is refused
         paid = float(known[arm]) if known is not None else float(cost or 0.0)
-        position = contents.record(db, number, float(reward), paid)  # type: ignore[arg-type]
-        if not stopped and (stopped := may_declare(explorer)):
-            contents.declare(db, position, explorer.answer, explorer.state.total_cost)
-        return stopped
+        return contents.record(db, number, float(reward), paid)  # type: ignore[arg-type]
 
     def _find_pull(self, db: sqlite3.Connection, number: Any, arm: Any) -> tuple[int, int]:
         """The pull that an outcome is of, and its arm."""
@@ -346,18 +344,18 @@ class LiveExperiment:
         ``level`` is the probability with which all intervals of means, and all of differences, hold at every look.
         """
         with self._store.reading() as db, without_compiling():
-            found = report_status(db, self._load(db), self._read_stop(db), self._facts, level)
+            found = report_status(db, self._load(db), contents.read_stop(db, self._start), self._facts, level)
         return found | {"file": str(self._store.path)}
 
     def history(self, level: float = LEVEL, points: int = POINTS) -> dict[str, Any]:
         """The way here, at ``points`` moments at most: evidence, what it must exceed, money, estimates, intervals."""
         with self._store.reading() as db:
-            return list_moments(db, self._load(db), self._read_stop(db), level, points)
+            return list_moments(db, self._load(db), contents.read_stop(db, self._start), level, points)
 
     def summary(self) -> dict[str, Any]:
         """In brief: what is asked, what was done and spent, and the answer, declared or leading."""
         with self._store.reading() as db:
-            return summarise(db, self._load(db), self._read_stop(db), self.names)
+            return summarise(db, self._load(db), contents.read_stop(db, self._start), self.names)
 
     def __str__(self) -> str:
         from caet_opt.live.status_text import to_words
@@ -380,19 +378,12 @@ class LiveExperiment:
 
     def _load(self, db: sqlite3.Connection) -> Explorer:
         """The experiment as it is now: read again only where another process has gone on."""
-        position = contents.checkpoint_position(db)
+        position = self._store.outcomes
         if self._known is None or self._known[0] != position:
             with self._named_errors():
                 explorer, self._renewed = load(db, self._start)
             self._known = position, explorer
         return self._known[1]
-
-    def _read_stop(self, db: sqlite3.Connection) -> Stop | None:
-        """The declared answer, if there is one; `DamagedError` where it is none of the task."""
-        stop = contents.read_stop(db)
-        if stop is not None and not is_answer(self._start.task, stop.answer, len(self.names)):
-            raise DamagedError(f"{show(stop.answer)} is no answer of {self._start.task}")
-        return stop
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -419,6 +410,18 @@ def pose(
             "use the default, or say unproven to do without a guarantee"
         )
     return explorer, names
+
+
+def find_arm(arm: Any, names: Sequence[str]) -> int:
+    """The number of an arm that is given by its name or its number, or `InputError`."""
+    if isinstance(arm, str) and arm in names:
+        return names.index(arm)
+    if isinstance(arm, str):
+        number = read_whole(arm.strip(" "))
+        arm = arm if number is None else number
+    if is_whole(arm, 0, len(names) - 1):
+        return int(arm)
+    raise InputError(unknown_name("arm", arm if isinstance(arm, str) else show_value(arm), names))
 
 
 def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, Target, from_text
 from caet_opt.exploring.state import ROUNDING, State
-from caet_opt.kernels.native import without_compiling
 from caet_opt.live import contents
 from caet_opt.live.contents import Outcome
 from caet_opt.live.watch import least_outcomes
@@ -42,22 +41,18 @@ class Replay(NamedTuple):
 
 
 def absorb_outcome(explorer: Explorer, arm: int, reward: float, cost: float | None, *, is_new: bool = False) -> None:
-    """Advance an experiment by an outcome; `InputError` leaves it as it was. One that is new, and not replayed, is also
-    refused where it had better not be begun with (`Explorer.check_new`).
+    """Advance an experiment by an outcome, a new one or one that is replayed; `InputError` leaves it as it was.
 
     An outcome is never refused because a target cannot be solved for: the sums take it in, and the target of this round
     counts as uniform, as it does before every arm has an outcome.
     """
-    absorbed, policy = explorer.absorb(arm, reward, cost), explorer.policy
-    if is_new:
-        explorer.check_new(arm, reward, cost, absorbed)
-    with without_compiling():
-        try:
-            view = policy.take_note(policy.copy_view(absorbed))
-        except (SolverError, InputError):  # the outcome is one of the family, so that it is the target that fails
-            if not isinstance(policy, TrackingPolicy):
-                raise
-            view = policy.take_note_unsolved(absorbed)
+    absorbed, policy = explorer.absorb(arm, reward, cost, is_new=is_new), explorer.policy
+    try:
+        view = policy.take_note(absorbed)
+    except (SolverError, InputError):  # the outcome is one of the family, so that it is the target that fails
+        if not isinstance(policy, TrackingPolicy):
+            raise
+        view = policy.take_note_unsolved(explorer.absorb(arm, reward, cost, is_new=is_new))
     explorer.view = view
 
 
@@ -68,10 +63,10 @@ def has_ended(explorer: Explorer) -> bool:
     bound covers both, and the error probability of stopping by whichever is first is at most delta. The second one ends
     an elimination in laps whose survivors never have equal counts, because some outcomes stay out.
     """
-    if not explorer.explored:
-        return False
     plain = type(explorer.policy).ended in (TrackingPolicy.ended, IndexPolicy.ended)
-    return explorer.stopped or (not (plain and explorer.parameters.batch == 1) and explorer.diagnostics.settled)
+    if plain and explorer.parameters.batch == 1:
+        return explorer.stopped
+    return explorer.stopped or (explorer.explored and explorer.diagnostics.settled)
 
 
 def may_declare(explorer: Explorer) -> bool:
@@ -163,7 +158,7 @@ def find_differences(db: sqlite3.Connection, progress: Callable[[], None] | None
         found = replay(explorer, contents.read_outcomes(db, start.arms), progress)
     except InputError as error:
         return [*differences, str(error)]
-    return [*differences, *compare_checkpoint(db, found.explorer), *compare_stop(db, found, facts.version)]
+    return [*differences, *compare_checkpoint(db, found.explorer), *compare_stop(db, start, found, facts.version)]
 
 
 def find_wrong_costs(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
@@ -229,9 +224,9 @@ def is_alike(one: Any, other: Any, rounding: float = ROUNDING) -> bool:
     return bool(one == other)
 
 
-def compare_stop(db: sqlite3.Connection, found: Replay, version: str) -> list[str]:
+def compare_stop(db: sqlite3.Connection, start: Saved, found: Replay, version: str) -> list[str]:
     """The declared answer: by which outcome, with which cost, and not before that outcome."""
-    stop = contents.read_stop(db)
+    stop = contents.read_stop(db, start)
     stored = None if stop is None else (stop.position, stop.answer, stop.cost)
     earlier = order(version) < order(TWO_OUTCOMES_SINCE) and is_alike(stored, found.ended, SUMMED)
     if not earlier and not is_alike(stored, found.stop, SUMMED):

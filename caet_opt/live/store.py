@@ -12,7 +12,8 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import partialmethod
 from pathlib import Path
 from secrets import token_hex
 from shutil import copyfile
@@ -39,7 +40,7 @@ VERSION_AT, APPLICATION_AT, HEADER = slice(60, 64), slice(68, 72), 100
 #: Seconds that a command waits for another one that writes, unless told otherwise, and at most.
 WAIT, LONGEST_WAIT = 10.0, 1e6
 
-#: Seconds between two merges of the log into the file, and for how many who closes it waits for others to let it.
+#: Seconds from a change to the merge of the log into the file, and for how many who closes it waits for others.
 MERGE_EVERY, MERGE_WAIT = 0.2, 0.1
 
 #: What is to be done about a damaged file.
@@ -62,7 +63,9 @@ class Store:
         self._copy: TemporaryDirectory[str] | None = None
         self._place: Place | None = None
         self._index_place: Place | None = None
-        self._seen: Seen | None = None
+        self._seen = Seen(None, 0, 0)
+        #: How many outcomes the file had when the last transaction began.
+        self.outcomes = 0
         self._steps: Steps | None = None
         self._timer: Timer | None = None
 
@@ -92,18 +95,6 @@ class Store:
             connection.execute("COMMIT")
         return store
 
-    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """One moment of the file; whoever writes meanwhile is not seen."""
-        return self._transaction(writes=False)
-
-    def writing(self) -> AbstractContextManager[sqlite3.Connection]:
-        """A change of the file: all of it is on disk when this ends, or, after an error, nothing."""
-        if not can_write(self._file):
-            check_file(self.path)
-            number, words = database.REFUSALS[sqlite3.SQLITE_READONLY]
-            raise OSError(number, words, str(self.path))
-        return self._transaction(writes=True)
-
     def backup(self, path: str | Path) -> None:
         """Copy the file as it is at one moment, with what is in the log, to a path where there is none: whole or not
         at all. Others may write meanwhile. The copy is another file, with an identity of its own."""
@@ -125,15 +116,20 @@ class Store:
 
     @contextmanager
     def _transaction(self, writes: bool) -> Iterator[sqlite3.Connection]:
+        if writes and not can_write(self._file):
+            check_file(self.path)
+            number, words = database.REFUSALS[sqlite3.SQLITE_READONLY]
+            raise OSError(number, words, str(self.path))
         with self._alone(), self._plain_errors():
             connection = self._begin(writes)
             try:
                 self._check_place(writes, "nothing of this command is in it")
-                self._check_rows(connection)
-                if writes and self._seen is not None and self._seen.identity is None:
+                self._seen = database.look(connection, self._seen, self.path)
+                self.outcomes = self._seen.outcomes
+                if writes and self._seen.identity is None:
                     database.identify(connection)
                 yield connection
-                last = database.look(connection) if writes else self._seen
+                last = database.look(connection, self._seen, self.path) if writes else self._seen
                 connection.execute("COMMIT")
                 self._seen = last
             except BaseException:
@@ -142,12 +138,15 @@ class Store:
                 raise
             if writes:
                 self._check_place(writes, "whether this command is in it cannot be said: see status")
-                if abs(time.time() - self._file.stat().st_mtime) >= MERGE_EVERY:
-                    database.merge(connection)
-                elif self._timer is None or not self._timer.is_alive():  # it takes longer than a change: soon
+                if self._timer is None or not self._timer.is_alive():  # it takes longer than a change: soon
                     self._timer = Timer(MERGE_EVERY, self._merge)
                     self._timer.daemon = True
                     self._timer.start()
+
+    #: One moment of the file; whoever writes meanwhile is not seen.
+    reading = partialmethod(_transaction, writes=False)
+    #: A change of the file: all of it is on disk when this ends, or, after an error, nothing.
+    writing = partialmethod(_transaction, writes=True)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -177,14 +176,14 @@ class Store:
         connection = self._open()
         connection.execute("PRAGMA shrink_memory")
         if self._steps is not None:
-            self._steps.allow(self._file, self._log)
+            self._steps.left = None
         if not writes:
             connection.execute("BEGIN")
             return connection
         deadline = time.monotonic() + self.wait
         connection.execute("PRAGMA busy_timeout = 0")
         try:
-            if not self._turn.is_wanted() and database.begins(connection):
+            if not self._turn.path.exists() and database.begins(connection):
                 return connection
             with self._turn.taken(deadline) as mine:
                 while not (mine and database.begins(connection)):
@@ -223,19 +222,6 @@ class Store:
         a plain copy. Then another process takes itself for the last one, and removes the log, after merging it.
         """
         return self._index_place is not None and Place.of(self._index) != self._index_place
-
-    def _check_rows(self, connection: sqlite3.Connection) -> None:
-        """Raise `InputError` where the file is another one than before, or an older copy of it."""
-        before, found = self._seen, database.look(connection)
-        if before is not None:
-            if before.identity not in (None, found.identity):
-                raise InputError(f"{self.path}: was replaced by another experiment, or a copy; open it again")
-            if found.pulls < before.pulls or found.outcomes < before.outcomes:
-                raise InputError(
-                    f"{self.path}: has {found.pulls} pulls and {found.outcomes} outcomes, and had {before.pulls} and "
-                    f"{before.outcomes}: an older copy was put in its place; open it again"
-                )
-        self._seen = found
 
     def _merge(self) -> None:
         """Merge what a quick succession of changes has left in the log."""

@@ -27,14 +27,10 @@ LOOK, LOOKS = 0.0005, (0.001, 0.004)
 
 
 class Turn:
-    """The turn of a file."""
+    """The turn of a file; its path exists while somebody waits, or after one who waited was killed."""
 
     def __init__(self, file: Path) -> None:
         self.path = file.with_name(f"{file.name}-turn")
-
-    def is_wanted(self) -> bool:
-        """Whether somebody waits, or has waited and was killed."""
-        return sys.platform != "win32" and self.path.exists()
 
     @contextmanager
     def taken(self, deadline: float) -> Iterator[bool]:
@@ -55,7 +51,7 @@ class Turn:
 
     def tidy(self) -> None:
         """Remove the file of the turn, if nobody holds it."""
-        if not self.is_wanted():
+        if not self.path.exists():
             return
         with suppress(OSError):
             lock = os.open(self.path, os.O_RDONLY)

@@ -41,7 +41,9 @@ def at(explorer, counts, means, memory=None):
     spent = [float(cost * count) for cost, count in zip(costs, counts, strict=True)]
     remembered = memory or (0.0,) * len(counts)
     rewards = tuple(float(mean * count) for mean, count in zip(means, counts, strict=True))
-    explorer.continue_from(State(sum(counts), tuple(counts), rewards, tuple(spent), tuple(remembered), sum(spent)))
+    rests = (0.0,) * len(counts)
+    state = State(sum(counts), tuple(counts), rewards, tuple(spent), tuple(remembered), sum(spent), rests)
+    explorer.continue_from(state)
     return explorer
 
 

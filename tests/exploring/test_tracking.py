@@ -215,14 +215,14 @@ class TestRules:
         assert answers == [None, 1, 0, 0]
 
 
-SAVED = State(3, (2, 1), (1.5, 0.0), (2.0, 1.0), (1.5, 2.5), 3.0)
+SAVED = State(3, (2, 1), (1.5, 0.0), (2.0, 1.0), (1.5, 2.5), 3.0, (0.0, 0.0))
 ODD = (None, True, "1", [], [1], {}, {"a": 1}, -1, 0.5, 1e400, 10**400, -(10**400), float("nan"))
 
 
 @pytest.mark.parametrize(
     "record",
-    [None, 3, [1], {}, {"round": 1}, asdict(State(1, (0, 0), (0.0,) * 2, (0.0,) * 2, (0.5,) * 2, 0.0)),
-     asdict(State(0, (0, 0), (0.0,) * 3, (0.0,) * 2, (0.5,) * 2, 0.0))],
+    [None, 3, [1], {}, {"round": 1}, asdict(State(1, (0, 0), (0.0,) * 2, (0.0,) * 2, (0.5,) * 2, 0.0, (0.0,) * 2)),
+     asdict(State(0, (0, 0), (0.0,) * 3, (0.0,) * 2, (0.5,) * 2, 0.0, (0.0,) * 2))],
 )  # fmt: skip
 def test_a_broken_state_is_refused(record):
     with pytest.raises(InputError):
@@ -250,7 +250,7 @@ def test_a_state_of_another_experiment_is_refused():
     algorithm = caet_on(BanditModel(Bernoulli(), [0.5, 0.4], [1, 1]), "best-arm")
     for state, words in (
         (replace(SAVED, reward_sums=(5.0, 0.0)), "mean 2.5, outside the bernoulli family"),
-        (State(0, (0,) * 3, (0.0,) * 3, (0.0,) * 3, (1 / 3,) * 3, 0.0), "3 arms, not 2"),
+        (State(0, (0,) * 3, (0.0,) * 3, (0.0,) * 3, (1 / 3,) * 3, 0.0, (0.0,) * 3), "3 arms, not 2"),
         (replace(SAVED, round=4), "counts that sum to it"),
     ):
         before = algorithm.state

@@ -285,7 +285,7 @@ def test_rounding_is_no_evidence_for_a_threshold_of_the_users_own(monkeypatch):
         explorer, _ = start("best-arm", "gaussian", [1.0, 0.0], policy=policy, threshold="twice", log_inv_delta=2.0)
         memory = (counts + 0.5,) * 2 if policy == "caet" else (0.0,) * 2
         sums, spent = (high * counts, low * counts), (float(counts),) * 2
-        explorer.continue_from(State(2 * counts, (counts,) * 2, sums, spent, memory, 2.0 * counts))
+        explorer.continue_from(State(2 * counts, (counts,) * 2, sums, spent, memory, 2.0 * counts, (0.0,) * 2))
         assert explorer.diagnostics.evidence[0] > 5 * explorer.threshold.value(2 * counts, counts, counts)
         assert not explorer.diagnostics.settled
         assert not explorer.stopped

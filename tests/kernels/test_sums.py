@@ -121,7 +121,7 @@ def test_a_response_that_is_entered_again_absorbs_nothing_twice():
 
 
 def test_states_without_rests_are_those_of_plain_sums():
-    state = State(2, (1, 1), (0.1, 0.2), (1.0, 1.0), (1.5, 1.5), 2.0)
+    state = State(2, (1, 1), (0.1, 0.2), (1.0, 1.0), (1.5, 1.5), 2.0, (0.0, 0.0))
     record = json.loads(json.dumps(asdict(state)))
     assert record.pop("reward_rests") == [0.0, 0.0]
     assert State.from_record(record) == state
@@ -156,13 +156,14 @@ def test_rounding_is_no_evidence(threshold):
         high = nextafter(high, np.inf)
     caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.1, costs=[1, 1], threshold=threshold)
     sums, memory = (high * counts, low * counts), (counts + 0.5,) * 2
-    caet.continue_from(State(2 * counts, (counts,) * 2, sums, (float(counts),) * 2, memory, 2.0 * counts))
+    caet.continue_from(State(2 * counts, (counts,) * 2, sums, (float(counts),) * 2, memory, 2.0 * counts, (0.0,) * 2))
     found = caet.diagnostics
     assert found.evidence[0] > 5 * caet.threshold.value(2 * counts, counts, counts)
     assert not found.settled
     assert not caet.stopped
     apart = low + 100 * (high - low)
-    caet.continue_from(State(2 * counts, (counts,) * 2, (apart * counts, sums[1]), (float(counts),) * 2, memory, 2e9))
+    sums = (apart * counts, sums[1])
+    caet.continue_from(State(2 * counts, (counts,) * 2, sums, (float(counts),) * 2, memory, 2e9, (0.0,) * 2))
     assert caet.diagnostics.settled
     assert caet.stopped
 
@@ -198,7 +199,8 @@ def test_intervals_count_rounding_where_it_counts():
     caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.1, costs=[1, 1])
     widths = []
     for shift in (0.0, 1e13):
-        state = State(2 * 10**6, (10**6,) * 2, (1e6 * (shift + 1.0), 1e6 * shift), (1e6,) * 2, (1e6 + 0.5,) * 2, 2e6)
+        sums, memory = (1e6 * (shift + 1.0), 1e6 * shift), (1e6 + 0.5,) * 2
+        state = State(2 * 10**6, (10**6,) * 2, sums, (1e6,) * 2, memory, 2e6, (0.0,) * 2)
         intervals = Intervals(caet.setup, state, 0.95)
         low, high = intervals.difference(0, 1)
         assert low < 1.0 < high

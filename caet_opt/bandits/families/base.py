@@ -216,17 +216,17 @@ class Family(ABC):
     least_counted: ClassVar[float] = float_info.min
 
     def count_reward(self, reward: float) -> float:
-        """A reward as sums take it in: itself, or `least_counted` where that is more and zero is no mean."""
-        return max(reward, self.least_counted) if self.mean_space.low == 0.0 and 0.0 not in self.mean_space else reward
+        """A reward as sums take it in: itself, or `least_counted` where that is more and zero is no mean.
 
-    def check_reward(self, reward: float) -> None:
-        """Raise `InputError` unless an arm can bring this: a number from the least to the largest mean, both included,
-        and a whole one where the family counts."""
+        `InputError` unless an arm can bring it: a number from the least to the largest mean, both included, and a whole
+        one where the family counts.
+        """
         low, high = self.mean_space.low, self.mean_space.high
         if not low <= reward <= high or (self.counts and reward % 1.0 != 0.0):
             kind = "whole numbers" if self.counts else "numbers"
             span = MeanSpace(low, high, low_included=True, high_included=high < np.inf)
             raise InputError(f"reward {reward:g} is none of the {self.name} family, whose rewards are {kind} in {span}")
+        return max(reward, self.least_counted) if low == 0.0 and not self.mean_space.low_included else reward
 
 
 def relative_entropies(bound: Any, *forms: Any) -> list[Any]:

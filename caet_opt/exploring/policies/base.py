@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from math import fsum, inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +14,9 @@ from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.errors import InputError
 from caet_opt.exploring import compiling
-from caet_opt.exploring.saving import Target
+from caet_opt.exploring.saving import TARGET_KEYS, Target
 from caet_opt.exploring.settings import COST_SOURCES, Parameters
-from caet_opt.exploring.state import State, add_up
+from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import EProcess, Threshold
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import foreign_martingales, prior_scales
@@ -318,9 +319,9 @@ class Policy(ABC):
         """The view with all that follows from its sums; every arm has an outcome."""
         return view
 
-    def _save_target(self, view: Seen) -> Target:
-        """What is to be saved of the target of a policy that has one."""
-        return Target()
+    def save_target(self, view: Seen) -> dict[str, Any]:
+        """What is to be saved of the target of a policy that has one, by `saving.TARGET_KEYS`."""
+        return dict.fromkeys(TARGET_KEYS)
 
     def check_state(self, state: State) -> None:
         """Raise `InputError` for a state that this policy cannot have led to, as far as it can tell."""
@@ -341,7 +342,7 @@ class Policy(ABC):
     def find_play(self) -> Callable[..., Any]:
         """`rounds.play` with this policy's functions: compiled, if it is at hand, or interpreted."""
         compiled = compiling._loaded.get(type(self)) if self.setup.is_shipped else None
-        return compiled if compiled is not None and compiled.signatures else self.functions["play"]
+        return compiled if compiled is not None and compiled.overloads else self.functions["play"]
 
     def supply(self, view: Seen, need: int) -> Seen:
         """What a response needs of Python: here the answer of a task that compiled code does not know."""
@@ -395,8 +396,12 @@ def state_of(view: Seen) -> State:
     """What was observed, and what the policy remembers."""
     rows = ledger.REWARD, ledger.SPENT, ledger.MEMORY, ledger.REST_OF_REWARD
     rewards, costs, memory, rests = (tuple(view.arms[row].tolist()) for row in rows)
-    counts = tuple(int(count) for count in view.arms[ledger.COUNT])
-    return State(int(view.clock[ledger.ROUND]), counts, rewards, costs, memory, add_up(costs), rests)
+    counts = tuple(map(int, view.arms[ledger.COUNT].tolist()))
+    try:
+        total = fsum(costs)
+    except OverflowError:
+        total = inf
+    return State(int(view.clock[ledger.ROUND]), counts, rewards, costs, memory, total, rests)
 
 
 def as_columns(pairs: Sequence[Pair]) -> Integers:

@@ -9,14 +9,15 @@ from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.errors import InputError, SolverError
 from caet_opt.exploring.policies.base import Diagnostics, Policy, Setup, state_of
-from caet_opt.exploring.saving import Kept, Solution, Target
+from caet_opt.exploring.saving import NUMBERS, TARGET_KEYS, Solution, Target
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.kernels import aiming, boxes, ledger
-from caet_opt.kernels.aiming import Pursuit, Space, next_arm, pursue
-from caet_opt.kernels.boxes import ENDED, FOLLOWING
+from caet_opt.kernels.aiming import Pursuit, Space, add_target, batch_end, decide, keep_mended, look, next_arm
+from caet_opt.kernels.boxes import DECIDED, DUE, ENDED, FOLLOWING, GROWTH, PATIENCE, SOLVED, is_inside
 from caet_opt.kernels.elimination_order import nothing_to_lay_out
 from caet_opt.kernels.instance import Layout, make_workspace
-from caet_opt.kernels.ledger import CUMULATED, ROUND, Seen
+from caet_opt.kernels.ledger import COUNT, CUMULATED, DONE, MEMORY, ROUND, Seen
+from caet_opt.kernels.native import without_compiling
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.problem import lay_out
 from caet_opt.solving.programs.cache import cached_program
@@ -49,8 +50,33 @@ class TrackingPolicy(Policy):
 
     @staticmethod
     def respond(view: Any, arm: int, waiting: bool) -> int:
-        """Decide on the target where that is due, and add it to the cumulated one."""
-        return pursue(view, arm, waiting)
+        """Decide on the target where that is due, add it to the cumulated one, look at the pairs.
+
+        A pair that was short of its threshold stays so until one of its arms is pulled, as thresholds do not fall with
+        the rounds: while there is such a pair, no other is looked at, and that one only once its counts have outgrown
+        what the box allows (`watch`).
+        """
+        setting, arms, aim, now = view.setting, view.arms, view.aim, view.clock[ROUND]
+        if waiting:
+            if setting.tracking == CUMULATED:
+                for a in range(arms.shape[1]):
+                    arms[MEMORY, a] += 1.0 / arms.shape[1]
+            return DONE
+        numbers, single = aim.numbers, setting.batch == 1.0 and setting.growth == 0.0
+        moved = arm if single else -1  # the means of a batch have all moved
+        if now >= numbers[DUE]:
+            recent = setting.gap > 0.0 and now < GROWTH * numbers[SOLVED]
+            if recent and is_inside(setting, arms, aim, moved):
+                numbers[DECIDED], numbers[DUE] = now, batch_end(setting, now)
+            elif not (recent and keep_mended(view)):
+                need = decide(view, moved)
+                if need != DONE:
+                    return need
+        if setting.tracking == CUMULATED:
+            numbers[FOLLOWING] = add_target(arms)
+        if numbers[DECIDED] == now and (arms[COUNT, arm] > aim.box[PATIENCE, arm] or not single):
+            look(view)
+        return DONE
 
     @staticmethod
     def ended(view: Any) -> bool:
@@ -83,13 +109,13 @@ class TrackingPolicy(Policy):
         parts: Any = (*view, aim, self.make_space(pairs, None))
         return Pursuit(*parts)
 
-    def copy_view(self, view: Seen) -> Seen:
-        copy, aim, space = super().copy_view(view), pursuit_of(view).aim, pursuit_of(view).space
-        layout = Layout(*(part.copy() for part in space.layout))  # arms are put into it
-        own: Any = (part.copy() for part in aim)
-        effort, weights = space.effort.copy(), space.weights.copy()
-        space = space._replace(layout=layout, effort=effort, weights=weights)
-        return copy._replace(aim=boxes.Aim(*own), space=space)
+    def copy_view(self, view: Any) -> Any:
+        """Both share what a solve works in, as it is written before it is read: all but the layout, which has arms."""
+        setting, arms, clock, pairs, evidence, shape, members, aim, space = view
+        space = space._replace(layout=Layout._make(part.copy() for part in space.layout))
+        aim = boxes.Aim._make(part.copy() for part in aim)
+        own = arms.copy(), clock.copy(), pairs.copy(), evidence.copy()
+        return Pursuit(setting, *own, shape, members, aim, space)
 
     def check_state(self, state: State) -> None:
         super().check_state(state)
@@ -130,7 +156,8 @@ class TrackingPolicy(Policy):
         """The view aimed at the solution for its means and costs; `SolverError` or `InputError` where there is none."""
         setup, space = self.setup, pursuit_of(view).space
         model = BanditModel(setup.family, view.arms[ledger.MEAN].tolist(), view.arms[ledger.COST].tolist())
-        found = characteristic_time(model, setup.task, solver=setup.profile, warm_start=self.last_solution(view))
+        with without_compiling():  # a round waits for no compiler; who plays many has compiled them
+            found = characteristic_time(model, setup.task, solver=setup.profile, warm_start=self.last_solution(view))
         space.effort[:], space.weights[:] = found.effort, found.multipliers
         self.functions["adopt"](view)
         if not isclose(np.sum(view.arms[ledger.TARGET]), 1.0, rel_tol=1e-9):
@@ -178,7 +205,7 @@ class TrackingPolicy(Policy):
         kept = saved.kept
         if kept is not None:
             aim = pursuit_of(view).aim
-            aim.numbers[list(SAVED_NUMBERS)], aim.numbers[boxes.TIED] = kept.numbers, float(kept.tied)
+            aim.numbers[SAVED_NUMBERS], aim.numbers[boxes.TIED] = kept.numbers, float(kept.tied)
             aim.box[boxes.CENTRE], aim.box[boxes.PAID] = kept.means, kept.costs
             if kept.intervals is not None:
                 aim.box[boxes.INTERVALS] = kept.intervals
@@ -201,23 +228,22 @@ class TrackingPolicy(Policy):
         self.functions["begin_here"](view)
         return view
 
-    def _save_target(self, view: Seen) -> Target:
-        aim = pursuit_of(view).aim
-        numbers, box = aim.numbers, aim.box
+    def save_target(self, view: Any) -> dict[str, Any]:
+        _, _, solved, box, numbers = aim = view.aim
         if not numbers[boxes.DECIDED] > 0.0:
-            return Target()
-        solved = np.all(aim.solved >= 0)
-        pairs = tuple((int(a), int(b)) for a, b in aim.solved.T)
-        solution = Solution(float(np.sum(aim.weights)), pairs, aim.effort, aim.weights) if solved else None
-        intervals = box[boxes.INTERVALS] if np.all(np.isfinite(box[boxes.INTERVALS])) else None
-        kept = Kept(
-            bool(numbers[boxes.TIED] > 0.0),
-            tuple(numbers[list(SAVED_NUMBERS)].tolist()),
-            box[boxes.CENTRE],
-            box[boxes.PAID],
-            intervals,
-        )
-        return Target(view.arms[ledger.TARGET], kept, solution)
+            return dict.fromkeys(TARGET_KEYS)
+        intervals = box[boxes.INTERVALS]
+        kept: dict[str, Any] = {
+            "tied": bool(numbers[boxes.TIED] > 0.0),
+            **dict(zip(NUMBERS, numbers[SAVED_NUMBERS].tolist(), strict=True)),
+            "means": box[boxes.CENTRE],
+            "costs": box[boxes.PAID],
+            "intervals": intervals if np.isfinite(intervals).all() else None,
+        }
+        solution = None
+        if (solved >= 0).all():
+            solution = Solution(float(np.sum(aim.weights)), solved.T, aim.effort, aim.weights)._asdict()
+        return {"target": view.arms[ledger.TARGET], "kept": kept, "solution": solution}
 
     def pretend(self, view: Seen, arm: int) -> Seen:
         """The pull counts as done and the target once more."""
@@ -234,7 +260,7 @@ class TrackingPolicy(Policy):
 
 
 #: Entries of Aim.numbers in the order of `saving.NUMBERS`.
-SAVED_NUMBERS = (*(boxes.SOLVES, boxes.WIDEST, boxes.SOLVED, boxes.DECIDED, boxes.DUE),)
+SAVED_NUMBERS = [boxes.SOLVES, boxes.WIDEST, boxes.SOLVED, boxes.DECIDED, boxes.DUE]
 
 
 def pursuit_of(view: Seen) -> Pursuit:
