@@ -119,7 +119,7 @@ def keep_mended(view: Pursuit) -> bool:
     share_out(pairs, arms[COST], aim.effort, setting.zero_cost_share, arms[TARGET])
     project_into(arms[TARGET], exploration_floor(arms.shape[1], aim.numbers[SOLVED]), arms[PROJECTED])
     if aim.numbers[SHORT] >= 0.0:
-        watch(view, int(aim.numbers[SHORT]))
+        watch(setting, arms, pairs, aim.box, int(aim.numbers[SHORT]))
     return True
 
 
@@ -140,12 +140,13 @@ def decide(view: Pursuit, moved: int) -> int:
         for a in range(arms.shape[1] if setting.cost_source == OBSERVED else 1):  # gaps are updated all at once
             update_costs(setting, arms, a)
     if not held and not pairs_hold(arms[MEAN], pairs, -1):
-        aim_at_ties(view)
+        aim_at_ties(setting, arms, pairs, aim, view.clock[ROUND])
         return DONE
     if not setting.native:
         return NEED_SOLUTION
     same = held and not (asked or tied or estimated)
-    if not (same and view.space.costly[0, 0] >= 0.0) and not fit_layout(view):
+    layout, costly = view.space.layout, view.space.costly
+    if not (same and costly[0, 0] >= 0.0) and not fit_layout(arms, pairs, layout, costly):
         return NEED_LAYOUT
     return solve_here(view)
 
@@ -203,12 +204,11 @@ def adopt(view: Pursuit) -> None:
     if setting.gap > 0.0 and aim.numbers[SHORT] >= 0.0:
         for a in range(arms.shape[1]):
             aim.box[PATIENCE, a] = inf
-        watch(view, int(aim.numbers[SHORT]))
+        watch(setting, arms, pairs, aim.box, int(aim.numbers[SHORT]))
 
 
-def aim_at_ties(view: Pursuit) -> None:
+def aim_at_ties(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, now: float) -> None:
     """Uniform on the costly arms of tied pairs, or on all their arms when none is costly (rule 2)."""
-    arms, pairs, aim, now = view.arms, view.pairs, view.aim, view.clock[ROUND]
     target, costly, tied = arms[TARGET], 0.0, 0.0
     for a in range(arms.shape[1]):
         target[a] = 0.0
@@ -224,15 +224,14 @@ def aim_at_ties(view: Pursuit) -> None:
         if target[a] > 0.0:
             target[a] = 1.0 / tied if costly == 0.0 else (1.0 / costly if arms[COST, a] > 0.0 else 0.0)
     project_into(target, exploration_floor(arms.shape[1], now), arms[PROJECTED])
-    settle_for(view)
+    settle_for(setting, aim, now)
 
 
-def settle_for(view: Pursuit) -> None:
+def settle_for(setting: Conditions, aim: Aim, now: float) -> None:
     """Keep a target that no solve has given, until the next is due: nothing of it is known at other means."""
-    aim, now = view.aim, view.clock[ROUND]
     clear_box(aim)
     aim.numbers[TIED], aim.numbers[SOLVED], aim.numbers[DECIDED] = 1.0, now, now
-    aim.numbers[DUE] = batch_end(view.setting, now)
+    aim.numbers[DUE] = batch_end(setting, now)
 
 
 def begin_here(view: Pursuit) -> None:
@@ -244,10 +243,9 @@ def begin_here(view: Pursuit) -> None:
         look(view)
 
 
-def fit_layout(view: Pursuit) -> bool:
+def fit_layout(arms: Array, pairs: Integers, layout: Layout, costly: Array) -> bool:
     """Put the arms of the present answer into the layout, which is that of every answer of most tasks; False where
     other sides of the pairs are free, or its arms stand otherwise."""
-    pairs, arms, layout, costly = view.pairs, view.arms, view.space.layout, view.space.costly
     if costly.shape[1] != pairs.shape[1]:
         return False
     for p in range(pairs.shape[1]):
@@ -298,19 +296,18 @@ def look(view: Pursuit) -> None:
         look_anew(aim)
         aim.numbers[ENDED] = now
     else:
-        watch(view, short)
+        watch(setting, arms, view.pairs, aim.box, short)
         aim.numbers[SHORT] = short
 
 
-def watch(view: Pursuit, short: int) -> None:
+def watch(setting: Conditions, arms: Array, pairs: Integers, box: Array, short: int) -> None:
     """Let the evidence of the short pair be looked at only once a count of its arms exceeds its patience.
 
     Z_ab is homogeneous in the counts, does not fall in them, and is largest at the corner (high_a, low_b) of the box:
     while both counts are at most k times the present ones, it is at most k times what it would be there, and a pair
     with evidence up to the level is short. Without a box it is looked at whenever one of its arms is pulled.
     """
-    setting, arms, box = view.setting, view.arms, view.aim.box
-    a, b, factor = view.pairs[0, short], view.pairs[1, short], 0.0
+    a, b, factor = pairs[0, short], pairs[1, short], 0.0
     if setting.gap > 0.0 and box[HIGH, a] > box[LOW, b]:
         corner = evidence_between(setting, arms, a, b, box[HIGH, a], box[LOW, b])
         if corner < setting.level:
