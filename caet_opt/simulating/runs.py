@@ -338,9 +338,7 @@ def start_explorer(experiment: Experiment, seed: int, tie_order: Sequence[int] =
     costs = model.costs if parameters.cost_source == "known" else None
     truth = experiment.optimum if experiment.policy.needs_truth else None
     arms = len(model.means)
-    return Explorer(
-        experiment.task, model.family, arms, parameters, costs, seed=seed, truth=truth, tie_order=tie_order
-    )
+    return Explorer(experiment.task, model.family, arms, parameters, costs, seed=seed, truth=truth, tie_order=tie_order)
 
 
 def run_many(
