@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import nan
+from functools import cache
+from math import log, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ class Numbers(NamedTuple):
 
 
 class Case(NamedTuple):
-    """Two arms of these means, of which the first is not above ratio times the second plus margin, by nothing."""
+    """Two arms whose means are on the boundary of a statement: the winner is arm 0, the loser arm 1."""
 
     family: str
     means: tuple[str, str]
@@ -51,52 +52,56 @@ class Case(NamedTuple):
 
     def numbers(self, delta: float) -> Numbers:
         """As compiled code reads it."""
-        family, statement = parse_family(self.family), self.statement
-        space, dispersions = family.mean_space, family.dispersions(2).tolist()
-        arms = (statement.winner, statement.loser)
+        family, (_, _, margin, ratio) = parse_family(self.family), self.statement
+        first, second = family.dispersions(2).tolist()
+        rho_a, rho_b = (DEFAULT_RHO if arm in self.statement.arms else 0.0 for arm in (0, 1))
         return Numbers(
             FAMILY_CODES[type(family)],
-            float(space.low),
-            float(space.high),
-            float(np.log(1.0 / delta)),
-            float(statement.margin),
-            float(statement.ratio),
-            (float(self.means[0]), float(self.means[1])),
-            (dispersions[0], dispersions[1]),
-            (
-                0.0 if arms[0] is None else DEFAULT_RHO / dispersions[0],
-                0.0 if arms[1] is None else DEFAULT_RHO / dispersions[1],
-            ),
+            *(float(family.mean_space.low), float(family.mean_space.high), -log(delta), float(margin), float(ratio)),
+            means=(float(self.means[0]), float(self.means[1])),
+            dispersions=(first, second),
+            rho=(rho_a / first, rho_b / second),
         )
 
 
+#: Means of arms 0 and 1, whose difference is the margin, inside and near the ends; levels are at the very first.
+MEANS = {
+    "gaussian": ["0.3 0", "0 0.3"],
+    "gaussian:0.5,2": ["0.3 0", "0 0.3"],
+    "bernoulli": ["0.6 0.5", "0.5 0.6", "0.15 0.05", "0.98 0.9", "0.9 0.98", "0.02 0.1"],
+    "poisson": ["2 1.5", "1.5 2", "0.6 0.1", "0.1 0.6"],
+    "exponential": ["1.5 1", "1 1.5", "1.05 0.05", "0.05 1.05"],
+    "gamma:2.5": ["1.5 1", "1 1.5"],
+    "geometric": ["1.5 1", "1 1.5", "0.6 0.1", "0.1 0.6"],
+}
+
+#: Means whose quotient is the ratio.
+RATIOS = {family: ["2.2 2", "1.5 2"] for family in ("poisson", "exponential", "gamma:2.5")}
+
+
 def list_cases() -> Iterator[Case]:
-    """Every family: margins of both signs, inside and near the ends, ratios, and levels from both sides."""
-    for family, *pairs in (
-        ("gaussian", ("0.3", "0"), ("0", "0.3")),
-        ("gaussian:0.5,2", ("0.3", "0"), ("0", "0.3")),
-        (
-            "bernoulli",
-            ("0.6", "0.5"),
-            ("0.5", "0.6"),
-            ("0.15", "0.05"),
-            ("0.98", "0.9"),
-            ("0.9", "0.98"),
-            ("0.02", "0.1"),
-        ),
-        ("poisson", ("2", "1.5"), ("1.5", "2"), ("0.6", "0.1"), ("0.1", "0.6")),
-        ("exponential", ("1.5", "1"), ("1", "1.5"), ("1.05", "0.05"), ("0.05", "1.05")),
-        ("gamma:2.5", ("1.5", "1"), ("1", "1.5")),
-        ("geometric", ("1.5", "1"), ("1", "1.5"), ("0.6", "0.1"), ("0.1", "0.6")),
-    ):
-        for one, other in pairs:
+    """Every family: margins of both signs, levels from both sides, and ratios."""
+    for family, pairs in MEANS.items():
+        for one, other in map(str.split, pairs):
             yield Case(family, (one, other), Statement(0, 1, Fraction(one) - Fraction(other)))
-        one = pairs[0][0]
-        yield Case(family, (one, "0"), above(0, Fraction(one)))
-        yield Case(family, ("0", one), below(1, Fraction(one)))
-    for family in ("poisson", "exponential", "gamma:2.5"):
-        for one, other, ratio in (("2.2", "2", "1.1"), ("1.5", "2", "0.75")):
-            yield Case(family, (one, other), Statement(0, 1, ratio=Fraction(ratio)))
+        level = pairs[0].split()[0]
+        yield Case(family, (level, "0"), above(0, Fraction(level)))
+        yield Case(family, ("0", level), below(1, Fraction(level)))
+    for family, pairs in RATIOS.items():
+        for one, other in map(str.split, pairs):
+            yield Case(family, (one, other), Statement(0, 1, ratio=Fraction(one) / Fraction(other)))
+
+
+def pulls_first(numbers: Numbers, sampling: int, t: int, winner: Side, loser: Side) -> bool:
+    """Whether arm 0 is pulled in round t."""
+    if winner.rho == 0.0 or loser.rho == 0.0:
+        return loser.rho == 0.0
+    if sampling == ONE_IN_TEN:
+        return t % 10 == 0
+    if sampling == IN_TURN or winner.weight == 0.0 or loser.weight == 0.0:
+        return t % 2 == 0
+    one, other = numbers.means
+    return log_martingale(numbers.family, winner, one, True) < log_martingale(numbers.family, loser, other, False)
 
 
 def find_errors(numbers: Numbers, sampling: int, first: Array, second: Array, ends: Integers) -> None:
@@ -104,52 +109,43 @@ def find_errors(numbers: Numbers, sampling: int, first: Array, second: Array, en
 
     A row of ``first`` and ``second`` has the rewards of a run, in the order of the pulls of an arm.
     """
-    family, (mean_a, mean_b), (phi_a, phi_b), (rho_a, rho_b) = (
-        numbers.family,
-        numbers.means,
-        numbers.dispersions,
-        numbers.rho,
-    )
+    (phi_a, phi_b), (rho_a, rho_b) = numbers.dispersions, numbers.rho
+    low, high, level, margin, ratio = numbers.low, numbers.high, numbers.level, numbers.margin, numbers.ratio
     for run in range(first.shape[0]):
         ends[run] = 0
         count_a, count_b, sum_a, sum_b = 0, 0, 0.0, 0.0
+        winner, loser = Side(0.0, 0.0, rho_a), Side(0.0, 0.0, rho_b)
         for t in range(max(first.shape[1], second.shape[1])):
-            pulls_first = t % 2 == 0
-            if sampling == ONE_IN_TEN:
-                pulls_first = t % 10 == 0
-            elif sampling == UNLUCKY and count_a > 0 and count_b > 0:
-                one, other = (
-                    Side(count_a / phi_a, sum_a / count_a, rho_a),
-                    Side(count_b / phi_b, sum_b / count_b, rho_b),
-                )
-                luck = log_martingale(family, one, mean_a, True)
-                pulls_first = luck < log_martingale(family, other, mean_b, False)
-            if rho_b == 0.0 or (pulls_first and rho_a > 0.0):
+            if pulls_first(numbers, sampling, t, winner, loser):
                 sum_a += first[run, count_a]
                 count_a += 1
+                winner = Side(count_a / phi_a, sum_a / count_a, rho_a)
             else:
                 sum_b += second[run, count_b]
                 count_b += 1
+                loser = Side(count_b / phi_b, sum_b / count_b, rho_b)
             if (count_a == 0 and rho_a > 0.0) or (count_b == 0 and rho_b > 0.0):
                 continue
-            winner = Side(count_a / phi_a, sum_a / max(count_a, 1), rho_a)
-            loser = Side(count_b / phi_b, sum_b / max(count_b, 1), rho_b)
-            low, high, level, margin, ratio = numbers.low, numbers.high, numbers.level, numbers.margin, numbers.ratio
-            need = needed_by(family, low, high, level, EVIDENCE, winner, loser, margin, ratio, nan, True)
+            need = needed_by(numbers.family, low, high, level, EVIDENCE, winner, loser, margin, ratio, nan, True)
             if need < EVIDENCE:
                 ends[run] = t + 1
                 break
 
 
+@cache
+def compiled_search() -> Any:
+    """`find_errors`, compiled."""
+    return compile_functions((pulls_first, find_errors), compiled_shared())["find_errors"]
+
+
 def count_errors(case: Case, sampling: int, delta: float, runs: int, rounds: int, seed: tuple[int, ...]) -> int:
     """How many of so many runs find the statement to hold, looking at every round."""
-    search: Any = compile_functions((find_errors,), compiled_shared())["find_errors"]
     rng, family, numbers = np.random.default_rng(seed), parse_family(case.family), case.numbers(delta)
     ends = np.zeros(runs, dtype=np.int64)
     for start in range(0, runs, CHUNK):
         part = slice(start, min(start + CHUNK, runs))
         rewards = (draw_rewards(family, numbers, rng, arm, part.stop - start, rounds) for arm in (0, 1))
-        search(numbers, sampling, *rewards, ends[part])
+        compiled_search()(numbers, sampling, *rewards, ends[part])
     return int(np.count_nonzero(ends))
 
 

@@ -73,10 +73,12 @@ def least_evidence(family, winner, loser, margin):
     def total(x):
         """``w_a d(m_a, x) + w_b d(m_b, x - margin)``, infinite where rounding leaves the mean space."""
         points = (winner, x), (loser, x - margin)
-        if not all(low < point < high for _, point in points):
+        if not all(low < point < high or point == arm.mean for arm, point in points):
             return math.inf
         return sum(arm.weight * float(family.unit_divergence(arm.mean, x, x - arm.mean)) for arm, x in points)
 
+    if ends[0] == ends[1]:  # both the end of all means and an empirical mean
+        return total(ends[0]), ends[0]
     grid = np.linspace(*ends, 60)
     place = int(np.argmin([total(x) for x in grid.tolist()]))
     bounds = grid[max(place - 1, 0)], grid[min(place + 1, 59)]
@@ -277,6 +279,28 @@ def test_no_end_takes_the_power(family, means, margin):
     found = log_e_value(family, winner, loser, margin)
     assert inside - 0.02 * evidence - 0.5 < found <= inside + 1e-6
     assert found > 0.4 * evidence
+
+
+@pytest.mark.parametrize(
+    ("family", "means", "margin"),
+    [
+        (Bernoulli(), (1.0, 0.0), 0.2),
+        (Bernoulli(), (1.0, 0.0), -0.2),
+        (Bernoulli(), (1.0, 1.0), -0.1),
+        (Bernoulli(), (0.0, 0.0), -0.1),
+        (Poisson(), (2.0, 0.0), 0.5),
+        (Poisson(), (0.0, 0.0), -0.5),
+        (Geometric(), (2.0, 0.0), 0.5),
+        (Geometric(), (0.0, 0.2), -0.9),
+    ],
+    ids=str,
+)
+def test_empirical_means_at_an_end(family, means, margin):
+    winner, loser = (Side(100.0, mean, 8.0) for mean in means)
+    found = log_e_value(family, winner, loser, margin)
+    grid = boundary_grid(family, winner, loser, margin, 12)
+    least = min(exact_product(family, winner, loser, margin, x, y) for x, y in grid)
+    assert 3.0 < least - 1.6 < found < least < least_evidence(family, winner, loser, margin)[0]
 
 
 def test_the_mixture_is_for_exponential_losers_with_a_positive_margin():
