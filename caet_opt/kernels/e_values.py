@@ -256,8 +256,8 @@ def needed_from(
 def at_boundary(family: int, low: float, high: float, arm: Side, margin: float, t: float, above: bool) -> float:
     """log M of the winner (``above``) or the loser where the smaller of both means is t, the larger t + abs(margin).
 
-    The bounds of M are poor near an end, and no better than the least value of M: for a pair, of which the other's M is
-    infinite there, that is nothing, and its bits stay what they are.
+    Near an end the bound of M is poor, and the least value over all means a better one. A pair does without it, as the
+    other arm's M is infinite there.
 
     **The mixture.** For a positive margin an arm whose M falls to nothing at a finite end of its means has
     ``KEPT + (1 - KEPT) M`` in place of M, a monotone martingale, too: at that end the other arm's M is finite, and the
@@ -325,7 +325,7 @@ def is_covered(
         while not grown + floor > level:
             step = step if side * (end - (x + side * step)) > 0.0 else 0.5 * side * (end - x)
             y = x + side * step
-            if not low < y < last:
+            if not low < y < last or y == x:  # nothing lies between x and the end
                 return False
             if at_boundary(family, low, high, falls, margin, y, right) + grown > level:
                 x, step = y, GROWTH * step

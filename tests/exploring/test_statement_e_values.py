@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
-from caet_opt.bandits.families import Bernoulli, Exponential, Gaussian, Geometric, Poisson, martingales
+from caet_opt.bandits.families import Bernoulli, Exponential, Family, Gaussian, Geometric, Poisson, martingales
 from caet_opt.exploring.stopping import make_threshold
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import rule_of
@@ -303,6 +303,14 @@ def test_empirical_means_at_an_end(family, means, margin):
     assert 3.0 < least - 1.6 < found < least < least_evidence(family, winner, loser, margin)[0]
 
 
+def test_near_an_end_the_least_value_over_all_means_is_the_better_bound():
+    """Three of 300 rewards of the loser were not zero, so that the minimum is near 0, where the bound of M is poor."""
+    winner, loser = Side(30.0, 2.0, 8.0), Side(300.0, 0.01, 8.0)
+    grid = np.geomspace(1e-6, 1.0, 60).tolist()
+    least = min(exact_product(Geometric(), winner, loser, 0.5, y + 0.5, y) for y in grid)
+    assert least - 1.5 < log_e_value(Geometric(), winner, loser, 0.5) < least
+
+
 def test_the_mixture_is_for_exponential_losers_with_a_positive_margin():
     arm = Side(30.0, 0.5, 8.0)
     kept = {
@@ -354,6 +362,22 @@ def test_a_family_of_ones_own_decides_alike(own):
         assert ours(-1, *arguments) == needed
         held.append(needed < evidence)
     assert {True, False} == set(held)
+
+
+@pytest.mark.parametrize("margin", [-0.1, -0.2, -0.3, -0.4])
+def test_a_search_ends_where_no_number_is_left(margin):
+    """Each step to the end is passed, and the value at the end itself is not enough."""
+    end = 1.0 + margin
+
+    class Falling(Bernoulli):
+        log_martingale_floor = staticmethod(Family.log_martingale_floor)
+
+        @staticmethod
+        def log_martingale(weight, mean, rho, x, above):
+            return 2.0 if x < end or not above else -9.0
+
+    arguments = 0.0, 1.0, 3.0, 1e4, Side(20.0, 0.9, 8.0), Side(20.0, 0.2, 8.0), margin, 1.0, math.nan, True
+    assert rule_of(Falling)(-1, *arguments) == 1e4
 
 
 @given(st.floats(1.0, 1e300), st.integers(0, 40), st.floats(-2.0, 2.0), st.sampled_from([GAUSSIAN, EXPONENTIAL]))
