@@ -202,7 +202,7 @@ def solve_together(family: Family, task: Task, rows: Rows, profile: Profile, wor
     ]
     if not jobs:
         return
-    solve_rows = find_loop(type(family), task.count_pairs(arms), jobs)
+    solve_rows = find_loop(type(family), task.count_statements(arms), jobs)
     if workers == 1:
         for job in jobs:
             solve_rows(*job)

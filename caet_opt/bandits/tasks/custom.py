@@ -10,7 +10,8 @@ from typing import NoReturn, cast
 
 import numpy as np
 
-from caet_opt.bandits.tasks.base import MOST_PAIRS, Pair, Task, check_arms_exist, sort_arms
+from caet_opt.bandits.tasks.base import MOST_STATEMENTS, Pair, Task, check_arms_exist, sort_arms
+from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.checks import is_whole
 from caet_opt.errors import InputError
 
@@ -39,9 +40,10 @@ class Custom(Task):
 
     def __init__(self, answers: Sequence[Sequence[Pair]]) -> None:
         listed = sum(map(len, answers))
-        if listed > MOST_PAIRS:
+        if listed > MOST_STATEMENTS:
             raise InputError(
-                f"the answers of the custom task list {listed} pairs; up to {MOST_PAIRS} are checked in reasonable time"
+                f"the answers of the custom task list {listed} pairs; up to {MOST_STATEMENTS} are checked in "
+                "reasonable time"
             )
         self.answers = tuple(tuple(dict.fromkeys(map(read_pair, answer))) for answer in answers)
         if not self.answers:
@@ -120,10 +122,10 @@ class Custom(Task):
                 yield index, index + 1 + lowest(rest)
                 rest &= rest - 1
 
-    def count_pairs(self, arms: int) -> int:
+    def count_statements(self, arms: int) -> int:
         return max(map(len, self.answers))
 
-    def pairs_at_risk(self, arms: int) -> int:
+    def statements_at_risk(self, arms: int) -> int:
         """The most over all orders of the compared arms of the fewest pairs that suffice (`fewest_hits`).
 
         Where that is too much work, the number of two arms that some answer compares: a truth inverts one direction.
@@ -157,8 +159,8 @@ class Custom(Task):
     def list_answers(self, arms: int) -> Iterable[Hashable]:
         return range(len(self.answers))
 
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
-        return self.answers[cast(int, answer)]
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
+        return tuple(Statement(a, b) for a, b in self.answers[cast(int, answer)])
 
     @classmethod
     def parse(cls, argument: str | None) -> "Custom":

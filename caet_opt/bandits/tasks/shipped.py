@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations, pairwise, permutations, product
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import Integers
-from caet_opt.bandits.tasks.base import Pair, Task, check_arms_exist, read_arm, sort_arms
+from caet_opt.bandits.tasks.base import Form, Pair, Task, check_arms_exist, read_arm, sort_arms
 from caet_opt.bandits.tasks.custom import linear_order
 from caet_opt.bandits.tasks.pairs import BIPARTITE, CHAIN, LISTED, STARS
+from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.exact import brief, read_whole
 from caet_opt.errors import InputError
 
@@ -24,22 +24,22 @@ class BestArm(Task):
 
     name = "best-arm"
 
-    def answer(self, means: Sequence[float]) -> int:
+    def answer(self, means: Sequence[Any]) -> int:
         return max(range(len(means)), key=means.__getitem__)
 
     def list_answers(self, arms: int) -> Iterable[Hashable]:
         return range(arms)
 
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
         best = cast(int, answer)
-        return tuple((best, arm) for arm in range(arms) if arm != best)
+        return tuple(Statement(best, arm) for arm in range(arms) if arm != best)
 
-    def pairs_at_risk(self, arms: int) -> int:
+    def statements_at_risk(self, arms: int) -> int:
         """K - 1: a wrong answer i asserts (i, best)."""
         return arms - 1
 
-    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
-        return STARS, np.array([arms, *range(arms)], dtype=np.int64)
+    def compiled_form(self, arms: int) -> Form:
+        return Form(STARS, np.array([arms, *range(arms)], dtype=np.int64))
 
 
 class TopArms(Task):
@@ -61,26 +61,26 @@ class TopArms(Task):
             raise InputError(f"top-arms:{self.size} needs M between 1 and {arms - 1} for {arms} arms")
         super().check(arms)
 
-    def count_pairs(self, arms: int) -> int:
+    def count_statements(self, arms: int) -> int:
         return self.size * (arms - self.size)
 
-    def pairs_at_risk(self, arms: int) -> int:
+    def statements_at_risk(self, arms: int) -> int:
         """K - 1: from the best arm down, some arm of a wrong set directly follows one that is not in the set."""
         return arms - 1
 
-    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+    def answer(self, means: Sequence[Any]) -> tuple[int, ...]:
         return tuple(sorted(sort_arms(means)[: self.size]))
 
     def list_answers(self, arms: int) -> Iterable[Hashable]:
         return combinations(range(arms), self.size)
 
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
         top = cast(tuple[int, ...], answer)
         others = sorted(set(range(arms)) - set(top))
-        return tuple((good, bad) for good in top for bad in others)
+        return tuple(Statement(good, bad) for good in top for bad in others)
 
-    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
-        return BIPARTITE, np.array([self.size], dtype=np.int64)
+    def compiled_form(self, arms: int) -> Form:
+        return Form(BIPARTITE, np.array([self.size], dtype=np.int64))
 
     @classmethod
     def parse(cls, argument: str | None) -> "TopArms":
@@ -102,18 +102,18 @@ class Ranking(Task):
 
     name = "ranking"
 
-    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+    def answer(self, means: Sequence[Any]) -> tuple[int, ...]:
         return sort_arms(means)
 
     def list_answers(self, arms: int) -> Iterable[Hashable]:
         return permutations(range(arms))
 
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
         order = cast(tuple[int, ...], answer)
-        return tuple(pairwise(order))
+        return tuple(Statement(better, worse) for better, worse in pairwise(order))
 
-    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
-        return CHAIN, np.array([], dtype=np.int64)
+    def compiled_form(self, arms: int) -> Form:
+        return Form(CHAIN, np.array([], dtype=np.int64))
 
 
 class Groups(Task):
@@ -139,24 +139,27 @@ class Groups(Task):
         super().check(arms)
         check_arms_exist([arm for group in self.groups for arm in group], arms, str(self))
 
-    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+    def answer(self, means: Sequence[Any]) -> tuple[int, ...]:
         return tuple(min(group, key=lambda arm: (-means[arm], arm)) for group in self.groups)
 
     def list_answers(self, arms: int) -> Iterable[Hashable]:
         return product(*self.groups)
 
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
         winners = cast(tuple[int, ...], answer)
         return tuple(
-            (best, arm) for best, group in zip(winners, self.groups, strict=True) for arm in group if arm != best
+            Statement(best, arm)
+            for best, group in zip(winners, self.groups, strict=True)
+            for arm in group
+            if arm != best
         )
 
-    def pairs_at_risk(self, arms: int) -> int:
+    def statements_at_risk(self, arms: int) -> int:
         """Sum of (size - 1): a wrong answer asserts (i, best) in one of the groups."""
         return sum(len(group) - 1 for group in self.groups)
 
-    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
-        return STARS, np.array([entry for group in self.groups for entry in (len(group), *group)], dtype=np.int64)
+    def compiled_form(self, arms: int) -> Form:
+        return Form(STARS, np.array([entry for group in self.groups for entry in (len(group), *group)], dtype=np.int64))
 
     @classmethod
     def parse(cls, argument: str | None) -> "Groups":
@@ -186,26 +189,28 @@ class Control(Task):
         super().check(arms)
         check_arms_exist([self.control], arms, str(self))
 
-    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+    def answer(self, means: Sequence[Any]) -> tuple[int, ...]:
         return tuple(arm for arm, mean in enumerate(means) if arm != self.control and mean > means[self.control])
 
     def list_answers(self, arms: int) -> Iterable[Hashable]:
         others = [arm for arm in range(arms) if arm != self.control]
         return (better for size in range(arms) for better in combinations(others, size))
 
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
         better = set(cast(tuple[int, ...], answer))
         return tuple(
-            (arm, self.control) if arm in better else (self.control, arm) for arm in range(arms) if arm != self.control
+            Statement(arm, self.control) if arm in better else Statement(self.control, arm)
+            for arm in range(arms)
+            if arm != self.control
         )
 
-    def pairs_at_risk(self, arms: int) -> int:
+    def statements_at_risk(self, arms: int) -> int:
         """K - 1: a wrong answer asserts the wrong order of some arm and the control."""
         return arms - 1
 
-    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
+    def compiled_form(self, arms: int) -> Form:
         compared = [(self.control, arm) for arm in range(arms) if arm != self.control]
-        return LISTED, np.array(compared, dtype=np.int64).ravel()
+        return Form(LISTED, np.array(compared, dtype=np.int64).ravel())
 
     @classmethod
     def parse(cls, argument: str | None) -> "Control":
@@ -243,25 +248,25 @@ class Comparisons(Task):
         super().check(arms)
         check_arms_exist([arm for pair in self.compared for arm in pair], arms, str(self))
 
-    def count_pairs(self, arms: int) -> int:
+    def count_statements(self, arms: int) -> int:
         return len(self.compared)
 
-    def pairs_at_risk(self, arms: int) -> int:
+    def statements_at_risk(self, arms: int) -> int:
         """Their number: a wrong answer asserts the wrong order of one of the listed pairs."""
         return len(self.compared)
 
-    def answer(self, means: Sequence[float]) -> tuple[Pair, ...]:
+    def answer(self, means: Sequence[Any]) -> tuple[Pair, ...]:
         return tuple((a, b) if means[a] >= means[b] else (b, a) for a, b in self.compared)
 
     def list_answers(self, arms: int) -> Iterable[Hashable]:
         either = product(*((pair, pair[::-1]) for pair in self.compared))
         return (answer for answer in either if linear_order(answer) is not None)
 
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
-        return cast(tuple[Pair, ...], answer)
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
+        return tuple(Statement(a, b) for a, b in cast(tuple[Pair, ...], answer))
 
-    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
-        return LISTED, np.array(self.compared, dtype=np.int64).ravel()
+    def compiled_form(self, arms: int) -> Form:
+        return Form(LISTED, np.array(self.compared, dtype=np.int64).ravel())
 
     @classmethod
     def parse(cls, argument: str | None) -> "Comparisons":

@@ -1,11 +1,21 @@
 """What an answer asserts: statements about one arm and a level, or about two arms with a margin or a ratio."""
 
+from collections.abc import Sequence
+from decimal import Context, Decimal
 from fractions import Fraction
-from typing import NamedTuple
+from numbers import Rational
+from typing import Any, NamedTuple
 
-from caet_opt.common.exact import decimal_text
+import numpy as np
+
+from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, REST, surplus
+from caet_opt.common.exact import decimal_text, exact
 
 ZERO, ONE = Fraction(0), Fraction(1)
+
+#: Margin and ratio of a plain statement.
+PLAIN = (ZERO, ONE)
 
 
 class Statement(NamedTuple):
@@ -38,7 +48,7 @@ class Statement(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether it is the order of two arms: no level, no margin, no ratio."""
-        return self.winner is not None and self.loser is not None and self.margin == 0 and self.ratio == 1
+        return self[2:] == PLAIN and self.winner is not None and self.loser is not None
 
     @property
     def reverse(self) -> "Statement":
@@ -49,21 +59,31 @@ class Statement(NamedTuple):
         """As a person would write it, arms by name or by number: ``b > a + 0.02``, ``c < 0.8``, ``b > 1.1 a``."""
         winner, loser = (str(arm) if arm is None or not names else names[arm] for arm in (self.winner, self.loser))
         if self.loser is None:
-            return f"{winner} > {decimal_text(self.margin)}"
+            return f"{winner} > {number_text(self.margin)}"
         if self.winner is None:
-            return f"{loser} < {decimal_text(-self.margin / self.ratio)}"
+            return f"{loser} < {number_text(-self.margin / self.ratio)}"
         if self.ratio != 1:
             inverse = 1 / self.ratio
-            if len(decimal_text(inverse)) < len(decimal_text(self.ratio)):
-                winner = f"{decimal_text(inverse)} {winner}"
+            if len(number_text(inverse)) < len(number_text(self.ratio)):
+                winner = f"{number_text(inverse)} {winner}"
             else:
-                loser = f"{decimal_text(self.ratio)} {loser}"
+                loser = f"{number_text(self.ratio)} {loser}"
         if self.margin == 0:
             return f"{winner} > {loser}"
-        return f"{winner} > {loser} {'+' if self.margin > 0 else '-'} {decimal_text(abs(self.margin))}"
+        return f"{winner} > {loser} {'+' if self.margin > 0 else '-'} {number_text(abs(self.margin))}"
 
     def __str__(self) -> str:
         return self.write()
+
+
+def number_text(value: Fraction) -> str:
+    """A number of a statement in full, with a power of ten where it is long without.
+
+    >>> number_text(Fraction("0.02")), number_text(Fraction("1e-30"))
+    ('0.02', '1E-30')
+    """
+    text = decimal_text(value)
+    return str(Decimal(text).normalize(Context(prec=len(text)))) if len(text) > 20 and "/" not in text else text
 
 
 def above(arm: int, level: Fraction) -> Statement:
@@ -74,3 +94,49 @@ def above(arm: int, level: Fraction) -> Statement:
 def below(arm: int, level: Fraction) -> Statement:
     """``arm < level``."""
     return Statement(None, arm, -level)
+
+
+def judge(statement: Statement, means: Sequence[Any]) -> int:
+    """1 where a statement holds, -1 where its reverse does, 0 where neither: a tie.
+
+    Whole numbers, decimals and fractions are judged exactly. Floats are judged as compiled code does it, by `surplus`:
+    what rounding can bring about is a tie.
+
+    >>> from fractions import Fraction
+    >>> tenth = Statement(0, 1, Fraction(1, 10))
+    >>> judge(tenth, [0.3, 0.2]), judge(tenth, [Fraction(3, 10), Fraction(2, 10)]), judge(tenth, [0.31, 0.2])
+    (0, 0, 1)
+    """
+    x, y = (0 if arm is None else means[arm] for arm in statement[:2])
+    if not statement.is_plain:
+        if isinstance(x, Rational | Decimal) and isinstance(y, Rational | Decimal):
+            x, y = exact(x), statement.ratio * exact(y) + statement.margin
+        else:
+            x, y = surplus(float(x), float(y), float(statement.margin), float(statement.ratio)), 0.0
+            return int(x > 1.0) - int(x < -1.0)
+    return int(x > y) - int(x < y)
+
+
+def encode(statements: Sequence[Statement], columns: int | None = None) -> tuple[Integers, Array]:
+    """Statements as compiled code has them, a column each: winner and loser, -1 for none; margin, its rest, ratio.
+
+    The margin is the sum of the first two numbers, a rest being what rounding to a double took away. With ``columns``
+    more than statements, what is left says ``0 > 0 - 1``, which holds.
+
+    >>> from fractions import Fraction
+    >>> pairs, margins = encode([Statement(1, 0), Statement(2, None, Fraction("0.5"))], columns=3)
+    >>> pairs.tolist(), margins.tolist()
+    ([[1, 2, -1], [0, -1, -1]], [[0.0, 0.5, -1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    """
+    size = len(statements) if columns is None else columns
+    pairs = np.full((2, size), -1, dtype=np.int64)
+    margins = np.zeros((3, size))
+    margins[MARGIN, len(statements) :] = -1.0
+    margins[RATIO] = 1.0
+    for p, statement in enumerate(statements):
+        pairs[:, p] = [-1 if arm is None else arm for arm in statement[:2]]
+        if statement[2:] != PLAIN:
+            margin = float(statement.margin)
+            margins[MARGIN, p], margins[REST, p] = margin, float(statement.margin - Fraction(margin))
+            margins[RATIO, p] = float(statement.ratio)
+    return pairs, margins
