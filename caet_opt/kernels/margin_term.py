@@ -17,6 +17,7 @@ A mean is x + rest_x, the rest being what rounding to a double took away; so are
 
 from math import exp, inf, log, nan, sqrt
 
+from caet_opt.bandits.families.numerics import UNIT
 from caet_opt.bandits.families.scalar import kl_div
 from caet_opt.kernels.term import (
     BERNOULLI,
@@ -108,14 +109,33 @@ def statement_gap(
 ) -> tuple[float, float]:
     """``winner - ratio loser - margin``, and a bound, times 2^53, on what rounding of the rests may have changed.
 
-    A gap larger than that is within 5, one that is not may be anything. It is `means_differ` for statements.
+    A gap larger than that is within 5, with a ratio within 8. It is `means_differ` for statements.
     """
     seen, rest = seen_loser(y, rest_y, margin, rest_margin, ratio, rest_ratio)
-    blur = abs(rest_x) + abs(rest_y) + abs(rest_margin)
-    if ratio != 1.0 or rest_ratio != 0.0:
-        blur = abs(rest_x) + abs(ratio * rest_y) + abs(rest_ratio * y) + abs(rest_margin) + abs(rest)
-        blur += abs(two_product(ratio, y)[1])
-    return (x - seen) + (rest_x - rest), blur
+    return (x - seen) + (rest_x - rest), rounding_blur(x, y, rest_x, rest_y, margin, rest_margin, ratio, rest_ratio)
+
+
+def rounding_blur(
+    x: float,
+    y: float,
+    rest_x: float,
+    rest_y: float,
+    margin: float,
+    rest_margin: float,
+    ratio: float,
+    rest_ratio: float,
+) -> float:
+    """A bound, times 2^53, on what rounding of the rests may change in a sum of the numbers of a statement.
+
+    Without rests and ratio sums of two are exact; else a rest is added to what rounding took from the sum before.
+    """
+    if ratio == 1.0 and rest_ratio == 0.0:
+        if rest_x == 0.0 and rest_y == 0.0 and rest_margin == 0.0:
+            return 0.0
+        if margin == 0.0 and rest_margin == 0.0:
+            return abs(rest_x) + abs(rest_y)
+    scaled = abs(ratio * rest_y) + abs(rest_ratio * y)
+    return abs(rest_x) + scaled + abs(rest_margin) + UNIT * (abs(ratio * y) + abs(margin))
 
 
 def statement_side(
