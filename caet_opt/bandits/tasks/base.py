@@ -8,12 +8,13 @@ import numpy as np
 
 from caet_opt.bandits.families.base import Family
 from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.bandits.tasks.arm_names import number_arms
+from caet_opt.bandits.tasks.constraints import Pair as Pair
+from caet_opt.bandits.tasks.constraints import plain_pairs
 from caet_opt.bandits.tasks.pairs import LISTED, MARGIN_ROWS
 from caet_opt.bandits.tasks.statements import Statement, number_text
 from caet_opt.common.exact import brief, read_whole
 from caet_opt.errors import InputError
-
-Pair = tuple[int, int]
 
 #: More statements than this are refused: so many of them take the native solver about half a minute, and four times as
 #: many more than anyone waits.
@@ -48,8 +49,14 @@ class Task(ABC):
     #: Whether the answer depends on costs, which have to be known then: see `for_costs`.
     needs_costs: ClassVar[bool] = False
 
+    #: Whether the arm with the lower mean is the better one: see `caet_opt.bandits.tasks.lower`.
+    lower_is_better: ClassVar[bool] = False
+
     #: What may stand after each arm of the argument, in turn, as characters; nothing where the argument has no arms.
     between_arms: ClassVar[tuple[str, ...]] = ()
+
+    #: Whether the last arm in turn may have a margin or ratio: ARM+0.02, ARM-0.02, ARM*1.1.
+    has_margins: ClassVar[bool] = False
 
     @abstractmethod
     def answer(self, means: Sequence[Any]) -> Hashable:
@@ -72,13 +79,10 @@ class Task(ABC):
         return self._as_pairs(self.statements(means))
 
     def _as_pairs(self, statements: tuple[Statement, ...]) -> tuple[Pair, ...]:
-        found = []
-        for statement in statements:
-            a, b = statement[:2]
-            if a is None or b is None or not statement.is_plain:
-                raise InputError(f"task {str(self)!r} has levels or margins, which are not available here")
-            found.append((a, b))
-        return tuple(found)
+        pairs = plain_pairs(statements)
+        if len(pairs) < len(statements):
+            raise InputError(f"task {str(self)!r} has levels or margins, which are not available here")
+        return pairs
 
     def list_answers(self, arms: int) -> Iterable[Hashable] | None:
         """Every answer that some means have, one after the other, of which there may be very many; None if not told."""
@@ -130,6 +134,13 @@ class Task(ABC):
     def describe(self) -> str:
         """The question in words."""
         return f"the answer of the task {self}"
+
+    @classmethod
+    def read(cls, argument: str | None, names: Sequence[str] = (), kept: bool = False) -> "Task":
+        """Build the task from what follows the colon, in which arms may be given by name."""
+        if argument and names and cls.between_arms:
+            argument = number_arms(cls.name, argument, names, cls.between_arms, kept, cls.has_margins)
+        return cls.parse(argument)
 
     @classmethod
     def parse(cls, argument: str | None) -> "Task":

@@ -1,4 +1,4 @@
-"""The tasks of the grammar: best arm, the m best arms, ranking, groups, control, comparisons."""
+"""Tasks about the order of the means alone: best arm, the m best arms, ranking, groups."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -7,9 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from caet_opt.bandits.tasks.base import Form, Pair, Task, check_arms_exist, read_arm, sort_arms
-from caet_opt.bandits.tasks.custom import linear_order
-from caet_opt.bandits.tasks.pairs import BIPARTITE, CHAIN, LISTED, STARS
+from caet_opt.bandits.tasks.base import Form, Task, check_arms_exist, read_arm, sort_arms
+from caet_opt.bandits.tasks.pairs import BIPARTITE, CHAIN, STARS
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.exact import brief, read_whole
 from caet_opt.errors import InputError
@@ -40,6 +39,9 @@ class BestArm(Task):
 
     def compiled_form(self, arms: int) -> Form:
         return Form(STARS, np.array([arms, *range(arms)], dtype=np.int64))
+
+    def describe(self) -> str:
+        return "which arm is the best"
 
 
 class TopArms(Task):
@@ -82,6 +84,9 @@ class TopArms(Task):
     def compiled_form(self, arms: int) -> Form:
         return Form(BIPARTITE, np.array([self.size], dtype=np.int64))
 
+    def describe(self) -> str:
+        return f"which {self.size} arms are the best"
+
     @classmethod
     def parse(cls, argument: str | None) -> "TopArms":
         size = read_whole((argument or "").strip())
@@ -114,6 +119,9 @@ class Ranking(Task):
 
     def compiled_form(self, arms: int) -> Form:
         return Form(CHAIN, np.array([], dtype=np.int64))
+
+    def describe(self) -> str:
+        return "the order of the arms from the best to the worst"
 
 
 class Groups(Task):
@@ -161,6 +169,9 @@ class Groups(Task):
     def compiled_form(self, arms: int) -> Form:
         return Form(STARS, np.array([entry for group in self.groups for entry in (len(group), *group)], dtype=np.int64))
 
+    def describe(self) -> str:
+        return f"which arm is the best of each group: {' / '.join(', '.join(map(str, group)) for group in self.groups)}"
+
     @classmethod
     def parse(cls, argument: str | None) -> "Groups":
         if not argument:
@@ -170,115 +181,3 @@ class Groups(Task):
 
     def __str__(self) -> str:
         return f"{self.name}:{'/'.join(','.join(map(str, group)) for group in self.groups)}"
-
-
-class Control(Task):
-    """Which arms have a larger mean than a control arm.
-
-    >>> Control(0).answer([3, 4, 2]), Control(0).pairs([3, 4, 2])
-    ((1,), ((1, 0), (0, 2)))
-    """
-
-    name = "control"
-    between_arms = ("",)
-
-    def __init__(self, control: int) -> None:
-        self.control = control
-
-    def check(self, arms: int) -> None:
-        super().check(arms)
-        check_arms_exist([self.control], arms, str(self))
-
-    def answer(self, means: Sequence[Any]) -> tuple[int, ...]:
-        return tuple(arm for arm, mean in enumerate(means) if arm != self.control and mean > means[self.control])
-
-    def list_answers(self, arms: int) -> Iterable[Hashable]:
-        others = [arm for arm in range(arms) if arm != self.control]
-        return (better for size in range(arms) for better in combinations(others, size))
-
-    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
-        better = set(cast(tuple[int, ...], answer))
-        return tuple(
-            Statement(arm, self.control) if arm in better else Statement(self.control, arm)
-            for arm in range(arms)
-            if arm != self.control
-        )
-
-    def statements_at_risk(self, arms: int) -> int:
-        """K - 1: a wrong answer asserts the wrong order of some arm and the control."""
-        return arms - 1
-
-    def compiled_form(self, arms: int) -> Form:
-        compared = [(self.control, arm) for arm in range(arms) if arm != self.control]
-        return Form(LISTED, np.array(compared, dtype=np.int64).ravel())
-
-    @classmethod
-    def parse(cls, argument: str | None) -> "Control":
-        if not argument:
-            raise InputError("task 'control' needs the control arm, for example control:0")
-        return cls(read_arm(argument, f"{cls.name}:{argument}"))
-
-    def __str__(self) -> str:
-        return f"{self.name}:{self.control}"
-
-
-class Comparisons(Task):
-    """For each listed pair of arms, which one has the larger mean.
-
-    >>> Comparisons([(0, 1), (2, 3)]).pairs([3, 4, 2, 1])
-    ((1, 0), (2, 3))
-    """
-
-    name = "comparisons"
-    between_arms = ("-", ",")
-
-    def __init__(self, compared: Sequence[Pair]) -> None:
-        self.compared = tuple((int(a), int(b)) for a, b in compared)
-        if not self.compared:
-            raise InputError("task 'comparisons' needs at least one pair, for example comparisons:0-1,2-3")
-        seen: set[frozenset[int]] = set()
-        for a, b in self.compared:
-            if a == b:
-                raise InputError(f"task {str(self)!r} compares arm {a} with itself")
-            if frozenset((a, b)) in seen:
-                raise InputError(f"task {str(self)!r} lists the pair {a}-{b} twice")
-            seen.add(frozenset((a, b)))
-
-    def check(self, arms: int) -> None:
-        super().check(arms)
-        check_arms_exist([arm for pair in self.compared for arm in pair], arms, str(self))
-
-    def count_statements(self, arms: int) -> int:
-        return len(self.compared)
-
-    def statements_at_risk(self, arms: int) -> int:
-        """Their number: a wrong answer asserts the wrong order of one of the listed pairs."""
-        return len(self.compared)
-
-    def answer(self, means: Sequence[Any]) -> tuple[Pair, ...]:
-        return tuple((a, b) if means[a] >= means[b] else (b, a) for a, b in self.compared)
-
-    def list_answers(self, arms: int) -> Iterable[Hashable]:
-        either = product(*((pair, pair[::-1]) for pair in self.compared))
-        return (answer for answer in either if linear_order(answer) is not None)
-
-    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
-        return tuple(Statement(a, b) for a, b in cast(tuple[Pair, ...], answer))
-
-    def compiled_form(self, arms: int) -> Form:
-        return Form(LISTED, np.array(self.compared, dtype=np.int64).ravel())
-
-    @classmethod
-    def parse(cls, argument: str | None) -> "Comparisons":
-        if not argument:
-            raise InputError("task 'comparisons' needs its pairs, for example comparisons:0-1,2-3")
-        text, compared = f"{cls.name}:{argument}", []
-        for item in argument.split(","):
-            ends = item.split("-")
-            if len(ends) != 2:
-                raise InputError(f"task {text!r}: write each pair as A-B, got {item!r}")
-            compared.append((read_arm(ends[0], text), read_arm(ends[1], text)))
-        return cls(compared)
-
-    def __str__(self) -> str:
-        return f"{self.name}:{','.join(f'{a}-{b}' for a, b in self.compared)}"

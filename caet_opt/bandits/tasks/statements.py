@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
+from math import isfinite, nan
 from numbers import Rational
 from typing import Any, NamedTuple
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, REST, surplus
-from caet_opt.common.exact import decimal_text, exact
+from caet_opt.common.exact import Number, decimal_text, exact
+from caet_opt.errors import InputError
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
@@ -53,15 +55,17 @@ class Statement(NamedTuple):
     @property
     def reverse(self) -> "Statement":
         """What holds where it does not, up to the boundary: ``loser > (winner - margin) / ratio``."""
+        if self[2:] == PLAIN:
+            return Statement(self.loser, self.winner)
         return Statement(self.loser, self.winner, -self.margin / self.ratio, 1 / self.ratio)
 
     def write(self, names: tuple[str, ...] = ()) -> str:
         """As a person would write it, arms by name or by number: ``b > a + 0.02``, ``c < 0.8``, ``b > 1.1 a``."""
         winner, loser = (str(arm) if arm is None or not names else names[arm] for arm in (self.winner, self.loser))
         if self.loser is None:
-            return f"{winner} > {number_text(self.margin)}"
+            return f"{winner} > {level_text(self.margin)}"
         if self.winner is None:
-            return f"{loser} < {number_text(-self.margin / self.ratio)}"
+            return f"{loser} < {level_text(-self.margin / self.ratio)}"
         if self.ratio != 1:
             inverse = 1 / self.ratio
             if len(number_text(inverse)) < len(number_text(self.ratio)):
@@ -76,6 +80,40 @@ class Statement(NamedTuple):
         return self.write()
 
 
+def mirror(statement: Statement) -> Statement:
+    """The same where the lower mean is the better one: "better by 0.02" is ``loser > winner + 0.02``, "better by a
+    factor 1.1" is ``loser > 1.1 winner``, and "better than a level" is below it.
+
+    >>> from fractions import Fraction
+    >>> print(mirror(Statement(1, 0, Fraction("0.02"))), "|", mirror(Statement(2, None, Fraction("0.8"))))
+    0 > 1 + 0.02 | 2 < 0.8
+    """
+    margin = statement.margin if len(statement.arms) == 2 else -statement.margin
+    return Statement(statement.loser, statement.winner, margin, statement.ratio)
+
+
+class Mirrored(tuple[Any, ...]):
+    """Means with the opposite sign, so that the lower ones are the better; `judge` judges by `mirror` then."""
+
+    __slots__ = ()
+
+
+def read_number(value: Number, what: str) -> Fraction:
+    """A level, margin or ratio as it was given; `InputError` unless it is a decimal that a double can hold."""
+    if isinstance(value, bool) or not isinstance(value, Rational | Decimal | float):
+        raise InputError(f"{what} must be a number, got {value!r}")
+    try:
+        double = float(value)
+    except (OverflowError, ValueError):  # too large a whole number, a signalling NaN
+        double = nan
+    if not isfinite(double) or (double == 0 and value != 0):
+        raise InputError(f"{what} must be a finite number that fits double precision")
+    number = exact(value)
+    if "/" in decimal_text(number):
+        raise InputError(f"{what} must have a finite decimal, got {number}")
+    return number
+
+
 def number_text(value: Fraction) -> str:
     """A number of a statement in full, with a power of ten where it is long without.
 
@@ -84,6 +122,12 @@ def number_text(value: Fraction) -> str:
     """
     text = decimal_text(value)
     return str(Decimal(text).normalize(Context(prec=len(text)))) if len(text) > 20 and "/" not in text else text
+
+
+def level_text(level: Fraction) -> str:
+    """A level, with a point if it is whole, as it is no arm."""
+    text = number_text(level)
+    return f"{text}.0" if text.lstrip("-").isdigit() else text
 
 
 def above(arm: int, level: Fraction) -> Statement:
@@ -107,6 +151,8 @@ def judge(statement: Statement, means: Sequence[Any]) -> int:
     >>> judge(tenth, [0.3, 0.2]), judge(tenth, [Fraction(3, 10), Fraction(2, 10)]), judge(tenth, [0.31, 0.2])
     (0, 0, 1)
     """
+    if isinstance(means, Mirrored) and not statement.is_plain:
+        return judge(mirror(statement), [-mean for mean in means])
     x, y = (0 if arm is None else means[arm] for arm in statement[:2])
     if not statement.is_plain:
         if isinstance(x, Rational | Decimal) and isinstance(y, Rational | Decimal):
