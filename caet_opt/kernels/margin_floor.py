@@ -9,7 +9,6 @@ and one where it certainly rises, and where there may be another minimum the res
 from math import inf, sqrt
 
 from caet_opt.bandits.families.numerics import UNIT
-from caet_opt.kernels.certify import TINY
 from caet_opt.kernels.margin_term import (
     HOLDS,
     LEAST_SHARE,
@@ -26,7 +25,7 @@ from caet_opt.kernels.margin_term import (
     shares_of,
     statement_side,
 )
-from caet_opt.kernels.term import BERNOULLI, EXPONENTIAL, GEOMETRIC, POISSON
+from caet_opt.kernels.term import BERNOULLI, EXPONENTIAL, GEOMETRIC, POISSON, TINY
 
 #: More than the error of any quotient of slopes, lengths and efforts below, which are within 80.
 SLACK = 128.0 * UNIT

@@ -1,7 +1,8 @@
 """The statements of the answer for given means, in the subset of Python that numba compiles.
 
 Statements are two arrays with a column each (`caet_opt.bandits.tasks.statements.encode`): ``pairs``, the winner and the
-loser, -1 for none; ``margins``, the rows MARGIN, REST and RATIO of ``winner > RATIO loser + MARGIN + REST``.
+loser, -1 for none; ``margins``, the rows MARGIN, REST, RATIO and RATIO_REST of ``winner > ratio loser + margin``, where
+each number is a double and a rest, which is what rounding to a double took away.
 
 An answer of a shipped task has one of six shapes; ``members`` says which arms take part in it:
 
@@ -13,8 +14,8 @@ An answer of a shipped task has one of six shapes; ``members`` says which arms t
     CHEAPEST     up to the first statement that holds, the reverses of those before it (winner and loser of each)
 
 The answers of the first four have no margins. For the last two, ``numbers`` has a column for each statement: its
-margin, rest and ratio, and those of its reverse. A shape from MIRRORED on is one of the first four, with lower means
-ahead of higher ones: each statement is then turned around.
+margin and ratio with their rests, and those of its reverse. A shape from MIRRORED on is one of the first four, with
+lower means ahead of higher ones: each statement is then turned around.
 """
 
 from math import inf
@@ -26,7 +27,7 @@ CHAIN, STARS, BIPARTITE, LISTED, STATED, CHEAPEST = range(6)
 MIRRORED = 8
 
 #: Rows of ``margins``, and how many they are.
-MARGIN, REST, RATIO, MARGIN_ROWS = range(4)
+MARGIN, REST, RATIO, RATIO_REST, MARGIN_ROWS = range(5)
 
 #: What rounding the means, and computing with them, can do to a difference, relative to its parts.
 ROUNDING = 2.0**-51
@@ -67,7 +68,7 @@ def write_cheapest(members: Integers, numbers: Array, means: Array, pairs: Integ
     for p in range(pairs.shape[1]):
         if found or p >= numbers.shape[1]:
             pairs[0, p], pairs[1, p] = -1, -1
-            margins[MARGIN, p], margins[REST, p], margins[RATIO, p] = -1.0, 0.0, 1.0
+            margins[MARGIN, p], margins[REST, p], margins[RATIO, p], margins[RATIO_REST, p] = -1.0, 0.0, 1.0, 0.0
         else:
             a, b = members[2 * p], members[2 * p + 1]
             found = surplus_of(means, a, b, numbers[MARGIN, p], numbers[RATIO, p]) > 1.0

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, REST, surplus
+from caet_opt.bandits.tasks.pairs import MARGIN, MARGIN_ROWS, RATIO, surplus
 from caet_opt.common.exact import Number, decimal_text, exact
 from caet_opt.errors import InputError
 
@@ -164,25 +164,25 @@ def judge(statement: Statement, means: Sequence[Any]) -> int:
 
 
 def encode(statements: Sequence[Statement], columns: int | None = None) -> tuple[Integers, Array]:
-    """Statements as compiled code has them, a column each: winner and loser, -1 for none; margin, its rest, ratio.
+    """Statements as compiled code has them, a column each: winner and loser, -1 for none; margin, its rest, ratio, its
+    rest.
 
-    The margin is the sum of the first two numbers, a rest being what rounding to a double took away. With ``columns``
-    more than statements, what is left says ``0 > 0 - 1``, which holds.
+    A number is the sum of a double and its rest, which is what rounding took away. With ``columns`` more than
+    statements, what is left says ``0 > 0 - 1``, which holds.
 
     >>> from fractions import Fraction
     >>> pairs, margins = encode([Statement(1, 0), Statement(2, None, Fraction("0.5"))], columns=3)
     >>> pairs.tolist(), margins.tolist()
-    ([[1, 2, -1], [0, -1, -1]], [[0.0, 0.5, -1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    ([[1, 2, -1], [0, -1, -1]], [[0.0, 0.5, -1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
     """
     size = len(statements) if columns is None else columns
     pairs = np.full((2, size), -1, dtype=np.int64)
-    margins = np.zeros((3, size))
+    margins = np.zeros((MARGIN_ROWS, size))
     margins[MARGIN, len(statements) :] = -1.0
     margins[RATIO] = 1.0
     for p, statement in enumerate(statements):
         pairs[:, p] = [-1 if arm is None else arm for arm in statement[:2]]
         if statement[2:] != PLAIN:
-            margin = float(statement.margin)
-            margins[MARGIN, p], margins[REST, p] = margin, float(statement.margin - Fraction(margin))
-            margins[RATIO, p] = float(statement.ratio)
+            for row, number in ((MARGIN, statement.margin), (RATIO, statement.ratio)):
+                margins[row, p], margins[row + 1, p] = float(number), float(number - Fraction(float(number)))
     return pairs, margins
