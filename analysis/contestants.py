@@ -18,7 +18,7 @@ from caet_opt.kernels.elimination_order import integers, plan_elimination
 from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.interior import CERTIFIED
 from caet_opt.kernels.native import compiled_kernel
-from caet_opt.kernels.records import Data, Plan, Work, make_work
+from caet_opt.kernels.records import EDGE_ROWS, Data, Plan, Work, make_work
 from caet_opt.solving.backends import BACKENDS, Point
 from caet_opt.solving.problem import Problem, pose
 
@@ -101,7 +101,9 @@ def instance_data(problem: Problem) -> Data:
     rates = np.zeros(problem.shape.arms)
     rates[problem.anchored] = problem.rates
     arms = np.array([problem.means, problem.costs, rates, problem.rests])
-    return Data(FAMILY_CODES[problem.shape.family], arms, integers([problem.heads, problem.tails]))
+    return Data(
+        FAMILY_CODES[problem.shape.family], arms, integers([problem.heads, problem.tails]), np.zeros((EDGE_ROWS, 0))
+    )
 
 
 @cache
@@ -137,7 +139,7 @@ def native_entry(instance: Instance, start: tuple[Array, Array] | None, gap: flo
     work = make_work(arms, edges, plan.cores.size, plan.parts)
     y, z = np.zeros(arms), np.zeros(edges + arms)
     y0, z0 = start or (y.copy(), z.copy())
-    solves = max(1, 20_000 // len(problem.pairs)) if solves is None else solves
+    solves = max(1, 20_000 // len(problem.statements)) if solves is None else solves
 
     def call(count: int = solves) -> Any:
         return loop(data, plan, y0, z0, start is not None, gap, y, z, work, count)
@@ -280,7 +282,7 @@ def slsqp_scaled(instance: Instance) -> Entry:
     from caet_opt.solving.programs.nonlinear import NonlinearProgram
 
     problem = instance.problem
-    program, terms = NonlinearProgram(problem.shape), len(problem.pairs)
+    program, terms = NonlinearProgram(problem.shape), len(problem.statements)
     rows, columns = program.jacobianstructure()
     minimize: Any = optimize.minimize
 

@@ -77,7 +77,7 @@ def attempt(seed: int, index: int, solver: str, adversarial: bool) -> Outcome:
     except (SolverError, TieError) as error:
         return Outcome(index, kind, getattr(error, "gap", 1.0), 0, perf_counter() - started, True)
     seconds = perf_counter() - started
-    again = certify(model, result.pairs, result.effort, result.multipliers)
+    again = certify(model, result.statements, result.effort, result.multipliers)
     outside = adversarial and not holds(result)
     return Outcome(index, kind, again.gap, result.iterations, seconds, False, outside)
 

@@ -12,6 +12,7 @@ from caet_opt.bandits.tasks import Custom, Task, parse_task
 from caet_opt.kernels.compile import Kernel
 from caet_opt.kernels.instance import IRREGULAR
 from caet_opt.solving.backends.native import pack_pattern, target_of
+from caet_opt.solving.problem import ask
 
 FAMILIES = ("gaussian", "gaussian:per-arm", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
 TASKS = ("best-arm", "ranking", "top-arms", "groups", "control", "comparisons", "custom")
@@ -141,15 +142,16 @@ def of_doubles(model: BanditModel) -> BanditModel:
 
 def bits_of(kernel: Kernel, model: BanditModel, task: Task) -> list[str | bytes]:
     """All that a kernel returns and leaves behind, cold, and warm after a change of the costs."""
-    pairs = task.pairs(model.means)
-    pattern = pack_pattern((type(model.family), pairs, model.costly))
+    columns = ask(model, task).columns
+    pattern = pack_pattern((columns, type(model.family), model.costly))
     if pattern is None:
         return []
-    effort, weights = np.zeros(len(model.means)), np.zeros(len(pairs))
-    dearer = np.array(model.kernel_numbers)
-    dearer[2] *= 1.0 + 1e-3 * np.arange(len(model.means))
+    effort, weights = np.zeros(len(model.means)), np.zeros(len(columns.owners))
+    usual = np.concatenate([model.kernel_numbers, columns.margins], axis=1)
+    dearer = usual.copy()
+    dearer[2, : len(model.means)] *= 1.0 + 1e-3 * np.arange(len(model.means))
     found: list[str | bytes] = []
-    for warm, numbers in ((False, model.kernel_numbers), (True, dearer)):
+    for warm, numbers in ((False, usual), (True, dearer)):
         told = kernel["solve_instance"](numbers, *pattern, effort, weights, warm, 1e-9, target_of(1e-9), 500)
         found += [repr(told), effort.tobytes(), weights.tobytes()]
         if told[0] == IRREGULAR:

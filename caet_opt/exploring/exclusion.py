@@ -74,7 +74,7 @@ def list_established(setup: Setup, state: State, wanted: set[frozenset[int]] | N
     pairs = tuple((a, b) if means[a] > means[b] else (b, a) for a, b in sorted(compared) if means[a] != means[b])
     if not pairs:
         return ()
-    most = max(1, setup.task.count_pairs(setup.arms))
+    most = max(1, setup.task.count_statements(setup.arms))
     judge = replace(setup, threshold=replace(setup.threshold, pairs=most))
     evidence = judge.evidence(state, pairs, means)
     needed = judge.needed(state, pairs, means, evidence)

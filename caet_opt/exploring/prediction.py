@@ -17,7 +17,7 @@ from caet_opt.exploring.stopping import THRESHOLDS, Threshold, threshold_of
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import prior_scales
 from caet_opt.kernels.aiming import project_into, share_out
-from caet_opt.solving.certificate import pair_terms
+from caet_opt.solving.certificate import statement_terms
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.result import CharacteristicTime
 
@@ -87,7 +87,7 @@ def predict(optimum: CharacteristicTime, threshold: Threshold, parameters: Param
 
     def weigh(pair: Pair, t: float) -> tuple[float, float]:
         """The evidence of a pair at round t, and what it must exceed."""
-        evidence = float(pair_terms(counted, [pair], count_pulls(t))[0])
+        evidence = float(statement_terms(counted, [pair], count_pulls(t))[0])
         return evidence, threshold.needed(model.family, evidence, t, side(pair[0], t), side(pair[1], t))
 
     def is_settled(pair: Pair, t: float) -> bool:
@@ -95,7 +95,7 @@ def predict(optimum: CharacteristicTime, threshold: Threshold, parameters: Param
         return evidence > needed
 
     pairs = optimum.task.pairs(model.means)
-    scarce = np.argsort(pair_terms(counted, pairs, count_pulls(float(arms))), kind="stable")
+    scarce = np.argsort(statement_terms(counted, pairs, count_pulls(float(arms))), kind="stable")
     tau, last = float(arms), pairs[scarce[0]]
     for pair in (pairs[at] for at in scarce.tolist()):  # the first of them is settled late, most others before
         if not is_settled(pair, tau):
@@ -142,7 +142,7 @@ def find_target(optimum: CharacteristicTime, parameters: Parameters) -> Array:
         kept = np.where(costs > parameters.negligible_cost, costs, 0.0)
         if np.any(kept != costs):
             optimum = characteristic_time(BanditModel(model.family, model.means, kept.tolist()), task)
-    target, pairs = np.zeros(len(costs)), np.array(optimum.pairs, dtype=np.int64).T
+    target, pairs = np.zeros(len(costs)), np.array(task.pairs(model.means), dtype=np.int64).T
     share_out(pairs, np.array(optimum.model.costs), optimum.effort, parameters.free_share, target)
     return target
 

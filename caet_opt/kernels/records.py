@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.bandits.tasks.pairs import MARGIN_ROWS
 
 
 class ModelNumbers(NamedTuple):
@@ -33,11 +34,14 @@ class Data(NamedTuple):
     family : code of the family
     arms : rows MEAN, COST, RATE (of the anchor, zero for none) and REST (of the mean), a column per arm
     ends : the two arms of each edge, a column per edge
+    margins : rows MARGIN to RATIO_REST of `caet_opt.bandits.tasks.pairs`, FIRST and LAST, which are the ends of a piece
+        of the range of the edge's point, a column per edge; no columns where all edges are plain
     """
 
     family: int
     arms: Array
     ends: Integers
+    margins: Array
 
 
 class Plan(NamedTuple):
@@ -77,6 +81,10 @@ class Work(NamedTuple):
 #: Rows of Data.arms and of Plan.trees.
 MEAN, COST, RATE, REST = range(4)
 ORDER, PARENT, PARENT_EDGE = range(3)
+
+#: Rows of Data.margins after those of a statement, and how many there are in all. An edge whose piece ends before it
+#: begins has no term.
+FIRST, LAST, EDGE_ROWS = range(MARGIN_ROWS, MARGIN_ROWS + 3)
 
 #: Rows of Work.arms: log-effort y, effort w, load sum_e z_e p_ea, matrix diagonal, pivots, direction, right-hand side.
 Y, EFFORT, LOAD, BASE, PIVOT, DY, RHS, BEST_Y = range(8)

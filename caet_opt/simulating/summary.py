@@ -219,7 +219,7 @@ class Summary:
             told = "  theta T* log(1/delta), as delta tends to 0"
             lines += [cost_line("upper bound", self.upper_bound, level, told, partial(write_bound, numbers.round_up))]
         elif self.experiment.policy.optimal:
-            lines += ["upper bound  not proven, which takes theta <= e/2, r < 1/2, r_prime < 1/8; for gaps, one best arm"]
+            lines += ["upper bound  not proven: it takes theta <= e/2, r < 1/2, r_prime < 1/8; for gaps one best arm"]
         lines += [f"{'samples':<12} {self.write_estimate(self.mean_samples)} on average"]
         if self.mean_solves > 0:
             gap = numbers.write_gap(self.widest_gap)

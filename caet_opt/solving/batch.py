@@ -12,17 +12,19 @@ from numpy.typing import ArrayLike
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array, Integers, Mask
 from caet_opt.bandits.model import GAPS, Arrays, BanditModel, check_unmasked, read_family
-from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.pairs import LISTED, STARS
+from caet_opt.bandits.tasks.statements import judge
 from caet_opt.common.checks import check_workers
 from caet_opt.errors import CaetError, InputError
 from caet_opt.kernels.compile import announce_compiling
 from caet_opt.kernels.family_codes import family_numbers
 from caet_opt.kernels.instance import Rows
 from caet_opt.kernels.native import kernel_for, loaded_kernel
+from caet_opt.kernels.statement_columns import Columns
 from caet_opt.solving.backends.native import target_of
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.problem import lay_out, read_task
+from caet_opt.solving.problem import find_columns, lay_out, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.result import normalise
@@ -133,6 +135,7 @@ def characteristic_times(
     if means.ndim != 2 or means.shape[0] < 1 or means.shape[1] < 2:
         raise InputError(f"means must be an array of N rows of K means, K at least 2, got shape {means.shape}")
     task.check(means.shape[1])
+    task.check_family(family)
     family.dispersions(means.shape[1])
     rule = costs if isinstance(costs, str) else None
     costs = read_costs(costs, means)
@@ -195,14 +198,14 @@ def solve_together(family: Family, task: Task, rows: Rows, profile: Profile, wor
     limits = profile.tolerance, target_of(profile.tolerance), profile.max_iterations
     jobs: list[tuple[Any, ...]] = [
         (kind, rows, part[first : first + BLOCK], *shape, *limits)
-        for pairs, chosen in sort_rows(task, rows, np.flatnonzero(is_admissible(family, rows)))
+        for columns, chosen in sort_rows(family, task, rows, np.flatnonzero(is_admissible(family, rows)))
         for costly, part in split_rows(rows, chosen)
-        if (shape := cached_program("native layout", (type(family), pairs, costly), lay_out)) is not None
+        if (shape := cached_program("native layout", (columns, type(family), costly), lay_out)) is not None
         for first in range(0, len(part), BLOCK)
     ]
     if not jobs:
         return
-    solve_rows = find_loop(type(family), task.count_pairs(arms), jobs)
+    solve_rows = find_loop(type(family), task.count_statements(arms), jobs)
     if workers == 1:
         for job in jobs:
             solve_rows(*job)
@@ -235,8 +238,8 @@ def is_admissible(family: Family, rows: Rows) -> Mask:
     return np.asarray(np.all(above & below & np.isfinite(means) & (costs >= 0) & (costs < np.inf), axis=1))
 
 
-def sort_rows(task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[Pair, ...], Integers]]:
-    """The needed pairs of the chosen rows, with the rows that share them.
+def sort_rows(family: Family, task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[Columns, Integers]]:
+    """The columns of the chosen rows, with the rows that share them.
 
     T* does not depend on how arms are numbered, nor on which arm of a pair is called the better. So the arms of a row
     are put in an order, which is left in ``rows.order``, in which all answers of a shipped task have the same pairs:
@@ -245,11 +248,11 @@ def sort_rows(task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[
     arms = rows.means.shape[1]
     shape = task.compiled_shape(arms)
     if shape is None:
-        yield from group_rows(task, rows, chosen)
+        yield from group_rows(family, task, rows, chosen)
         return
     for part in interchangeable_arms(*shape, arms):
         rows.order[:, part] = part[np.argsort(-rows.means[:, part], axis=1, kind="stable")]
-    yield task.pairs(range(arms, 0, -1)), chosen
+    yield find_columns(task, range(arms, 0, -1), type(family)), chosen
 
 
 def interchangeable_arms(shape: int, members: Integers, arms: int) -> Iterator[Integers]:
@@ -264,14 +267,18 @@ def interchangeable_arms(shape: int, members: Integers, arms: int) -> Iterator[I
         yield np.arange(arms)
 
 
-def group_rows(task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[Pair, ...], Integers]]:
-    """The rows by the pairs that the task itself says they need; a row for which it has no answer is in no group."""
-    groups: dict[tuple[Pair, ...], list[int]] = {}
+def group_rows(family: Family, task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[Columns, Integers]]:
+    """The rows by the columns of the answers that the task itself gives; a row for which it has no answer, or which is
+    a tie to within rounding, is in no group."""
+    groups: dict[Columns, list[int]] = {}
     for row in chosen.tolist():
+        means = rows.means[row].tolist()
         with suppress(CaetError):
-            groups.setdefault(task.pairs(rows.means[row].tolist()), []).append(row)
-    for pairs, members in groups.items():
-        yield pairs, np.array(members, dtype=np.int64)
+            found = find_columns(task, means, type(family))
+            if found.is_plain or all(judge(statement, means) > 0 for statement in found.statements):
+                groups.setdefault(found, []).append(row)
+    for columns, members in groups.items():
+        yield columns, np.array(members, dtype=np.int64)
 
 
 def split_rows(rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[bool, ...], Integers]]:

@@ -397,7 +397,7 @@ def test_options_reach_the_algorithm(capsys):
     printed = simulated(capsys, *QUICK, *options, "--r", "0.7", "--r-prime", "0.2", "--gamma0", "0.01")
     assert "theta = 1.5" in printed
     assert "(certified)" in printed
-    assert "upper bound  not proven, which takes theta <= e/2, r < 1/2, r_prime < 1/8; for gaps, one best arm\n" in printed
+    assert "upper bound  not proven: it takes theta <= e/2, r < 1/2, r_prime < 1/8; for gaps one best arm\n" in printed
     assert "; solver native (lazy); batch 7\n" in simulated(capsys, *QUICK, "--solve", "lazy", "--batch", 7)
 
 

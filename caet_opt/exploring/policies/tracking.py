@@ -7,6 +7,7 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.errors import InputError, SolverError
 from caet_opt.exploring.policies.base import Diagnostics, Policy, Setup, state_of
 from caet_opt.exploring.saving import NUMBERS, TARGET_KEYS, Solution, Target
@@ -18,6 +19,7 @@ from caet_opt.kernels.elimination_order import nothing_to_lay_out
 from caet_opt.kernels.instance import Layout, make_workspace
 from caet_opt.kernels.ledger import COUNT, CUMULATED, DONE, MEMORY, ROUND, Seen
 from caet_opt.kernels.native import without_compiling
+from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.problem import lay_out
 from caet_opt.solving.programs.cache import cached_program
@@ -137,12 +139,15 @@ class TrackingPolicy(Policy):
         sides = np.full(pairs.shape, -1.0) if costs is None else (costs[pairs] > 0).astype(float)
         found = None
         if costs is not None:
-            listed = tuple((int(a), int(b)) for a, b in pairs.T)
-            pattern = type(self.setup.family), listed, tuple((costs > 0).tolist())
+            pattern = self.columns_of(pairs), type(self.setup.family), tuple((costs > 0).tolist())
             found = cached_program("native layout", pattern, lay_out)
         layout, plan = found or nothing_to_lay_out(pairs)
-        own = Layout(*(part.copy() for part in layout))
+        own = copy_layout(layout)
         return Space(own, plan, make_workspace(own, plan), np.zeros(self.setup.arms), np.zeros(pairs.shape[1]), sides)
+
+    def columns_of(self, pairs: Integers) -> Columns:
+        """The columns of pairs."""
+        return list_columns(tuple(Statement(int(a), int(b)) for a, b in pairs.T), type(self.setup.family))
 
     def ask(self, view: Seen, means: Array | None = None) -> Seen:
         """The pairs of the answer; where there are more or fewer than before, no solution of them is known."""
@@ -179,7 +184,7 @@ class TrackingPolicy(Policy):
             upper=value,
             gap=0.0,
             effort=aim.effort.copy(),
-            pairs=tuple((int(a), int(b)) for a, b in aim.solved.T),
+            columns=self.columns_of(aim.solved),
             multipliers=aim.weights.copy(),
             solver=self.setup.profile.backend,
             iterations=0,
@@ -261,6 +266,12 @@ class TrackingPolicy(Policy):
 
 #: Entries of Aim.numbers in the order of `saving.NUMBERS`.
 SAVED_NUMBERS = [boxes.SOLVES, boxes.WIDEST, boxes.SOLVED, boxes.DECIDED, boxes.DUE]
+
+
+def copy_layout(layout: Layout) -> Layout:
+    """A layout of its own arrays."""
+    parts: Any = (part.copy() for part in layout)
+    return Layout(*parts)
 
 
 def pursuit_of(view: Seen) -> Pursuit:

@@ -31,7 +31,7 @@ class Threshold(ABC):
     """beta(t): an answer is declared once every pair it needs has evidence ``Z_ab(t) > beta(t)``.
 
     A declared answer is wrong only if one of its pairs is wrongly ordered, mu_a <= mu_b, and every wrong answer has one
-    of at most R such pairs (`caet_opt.bandits.tasks.Task.pairs_at_risk`). So it is enough that with probability
+    of at most R such pairs (`caet_opt.bandits.tasks.Task.statements_at_risk`). So it is enough that with probability
     1 - delta none of these R pairs ever exceeds beta. Everything is written in ``log_inv_delta = log(1/delta)``,
     because delta itself may be as small as exp(-500).
 
