@@ -68,13 +68,21 @@ def characteristic_time(
     profile = find_profile(solver)
     if tolerance is not None and tolerance != profile.tolerance:
         profile = replace(profile, tolerance=tolerance)
-    question = ask(model, task)
+    return solve_question(ask(model, task), profile, warm_start, started)
+
+
+def solve_question(
+    question: Question, profile: Profile, previous: CharacteristicTime | None = None, started: float | None = None
+) -> CharacteristicTime:
+    """The certified answer to a question, by the solver of a profile or the one it falls back on."""
+    started = perf_counter() if started is None else started
     try:
-        return find(question, profile, warm_start, started)
+        return find(question, profile, previous, started)
     except SolverError:
         if profile.fallback is None:
             raise
-        return characteristic_time(model, task, solver=profile.fallback, tolerance=profile.tolerance)
+        other = replace(find_profile(profile.fallback), tolerance=profile.tolerance)
+        return solve_question(question, other, None, started)
 
 
 def find(

@@ -41,9 +41,11 @@ def write_statements(
     Shape, members and numbers are those of `Task.compiled_form`. The arrays may have more columns than there are
     statements: what is left says ``0 > 0 - 1``.
     """
-    if shape >= MIRRORED:
+    if shape >= MIRRORED:  # the means are turned around and back: compiled code that makes an array is slower
         turn_around(pairs)
-        write_pairs(shape - MIRRORED, members, -means, pairs)
+        negate(means)
+        write_pairs(shape - MIRRORED, members, means, pairs)
+        negate(means)
         turn_around(pairs)
     elif shape == STATED:
         for p in range(numbers.shape[1]):
@@ -54,6 +56,12 @@ def write_statements(
         write_cheapest(members, numbers, means, pairs, margins)
     else:
         write_pairs(shape, members, means, pairs)
+
+
+def negate(means: Array) -> None:
+    """Change the sign of every mean."""
+    for a in range(means.size):
+        means[a] = -means[a]
 
 
 def turn_around(pairs: Integers) -> None:
