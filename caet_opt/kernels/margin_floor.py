@@ -16,6 +16,7 @@ from caet_opt.kernels.margin_term import (
     MOST_ODDS,
     Six,
     find_odds,
+    lean,
     margin_bends,
     margin_divergences,
     margin_frame,
@@ -34,8 +35,9 @@ SLACK = 128.0 * UNIT
 #: A minimum is enclosed at odds this factor apart, or a power of it: what is lost is of the order of its square.
 APART = 2.0**-30
 
-#: The cover takes so many intervals at most, and none whose odds differ by less than a factor 1 + THINNEST.
-MOST_INTERVALS, THINNEST = 2000, 1e-9
+#: The cover tries so many intervals at most, none whose odds differ by less than a factor 1 + THINNEST, and is content
+#: with this much less than the minimum.
+MOST_INTERVALS, THINNEST, FLAT = 2000, 1e-6, 1e-14
 
 
 def margin_error(family: int) -> float:
@@ -157,27 +159,54 @@ def steepness(family: int, step: float, point: float, fails: float) -> float:
 
 
 def slope_bounds(
-    family: int, wa: float, wb: float, y: float, frame: Six, low: float, high: float
+    family: int, wa: float, wb: float, y: float, margin: float, frame: Six, low: float, high: float
 ) -> tuple[float, float, float]:
-    """Bounds of F' between two odds, and the length between them: ``-w_a h_a / V(x)`` and ``w_b h_b / V(y)`` apart.
+    """Bounds of F' between two odds, and the length between them.
 
-    The first rises in x. So does the second for Bernoulli and Poisson, by convexity of d. For the others h_b and V(y)
-    rise, unless mu_b = 0, where ``h_b / V(y) = 1 / (1 + y)`` falls.
+    ``w_a h_a / V(x)`` falls in x. For Bernoulli and Poisson ``w_b h_b / V(y)`` rises, by convexity of d. For the others
+    h_b and V(y) rise, unless mu_b = 0, where ``h_b / V(y) = 1 / (1 + y)`` falls; `drifts` may say more.
     """
     share, other = shares_of(low)
-    a, b, point, second, fails, second_fails = margin_point(y, frame, share, other)
+    at = margin_point(y, frame, share, other)
     share, other = shares_of(high)
-    far_a, far_b, far_point, far_second, far_fails, far_second_fails = margin_point(y, frame, share, other)
-    down, far_down = wa * steepness(family, a, point, fails), wa * steepness(family, far_a, far_point, far_fails)
-    if family in (BERNOULLI, POISSON):
-        up, far_up = steepness(family, b, second, second_fails), steepness(family, far_b, far_second, far_second_fails)
-    elif y == 0.0:
-        up, far_up = 1.0 / (1.0 + far_second), 1.0 / (1.0 + second)
-    else:
-        up, far_up = steepness(family, b, far_second, 1.0), steepness(family, far_b, second, 1.0)
+    far = margin_point(y, frame, share, other)
     length = (high - low) / (1.0 + low) / (1.0 + high) if high < inf else 1.0 / (1.0 + low)
+    length *= frame[1] * (1.0 + SLACK)
+    down, far_down = wa * steepness(family, at[0], at[2], at[4]), wa * steepness(family, far[0], far[2], far[4])
+    if family in (BERNOULLI, POISSON):
+        up, far_up = steepness(family, at[1], at[3], at[5]), steepness(family, far[1], far[3], far[5])
+    elif y == 0.0:
+        up, far_up = 1.0 / (1.0 + far[3]), 1.0 / (1.0 + at[3])
+    else:
+        up, far_up = steepness(family, at[1], far[3], 1.0), steepness(family, far[1], at[3], 1.0)
     least = wb * up * (1.0 - SLACK) - down * (1.0 + SLACK)
-    return least, wb * far_up * (1.0 + SLACK) - far_down * (1.0 - SLACK), length * frame[1] * (1.0 + SLACK)
+    most = wb * far_up * (1.0 + SLACK) - far_down * (1.0 - SLACK)
+    if margin > 0.0 and at[1] > 0.0 and far[0] > 0.0 and family in (EXPONENTIAL, GEOMETRIC):
+        start = lean(family, at) * (float(wb) / wa)
+        fewer, more = drifts(family, margin, frame, at, far, length)
+        lowest, highest = start * fewer * (1.0 - SLACK) - 1.0, start * more * (1.0 + SLACK) - 1.0
+        lowest *= down * (1.0 + SLACK) if lowest < 0.0 else far_down * (1.0 - SLACK)
+        highest *= down * (1.0 + SLACK) if highest > 0.0 else far_down * (1.0 - SLACK)
+        least = lowest if lowest > least else least
+        most = highest if highest < most else most
+    return least, most, length
+
+
+def drifts(family: int, margin: float, frame: Six, at: Six, far: Six, length: float) -> tuple[float, float]:
+    """Bounds of R between two points over R at the first, for a positive margin; 0 and infinite if they are far apart.
+
+    They are ``1 + length D`` and ``exp(length D)`` for bounds D of the derivative of log R, at most 0 the first and at
+    least 0 the second. That derivative is ``gap / (h_a h_b) - e T``, T as in `lean_slope`.
+    """
+    twice = 2.0 if family == EXPONENTIAL else 1.0
+    most_t, least_t = twice / at[2] / at[3], twice / far[2] / far[3]
+    if family == GEOMETRIC:
+        most_t += 1.0 / (1.0 + at[2]) / (1.0 + at[3])
+        least_t += 1.0 / (1.0 + far[2]) / (1.0 + far[3])
+    fewer = frame[0] / at[0] / far[1] * (1.0 - SLACK) - margin * most_t * (1.0 + SLACK)
+    more = frame[0] / far[0] / at[1] * (1.0 + SLACK) - margin * least_t * (1.0 - SLACK)
+    fewer, more = length * min(fewer, 0.0), length * max(more, 0.0)
+    return max(1.0 + fewer, 0.0), 1.0 + more + more * more if more < 1.0 else inf
 
 
 def floor_between(
@@ -186,13 +215,14 @@ def floor_between(
     wb: float,
     x: float,
     y: float,
+    margin: float,
     frame: Six,
     low: float,
     odds: float,
     high: float,
 ) -> float:
     """A lower bound of F between two odds: the value in between less the slopes, or by `floor_at` the farther ends."""
-    least, most, length = slope_bounds(family, wa, wb, y, frame, low, high)
+    least, most, length = slope_bounds(family, wa, wb, y, margin, frame, low, high)
     crude = floor_at(family, wa, wb, x, y, frame, low, high)
     steepest = most if most > -least else -least
     if not abs(steepest) < inf:
@@ -230,7 +260,7 @@ def enclose(
     while high < stop and not pull(family, heavier, y, frame, high) > 1.0 + SLACK:
         apart *= 8.0
         high = inside * (1.0 + apart) if inside * (1.0 + apart) < min(stop, MOST_ODDS) else stop
-    return floor_between(family, wa, wb, x, y, frame, low, odds, high), low, high
+    return floor_between(family, wa, wb, x, y, margin, frame, low, odds, high), low, high
 
 
 def cover(
@@ -247,21 +277,24 @@ def cover(
 ) -> float:
     """A bound, at most ``floor``, of F between two odds, for exponential and geometric with a positive margin.
 
-    From left to right, each interval as long as one of these holds, else half of it is tried: F falls on all of it, or
-    rises (as F' is continuous, no minimum is where two such intervals meet), or is at least ``floor``.
+    From left to right, each interval so short that one of these holds: F falls on all of it, or rises (as F' is
+    continuous, no minimum is where two such intervals meet), or is at least ``floor``, all but 1e-14 of it. The next
+    one is tried at three times the length, in logarithms.
     """
-    low, high = start, stop
+    low, high, enough = start, stop, floor * (1.0 - FLAT)
     for _ in range(MOST_INTERVALS):
         if not low < stop:
             return floor
-        if is_monotone(family, wa, wb, y, margin, frame, low, high):
-            low, high = high, stop
-            continue
-        bound = floor_between(family, wa, wb, x, y, frame, low, low, high)
-        thin = high <= low * (1.0 + THINNEST) or high <= LEAST_SHARE
-        if bound >= floor or thin:
-            floor = min(floor, bound)
-            low, high = high, stop
+        least, most, _ = slope_bounds(family, wa, wb, y, margin, frame, low, high)
+        passed = least > 0.0 or most < 0.0
+        if not passed:
+            bound = floor_between(family, wa, wb, x, y, margin, frame, low, low, high)
+            passed = bound >= enough or high <= low * (1.0 + THINNEST) or high <= LEAST_SHARE
+            if passed:
+                floor = min(floor, bound)
+        if passed:
+            longer = high / low if low > 0.0 else inf
+            low, high = high, min(high * longer * longer * longer, stop)
         else:
             high = middle_odds(low, high)
     return min(floor, floor_at(family, wa, wb, x, y, frame, low, stop))
@@ -276,26 +309,3 @@ def middle_odds(low: float, high: float) -> float:
     if high > 4.0 * low:
         return sqrt(low) * sqrt(min(high, MOST_ODDS))
     return 0.5 * (low + high)
-
-
-def is_monotone(
-    family: int, wa: float, wb: float, y: float, margin: float, frame: Six, low: float, high: float
-) -> bool:
-    """Whether F certainly falls, or certainly rises, between two odds: by its slope, or as R rises up to less than
-    w_a / w_b, or from more."""
-    least, most, _ = slope_bounds(family, wa, wb, y, frame, low, high)
-    if least > 0.0 or most < 0.0:
-        return True
-    share, other = shares_of(low)
-    step_a, _, point, second, _, _ = margin_point(y, frame, share, other)
-    share, other = shares_of(high)
-    far_b = margin_point(y, frame, share, other)[1]
-    if second == 0.0:
-        return False
-    drift = step_a / point * (far_b / second)
-    drift += drift if family == EXPONENTIAL else step_a / (1.0 + point) * (far_b / (1.0 + second))
-    if not margin * drift * (1.0 + SLACK) < frame[0] * (1.0 - SLACK):
-        return False
-    heavier = float(wb) / wa
-    below = high < MOST_ODDS and pull(family, heavier, y, frame, high) < 1.0 - SLACK
-    return below or (low > LEAST_SHARE and pull(family, heavier, y, frame, low) > 1.0 + SLACK)
