@@ -148,7 +148,11 @@ def statement_side(
     ratio: float,
     rest_ratio: float,
 ) -> int:
-    """Whether a statement HOLDS or FAILS strictly, is a TIE, or HIDDEN by rounding."""
+    """Whether a statement HOLDS or FAILS strictly, is a TIE, or HIDDEN by rounding.
+
+    A tie of decimals that are no doubles, 0.3 against 0.2 + 0.1, is HIDDEN: rests are rounded, too. It takes exact
+    numbers to tell (`caet_opt.bandits.tasks.statements`).
+    """
     gap, blur = statement_gap(x, y, rest_x, rest_y, margin, rest_margin, ratio, rest_ratio)
     if gap == 0.0:
         return TIE
@@ -479,19 +483,26 @@ def margin_bends(
         return y * foot / (gap * far), far / (gap + 2.0 * margin)
     near = sqrt(y * foot / ((x - margin) * x))
     far = sqrt((1.0 + y) * (1.0 + foot) / ((1.0 + x - margin) * (1.0 + x)))
+    if not fall(y, margin, frame, near, far) > 0.0:
+        return 1.0, 1.0
     top = steepest_fall(y, margin, frame, max(near, 1e-12 * far), far)
-    if not fall(y, margin, frame, top) > 0.0:
+    if not fall(y, margin, frame, top, top) > 0.0:
         return 1.0, 1.0
     first = shares_of(level_fall(y, margin, frame, top, LEAST_SHARE))[0]
     return first, shares_of(level_fall(y, margin, frame, top, MOST_ODDS))[0]
 
 
-def fall(y: float, margin: float, frame: Six, odds: float) -> float:
-    """``e h_a h_b T - gap`` for geometric, which is positive where R falls."""
+def fall(y: float, margin: float, frame: Six, odds: float, far: float) -> float:
+    """``e h_a h_b T - gap`` for geometric, which is positive where R falls; the second half of T at ``far`` odds.
+
+    Each half is largest at odds of its own, and at both together it is at least the largest sum.
+    """
     share, other = shares_of(odds)
     step_a, step_b, point, second, _, _ = margin_point(y, frame, share, other)
-    both = step_a / point * (step_b / second) + step_a / (1.0 + point) * (step_b / (1.0 + second))
-    return margin * both - frame[0]
+    both = step_a / point * (step_b / second) if second > 0.0 else step_a / point
+    share, other = shares_of(far)
+    step_a, step_b, point, second, _, _ = margin_point(y, frame, share, other)
+    return margin * (both + step_a / (1.0 + point) * (step_b / (1.0 + second))) - frame[0]
 
 
 def steepest_fall(y: float, margin: float, frame: Six, near: float, far: float) -> float:
@@ -499,19 +510,19 @@ def steepest_fall(y: float, margin: float, frame: Six, near: float, far: float) 
     factor = exp(log(far / near) / TRIED)
     best, most, odds = near, -inf, near
     for _ in range(TRIED + 1):
-        found = fall(y, margin, frame, odds)
+        found = fall(y, margin, frame, odds, odds)
         if found > most:
             best, most = odds, found
         odds *= factor
     low, high = log(best / factor), log(best * factor)
     for _ in range(40):
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        if fall(y, margin, frame, exp(left)) > fall(y, margin, frame, exp(right)):
-            high = right
+        left, right = exp(high - GOLDEN * (high - low)), exp(low + GOLDEN * (high - low))
+        if fall(y, margin, frame, left, left) > fall(y, margin, frame, right, right):
+            high = low + GOLDEN * (high - low)
         else:
-            low = left
+            low = high - GOLDEN * (high - low)
     middle = exp(0.5 * (low + high))
-    return middle if fall(y, margin, frame, middle) > most else best
+    return middle if fall(y, margin, frame, middle, middle) > most else best
 
 
 def level_fall(y: float, margin: float, frame: Six, top: float, end: float) -> float:
@@ -519,7 +530,7 @@ def level_fall(y: float, margin: float, frame: Six, top: float, end: float) -> f
     inside, outside = top, end
     for _ in range(80):
         middle = sqrt(inside) * sqrt(outside)
-        if fall(y, margin, frame, middle) > 0.0:
+        if fall(y, margin, frame, middle, middle) > 0.0:
             inside = middle
         else:
             outside = middle
