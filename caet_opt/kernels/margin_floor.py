@@ -9,13 +9,15 @@ and one where it certainly rises, and where there may be another minimum the res
 from math import inf, sqrt
 
 from caet_opt.bandits.families.numerics import UNIT
-from caet_opt.kernels.certify import TINY
+from caet_opt.kernels.certify import HUGE, TINY
 from caet_opt.kernels.margin_term import (
     HOLDS,
     LEAST_SHARE,
     MOST_ODDS,
     Six,
+    fall_odds,
     find_odds,
+    half_fall,
     lean,
     margin_bends,
     margin_divergences,
@@ -31,6 +33,9 @@ from caet_opt.kernels.term import BERNOULLI, EXPONENTIAL, GEOMETRIC, POISSON
 
 #: More than the error of any quotient of slopes, lengths and efforts below, which are within 80.
 SLACK = 128.0 * UNIT
+
+#: Distances, and means, that have all their digits.
+SHORTEST = 1e-305
 
 #: A minimum is enclosed at odds this factor apart, or a power of it: what is lost is of the order of its square.
 APART = 2.0**-30
@@ -62,25 +67,36 @@ def is_resolved(
     rest_margin: float,
     odds: float,
 ) -> bool:
-    """Whether the statement holds, and rounding of typed decimals does not matter to the point at given odds.
+    """Whether the statement holds, and what rounding may change does not matter to the point at given odds.
 
-    What it may change is a small part of the gap, of the width, and of every number that is a sum with foot or head.
+    Rounding of typed decimals may change a small part of the gap, of the width, and of every number that is a sum with
+    foot or head; and means and distances are far from the ends of double precision, or zero.
     """
     if statement_side(x, y, rest_x, rest_y, margin, rest_margin, 1.0, 0.0) != HOLDS:
+        return False
+    frame = margin_frame(family, x, y, rest_x, rest_y, margin, rest_margin)
+    share, other = shares_of(odds)
+    width = frame[1]
+    if not (is_zero_or_ordinary(x, x) and is_zero_or_ordinary(y, y) and is_zero_or_ordinary(width, width)):
+        return False
+    if width > 0.0 and not (is_zero_or_ordinary(share, share * width) and is_zero_or_ordinary(other, other * width)):
         return False
     blur = 4.0 * rounding_blur(x, y, rest_x, rest_y, margin, rest_margin, 1.0, 0.0)
     if blur == 0.0:
         return True
-    frame = margin_frame(family, x, y, rest_x, rest_y, margin, rest_margin)
-    share, other = shares_of(odds)
     step_a, step_b, point, _, _, fails = margin_point(y, frame, share, other)
     if family == BERNOULLI:
         blur += 4.0 * UNIT
     return (
         (point if frame[2] >= 0.0 else step_b) >= blur
         and (fails if frame[3] >= 0.0 else step_a) >= blur
-        and frame[1] >= blur
+        and (width >= blur or frame[2] >= 0.0 or frame[3] >= 0.0)
     )
+
+
+def is_zero_or_ordinary(part: float, size: float) -> bool:
+    """Whether a number is zero as a part of it is, or far from the ends of double precision."""
+    return part == 0.0 or SHORTEST <= size <= HUGE
 
 
 def margin_floor(
@@ -119,13 +135,24 @@ def margin_floor(
         return 0.0
     if not is_resolved(family, x, y, rest_x, rest_y, margin, rest_margin, next_high if second < last else end_high):
         return 0.0
-    if margin > 0.0 and family in (EXPONENTIAL, GEOMETRIC):
+    if not surely_rises(family, x, y, margin, frame):
         floor = min(floor, floor_at(family, wa, wb, x, y, frame, low, low))
         floor = min(floor, floor_at(family, wa, wb, x, y, frame, high, high))
         floor = cover(family, wa, wb, x, y, margin, frame, low, end_low, floor)
         floor = cover(family, wa, wb, x, y, margin, frame, end_high, next_low, floor)
         floor = cover(family, wa, wb, x, y, margin, frame, next_high, high, floor)
-    return max(floor, 0.0)
+    return floor if 0.0 < floor < inf else 0.0
+
+
+def surely_rises(family: int, x: float, y: float, margin: float, frame: Six) -> bool:
+    """Whether R certainly rises on the whole range: ``e h_a h_b T < gap``, each half of T where it is largest."""
+    if margin <= 0.0 or family in (BERNOULLI, POISSON):
+        return True
+    near = half_fall(y, frame, fall_odds(x, y, margin, frame[2], 0.0), 0.0)
+    if family == EXPONENTIAL:
+        return bool(2.0 * margin * near * (1.0 + SLACK) < frame[0])
+    far = half_fall(y, frame, fall_odds(x, y, margin, frame[2], 1.0), 1.0)
+    return bool(margin * (near + far) * (1.0 + SLACK) < frame[0])
 
 
 def piece_odds(first: float, last: float) -> tuple[float, float]:

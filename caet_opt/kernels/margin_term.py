@@ -481,28 +481,34 @@ def margin_bends(
             return 1.0, 1.0
         far = half + sqrt(root)
         return y * foot / (gap * far), far / (gap + 2.0 * margin)
-    near = sqrt(y * foot / ((x - margin) * x))
-    far = sqrt((1.0 + y) * (1.0 + foot) / ((1.0 + x - margin) * (1.0 + x)))
-    if not fall(y, margin, frame, near, far) > 0.0:
+    near, far = fall_odds(x, y, margin, foot, 0.0), fall_odds(x, y, margin, foot, 1.0)
+    if not margin * (half_fall(y, frame, near, 0.0) + half_fall(y, frame, far, 1.0)) > gap:
         return 1.0, 1.0
     top = steepest_fall(y, margin, frame, max(near, 1e-12 * far), far)
-    if not fall(y, margin, frame, top, top) > 0.0:
+    if not fall(y, margin, frame, top) > 0.0:
         return 1.0, 1.0
     first = shares_of(level_fall(y, margin, frame, top, LEAST_SHARE))[0]
     return first, shares_of(level_fall(y, margin, frame, top, MOST_ODDS))[0]
 
 
-def fall(y: float, margin: float, frame: Six, odds: float, far: float) -> float:
-    """``e h_a h_b T - gap`` for geometric, which is positive where R falls; the second half of T at ``far`` odds.
-
-    Each half is largest at odds of its own, and at both together it is at least the largest sum.
-    """
+def half_fall(y: float, frame: Six, odds: float, trials: float) -> float:
+    """``h_a h_b / ((trials + x) (trials + y))`` at given odds, half of ``h_a h_b T``: that with 0 is both halves for
+    exponential, those with 0 and with 1 are the two for geometric."""
     share, other = shares_of(odds)
     step_a, step_b, point, second, _, _ = margin_point(y, frame, share, other)
-    both = step_a / point * (step_b / second) if second > 0.0 else step_a / point
-    share, other = shares_of(far)
-    step_a, step_b, point, second, _, _ = margin_point(y, frame, share, other)
-    return margin * (both + step_a / (1.0 + point) * (step_b / (1.0 + second))) - frame[0]
+    if trials + second == 0.0:
+        return step_a / point
+    return step_a / (trials + point) * (step_b / (trials + second))
+
+
+def fall_odds(x: float, y: float, margin: float, foot: float, trials: float) -> float:
+    """The odds at which `half_fall` is largest: the root of its denominator at the loser's end over the winner's."""
+    return sqrt((trials + y) * (trials + foot) / ((trials + x - margin) * (trials + x)))
+
+
+def fall(y: float, margin: float, frame: Six, odds: float) -> float:
+    """``e h_a h_b T - gap`` for geometric, which is positive where R falls."""
+    return margin * (half_fall(y, frame, odds, 0.0) + half_fall(y, frame, odds, 1.0)) - frame[0]
 
 
 def steepest_fall(y: float, margin: float, frame: Six, near: float, far: float) -> float:
@@ -510,19 +516,19 @@ def steepest_fall(y: float, margin: float, frame: Six, near: float, far: float) 
     factor = exp(log(far / near) / TRIED)
     best, most, odds = near, -inf, near
     for _ in range(TRIED + 1):
-        found = fall(y, margin, frame, odds, odds)
+        found = fall(y, margin, frame, odds)
         if found > most:
             best, most = odds, found
         odds *= factor
     low, high = log(best / factor), log(best * factor)
     for _ in range(40):
         left, right = exp(high - GOLDEN * (high - low)), exp(low + GOLDEN * (high - low))
-        if fall(y, margin, frame, left, left) > fall(y, margin, frame, right, right):
+        if fall(y, margin, frame, left) > fall(y, margin, frame, right):
             high = low + GOLDEN * (high - low)
         else:
             low = high - GOLDEN * (high - low)
     middle = exp(0.5 * (low + high))
-    return middle if fall(y, margin, frame, middle, middle) > most else best
+    return middle if fall(y, margin, frame, middle) > most else best
 
 
 def level_fall(y: float, margin: float, frame: Six, top: float, end: float) -> float:
@@ -530,7 +536,7 @@ def level_fall(y: float, margin: float, frame: Six, top: float, end: float) -> f
     inside, outside = top, end
     for _ in range(80):
         middle = sqrt(inside) * sqrt(outside)
-        if fall(y, margin, frame, middle, middle) > 0.0:
+        if fall(y, margin, frame, middle) > 0.0:
             inside = middle
         else:
             outside = middle

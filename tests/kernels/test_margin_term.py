@@ -111,7 +111,8 @@ def margins(draw):
     e = draw(st.one_of(near, st.floats(-1.0, 1.0).map(lambda part: part * max(x, y))))
     efforts = st.one_of(st.floats(-2.0, 2.0), st.floats(-30.0, 30.0)).map(lambda size: 10.0**size)
     assume(x - y - e > 1e-9 * max(x, y, abs(e)) and e != 0.0 and (family != BERNOULLI or e > -1.0))
-    assume(x > 0.0 and (y < 1.0 or family != BERNOULLI))  # else one pair of means alone may contradict
+    assume(x > 1e-290 and (y == 0.0 or y > 1e-290))
+    assume(y < 1.0 or family != BERNOULLI)  # else, as for x = 0, one pair of means alone may contradict
     return family, draw(efforts), draw(efforts), x, y, e
 
 
@@ -405,6 +406,26 @@ def test_one_pair_of_means_alone_contradicts(compiled):
     present, f, da, db, _ = term_of(compiled, BERNOULLI, 2.0, 3.0, "0.3", "1", "-0.9")
     rate = 0.3 * log(3) + 0.7 * log(0.7 / 0.9)
     assert (present, f, da, db) == (True, pytest.approx(2 * rate), pytest.approx(rate), 0.0)
+
+
+@pytest.mark.parametrize("numbers", [(5e-324, 0.0, -0.1), (0.3, 1e-310, 0.1), (1e200, 1.0, 2.0), (0.3, 0.2, 0.2)])
+def test_nothing_is_proven_at_the_ends_of_double_precision_or_of_what_does_not_hold(numbers, compiled):
+    x, y, e = numbers
+    for family in WITH_MARGINS:
+        assert compiled["margin_floor"](family, 1.0, 1.0, x, y, 0.0, 0.0, e, 0.0, 0.0, 1.0) == 0.0
+        assert INTERPRETED["margin_floor"](family, 1.0, 1.0, x, y, 0.0, 0.0, e, 0.0, 0.0, 1.0) == 0.0
+
+
+@given(margins())
+@settings(max_examples=100)
+def test_floors_of_decimals_are_close_to_those_of_doubles(compiled, case):
+    """A tenth is no double: what rounding took away of it is no reason to prove less, unless efforts are far apart."""
+    family, wa, wb, *decimals = case
+    (x, rest_x), (y, rest_y), (e, rest_e) = (as_double(f"{number:.7g}") for number in decimals)
+    assume(x - y - e > 1e-6 * max(x, y, abs(e)) and e > -1.0)
+    floor = compiled["margin_floor"](family, wa, wb, x, y, rest_x, rest_y, e, rest_e, 0.0, 1.0)
+    f = term_of(compiled, family, wa, wb, *(f"{number:.7g}" for number in decimals))[1]
+    assert 1 - 1e-13 < floor / f <= 1.0 or wa / wb > 1e20 or wa / wb < 1e-20
 
 
 def test_what_is_not_covered_is_no_number(compiled):
