@@ -18,7 +18,6 @@ A mean is x + rest_x, the rest being what rounding to a double took away; so are
 from math import exp, inf, log, nan, sqrt
 
 from caet_opt.bandits.families.numerics import UNIT
-from caet_opt.bandits.families.scalar import kl_div
 from caet_opt.kernels.term import (
     BERNOULLI,
     EXPONENTIAL,
@@ -26,6 +25,7 @@ from caet_opt.kernels.term import (
     GEOMETRIC,
     POISSON,
     pair_term,
+    step_divergence,
     variance,
 )
 
@@ -440,24 +440,6 @@ def margin_divergences(family: int, x: float, y: float, frame: Six, at: Six) -> 
     step_a, step_b, point, second, fails, second_fails = at
     da = step_divergence(family, x, point, -step_a, frame[4], fails)
     return da, step_divergence(family, y, second, step_b, frame[5], second_fails)
-
-
-def step_divergence(family: int, x: float, y: float, h: float, fails: float, other_fails: float) -> float:
-    """d(x, y) of a shipped family given ``h = y - x``, and for Bernoulli 1 - x and 1 - y; `mixture_divergence` has it
-    for mixtures."""
-    if h == 0.0:
-        return 0.0
-    if family == POISSON:
-        return kl_div(x, y, h, h / (x + y))
-    if family == BERNOULLI:
-        return kl_div(x, y, h, h / (x + y)) + kl_div(fails, other_fails, -h, -h / (fails + other_fails))
-    if family == EXPONENTIAL:
-        return kl_div(1.0, x / y, -h / y, -h / (x + y))
-    trials_x, trials_y = 1.0 + x, 1.0 + y
-    step = h / trials_y
-    return kl_div(1.0, trials_x / trials_y, -step, -h / (trials_x + trials_y)) + kl_div(
-        x, y * trials_x / trials_y, step, h / (x * trials_y + y * trials_x)
-    )
 
 
 def margin_bends(

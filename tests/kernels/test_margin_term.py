@@ -428,6 +428,29 @@ def test_floors_of_decimals_are_close_to_those_of_doubles(compiled, case):
     assert 1 - 1e-13 < floor / f <= 1.0 or wa / wb > 1e20 or wa / wb < 1e-20
 
 
+@given(margins(), st.integers(2, 17))
+@settings(max_examples=200)
+def test_rates_are_within_their_allowance_at_a_point_that_contradicts(compiled, case, digits):
+    """The smaller share of the point is a double, which defines it: both rates are those of one point."""
+    family, wa, wb, *numbers = case
+    exact = [Fraction(f"{number:.{digits}g}") for number in numbers]
+    x, y, e = exact
+    assume(x > 0 and (family != BERNOULLI or (y < 1 and e > -1)))
+    (xd, rest_x), (yd, rest_y), (ed, rest_e) = map(as_double, exact)
+    decimals = (xd, yd, rest_x, rest_y, ed, rest_e)
+    assume(margin_term.statement_side(*decimals, 1.0, 0.0) == HOLDS)
+    *_, odds = found = compiled["margin_term"](family, wa, wb, *decimals, 0.0, 1.0)
+    assume(compiled["is_resolved"](family, *decimals, odds))
+    share, other = map(Fraction, margin_term.shares_of(odds))
+    low, high = max(y + e, Fraction(0)), min(x, 1 + e) if family == BERNOULLI else x
+    point = low + share * (high - low) if share <= other else high - other * (high - low)
+    with mp.workdps(DIGITS):
+        for mean, at, rate in ((x, point, found[1]), (y, point - e, found[2])):
+            truth = divergence(family, *(mpf(number.numerator) / number.denominator for number in (mean, at)))
+            if rate >= 1e-290:
+                assert abs(rate / truth - 1) <= margin_floor.margin_error(family) * UNIT
+
+
 def test_what_is_not_covered_is_no_number(compiled):
     assert isnan(term_of(compiled, BERNOULLI, 1.0, 1.0, "0.7", "0.3", "0", "1.5")[1])
     assert isnan(term_of(compiled, POISSON, 1.0, 1.0, "0.7", "0.3", "0.1", "1.5")[1])
