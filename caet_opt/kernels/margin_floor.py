@@ -57,6 +57,13 @@ def margin_error(family: int) -> float:
     return 49.0 if family == EXPONENTIAL else 60.0
 
 
+def statement_error(margin: float, rest_margin: float, ratio: float, rest_ratio: float) -> float:
+    """What a statement that is a pair at another mean, or a level, adds to a family's `divergence_error`."""
+    if ratio != 1.0 or rest_ratio != 0.0:
+        return 16.0
+    return 6.0 if margin != 0.0 or rest_margin != 0.0 else 0.0
+
+
 def is_resolved(
     family: int,
     x: float,

@@ -1,5 +1,6 @@
 """The term of a statement: its value, rates and curvature, what it proves, and its two ways of running."""
 
+from decimal import Decimal
 from fractions import Fraction
 from math import exp, inf, isnan, log, nextafter
 
@@ -14,6 +15,7 @@ from caet_opt.bandits.families import scalar
 from caet_opt.bandits.families.numerics import UNIT
 from caet_opt.kernels import margin_floor, margin_term, term
 from caet_opt.kernels.compile import compile_functions, list_functions
+from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.interpret import interpret
 from caet_opt.kernels.margin_term import FAILS, HIDDEN, HOLDS, TIE
 from caet_opt.kernels.term import BERNOULLI, EXPONENTIAL, GAUSSIAN, GEOMETRIC, POISSON
@@ -379,6 +381,36 @@ def test_one_free_side_is_a_level(family, compiled):
         assert (da, db) == pytest.approx(rates, rel=1e-14)
         assert f == pytest.approx(3.0 * rates[0] + 5.0 * rates[1], rel=1e-14)
         assert curve == 0.0
+
+
+PLACES = st.integers(1, 17)
+
+
+@given(
+    st.sampled_from(sorted(FAMILY_CODES, key=str)),
+    st.lists(st.floats(0.01, 0.99), min_size=3, max_size=3),
+    PLACES,
+    PLACES,
+)
+def test_rates_of_levels_are_within_their_allowance(family, numbers, digits, ratio_digits):
+    code = FAMILY_CODES[family]
+    x, y, ratio = (f"{number:.{digits}f}" for number in numbers)
+    ratio = "1" if ratio_digits == digits else f"{numbers[2]:.{ratio_digits}f}"
+    e = str(Decimal(x) - Decimal("0.00173"))
+    assume(0 < Fraction(x) < 1 and 0 < Fraction(y) < 1 and Fraction(ratio) > 0)
+    for arguments, point in (((x, "0", e), Fraction(e)), (("0", y, f"-{x}"), Fraction(x)), ((x, y, "0", ratio), None)):
+        decimals = [Fraction(number) for number in (*arguments, "1")[:4]]
+        if point is None:
+            point = decimals[1] * decimals[3]
+        mean, free = (decimals[1], (True, False)) if arguments[0] == "0" else (decimals[0], (False, True))
+        (a, rest_a), (b, rest_b), (m, rest_m), (r, rest_r) = map(as_double, decimals)
+        if margin_term.statement_side(a, b, rest_a, rest_b, m, rest_m, r, rest_r) != HOLDS or not 0 < point < 1:
+            continue
+        rate = sum(term_of(INTERPRETED, code, 1.0, 1.0, *arguments, free=free)[2:4])
+        with mp.workdps(60):
+            truth = divergence(code, *(mpf(number.numerator) / number.denominator for number in (mean, point)))
+            allowed = family.divergence_error + margin_floor.statement_error(m, rest_m, r, rest_r)
+            assert abs(rate / truth - 1) <= allowed * UNIT
 
 
 @pytest.mark.parametrize(
