@@ -40,6 +40,9 @@ SHORTEST = 1e-305
 #: A minimum is enclosed at odds this factor apart, or a power of it: what is lost is of the order of its square.
 APART = 2.0**-30
 
+#: Odds that will do beside a least value at the end of the range.
+NEAR = 1e-40
+
 #: The cover tries so many intervals at most, none whose odds differ by less than a factor 1 + THINNEST, and is content
 #: with this much less than the minimum.
 MOST_INTERVALS, THINNEST, FLAT = 2000, 1e-6, 1e-14
@@ -92,11 +95,9 @@ def is_resolved(
     if blur == 0.0:
         return True
     step_a, step_b, point, _, _, fails = margin_point(y, frame, share, other)
-    if family == BERNOULLI:
-        blur += 4.0 * UNIT
     return (
         (point if frame[2] >= 0.0 else step_b) >= blur
-        and (fails if frame[3] >= 0.0 else step_a) >= blur
+        and (fails if frame[3] >= 0.0 else step_a) >= blur + 4.0 * UNIT
         and (width >= blur or frame[2] >= 0.0 or frame[3] >= 0.0)
     )
 
@@ -284,7 +285,9 @@ def enclose(
     odds, _ = find_odds(family, wa, wb, y, margin, frame, first, last)
     heavier = float(wb) / wa
     start, stop = piece_odds(first, last)
-    inside, apart = min(max(odds, LEAST_SHARE), MOST_ODDS), APART
+    inside, apart = odds, APART
+    if not 0.0 < odds < inf:
+        inside = NEAR if odds == 0.0 else 1.0 / NEAR
     low = max(inside / (1.0 + apart), start)
     while low > start and not pull(family, heavier, y, frame, low) < 1.0 - SLACK:
         apart *= 8.0

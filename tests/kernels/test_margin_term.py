@@ -122,6 +122,7 @@ HOSTILE = [
     *((BERNOULLI, 1.0, effort, 0.95, 0.96, -0.1) for effort in (1e-200, 1e-60, 1e-20, 1.0, 1e20, 1e60)),
     *((BERNOULLI, 1.0, effort, 1.0, 0.3, 0.2) for effort in (1e-5, 1.0, 1e5)),
     *((BERNOULLI, 1.0, effort, 0.6, 0.0, 0.3) for effort in (1e-3, 3.0, 1e3)),
+    (BERNOULLI, 1.0, 1.0, 0.5, 0.0, 0.499999),
     (BERNOULLI, 1.0, 1.0, 0.5, 0.5, -0.5),
     (BERNOULLI, 1.0, 1.0, 0.5, 0.9, -0.9),
     (BERNOULLI, 1.0, 1.0, 1.0, 0.0, -0.3),
