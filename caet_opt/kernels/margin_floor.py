@@ -14,6 +14,7 @@ from caet_opt.kernels.margin_term import (
     HOLDS,
     LEAST_SHARE,
     MOST_ODDS,
+    NEAR,
     Six,
     fall_odds,
     find_odds,
@@ -39,9 +40,6 @@ SHORTEST = 1e-305
 
 #: A minimum is enclosed at odds this factor apart, or a power of it: what is lost is of the order of its square.
 APART = 2.0**-30
-
-#: Odds that will do beside a least value at the end of the range.
-NEAR = 1e-40
 
 #: The cover tries so many intervals at most, none whose odds differ by less than a factor 1 + THINNEST, and is content
 #: with this much less than the minimum.

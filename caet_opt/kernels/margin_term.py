@@ -35,6 +35,9 @@ FAILS, TIE, HOLDS, HIDDEN = -1, 0, 1, 2
 #: The share of its range from which on a point is at the end, and its odds.
 LEAST_SHARE, MOST_ODDS = 1e-300, 1e300
 
+#: Odds that are as good as 0 beside a mean that is an end of the mean space, and no product with them underflows.
+NEAR = 1e-40
+
 #: Newton's method is quadratic: the step after one of this size is below the last digit. It takes 3 to 7.
 LAST_STEP, MOST_STEPS = 3e-8, 200
 
@@ -403,9 +406,9 @@ def find_odds(
     at_zero, at_one = first == 0.0 and y == 0.0 <= frame[2], last == 1.0 and frame[4] == 0.0 <= frame[3]
     if not frame[1] > 0.0 or not low < high:
         return 0.0 if at_zero else low, 0.0
-    if (first > 0.0 or at_zero) and not pull(family, heavier, y, frame, low) < 1.0:
+    if (first > 0.0 or at_zero) and not pull(family, heavier, y, frame, max(low, NEAR) if at_zero else low) < 1.0:
         return 0.0 if at_zero else low, 0.0
-    if (last < 1.0 or at_one) and not pull(family, heavier, y, frame, high) > 1.0:
+    if (last < 1.0 or at_one) and not pull(family, heavier, y, frame, min(high, 1.0 / NEAR) if at_one else high) > 1.0:
         return inf if at_one else high, 0.0
     odds = min(max(wa / float(wb), low), high)
     slope = 0.0

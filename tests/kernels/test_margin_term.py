@@ -123,6 +123,7 @@ HOSTILE = [
     *((BERNOULLI, 1.0, effort, 1.0, 0.3, 0.2) for effort in (1e-5, 1.0, 1e5)),
     *((BERNOULLI, 1.0, effort, 0.6, 0.0, 0.3) for effort in (1e-3, 3.0, 1e3)),
     (BERNOULLI, 1.0, 1.0, 0.5, 0.0, 0.499999),
+    (BERNOULLI, 1.0, 1.0, 1.4e-45, 0.0, 3.5e-46),
     (BERNOULLI, 1.0, 1.0, 0.5, 0.5, -0.5),
     (BERNOULLI, 1.0, 1.0, 0.5, 0.9, -0.9),
     (BERNOULLI, 1.0, 1.0, 1.0, 0.0, -0.3),
