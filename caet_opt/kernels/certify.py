@@ -8,7 +8,7 @@ from math import inf, isfinite
 
 from caet_opt.bandits.families.numerics import UNIT, Array, Integers
 from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST, REST
-from caet_opt.kernels.margin_floor import is_resolved, margin_error, margin_floor
+from caet_opt.kernels.margin_floor import is_resolved, margin_error, margin_floor, statement_error
 from caet_opt.kernels.margin_term import (
     HOLDS,
     margin_bends,
@@ -20,20 +20,16 @@ from caet_opt.kernels.margin_term import (
     statement_term,
 )
 from caet_opt.kernels.records import PIECE, ModelNumbers
-from caet_opt.kernels.term import GAUSSIAN, TINY, means_differ, pair_term
+from caet_opt.kernels.term import GAUSSIAN, HUGE, TINY, means_differ, pair_term
 
-#: Means are at most HUGE, and those of a family that has a smallest one are zero or have all their digits.
-HUGE, NORMAL = 1e150, 2.3e-308
+#: A mean of a family that has a smallest one is zero or has all its digits.
+NORMAL = 2.3e-308
 
 #: A load in units of the arm's cost, and a cost, are at least these, so that a term that underflows does not count.
 LEAST_LOAD, LEAST_COST = 1e-50, 1e-250
 
 #: Rounding in the bounds beyond D, in units of 2^-53, and with dispersions; see docs/mathematics/certificate.md.
 UPPER_ERROR, UPPER_DISPERSED, LOWER_ERROR, LOWER_DISPERSED = 13.0, 6.0, 7.0, 2.0
-
-#: What a margin or ratio adds to D: the difference of the means is within 8 instead of 3, which is 14 at most in a
-#: divergence, a rate over a ratio takes 2, and an effort over a ratio 2.
-SHIFTED_ERROR = 18.0
 
 #: Where the mean that a free side asks of the other arm lies: in the mean space, outside it or at an end at infinite
 #: divergence, so that any effort settles the statement, or UNSEEN, rounding hiding which.
@@ -258,7 +254,9 @@ def column_rates(
     plain = margin == 0.0 and ratio == 1.0 and rest_ratio == 0.0
     if is_free(given.costs, a) or is_free(given.costs, b):
         arm = b if is_free(given.costs, a) else a
-        error = given.error if plain or a < 0 or b < 0 else given.error + SHIFTED_ERROR
+        error = given.error
+        if a >= 0 and b >= 0:
+            error += statement_error(margin, rest, ratio, rest_ratio)
         seen, rate = level_rate(given, pairs, margins, p, arm)
         if margins[PIECE, p] > 0.0:
             seen = OUTSIDE
@@ -293,7 +291,7 @@ def column_rates(
         da, db = da / phi[a], db / phi[b]
         seen = SEEN if small * gap >= TINY and small >= TINY and da >= TINY and db >= TINY else UNSEEN
         f = effort[a] * da + effort[b] * db
-        return seen, f, f, da, db, given.error if plain else given.error + SHIFTED_ERROR
+        return seen, f, f, da, db, given.error + statement_error(margin, rest, ratio, rest_ratio)
     first, last = column_piece(given, pairs, margins, p)
     if first > last:
         return OUTSIDE, inf, inf, 0.0, 0.0, 0.0
