@@ -111,7 +111,7 @@ def read_number(value: Number, what: str) -> Fraction:
     number = exact(value)
     if "/" in decimal_text(number):
         raise InputError(f"{what} must have a finite decimal, got {number}")
-    return number
+    return {ZERO: ZERO, ONE: ONE}.get(number, number)  # the ones that are compared by identity first
 
 
 def number_text(value: Fraction) -> str:
@@ -151,16 +151,19 @@ def judge(statement: Statement, means: Sequence[Any]) -> int:
     >>> judge(tenth, [0.3, 0.2]), judge(tenth, [Fraction(3, 10), Fraction(2, 10)]), judge(tenth, [0.31, 0.2])
     (0, 0, 1)
     """
-    if isinstance(means, Mirrored) and not statement.is_plain:
-        return judge(mirror(statement), [-mean for mean in means])
-    x, y = (0 if arm is None else means[arm] for arm in statement[:2])
-    if not statement.is_plain:
-        if isinstance(x, Rational | Decimal) and isinstance(y, Rational | Decimal):
-            x, y = exact(x), statement.ratio * exact(y) + statement.margin
-        else:
-            x, y = surplus(float(x), float(y), float(statement.margin), float(statement.ratio)), 0.0
-            return int(x > 1.0) - int(x < -1.0)
-    return int(x > y) - int(x < y)
+    winner, loser, margin, ratio = statement
+    if winner is not None and loser is not None and (margin, ratio) == PLAIN:
+        x, y = means[winner], means[loser]
+        return int(x > y) - int(x < y)
+    mirrored = isinstance(means, Mirrored)
+    if mirrored:
+        winner, loser, margin, ratio = mirror(statement)
+    x, y = (0 if arm is None else -means[arm] if mirrored else means[arm] for arm in (winner, loser))
+    if isinstance(x, Rational | Decimal) and isinstance(y, Rational | Decimal):
+        x, y = exact(x), ratio * exact(y) + margin
+        return int(x > y) - int(x < y)
+    beyond = surplus(float(x), float(y), float(margin), float(ratio))
+    return int(beyond > 1.0) - int(beyond < -1.0)
 
 
 def encode(statements: Sequence[Statement], columns: int | None = None) -> tuple[Integers, Array]:
