@@ -80,6 +80,14 @@ def test_names_and_margins_are_told_apart(text, numbers):
     assert parse_task(text, NAMES) == parse_task(numbers)
 
 
+def test_a_word_that_is_a_name_is_that_arm_and_no_margin():
+    names = ["gpt", "gpt-4", "4"]
+    assert parse_task("control:gpt-4", names) == Control(1)
+    assert parse_task("control:gpt-4-4", names) == Control(1, margin=-4)
+    assert parse_task("control:'gpt'-4", names) == Control(0, margin=-4)
+    assert parse_task("comparisons:4-gpt-4", names) == Comparisons([(2, 1)])
+
+
 @pytest.mark.parametrize("zero", ["+0", "-0", "+0.0", "-0e5", "*1", "*1.00"])
 def test_no_margin_is_none_in_everything(zero):
     for before, after in (("control:0", ""), ("comparisons:1-0", ",0-2"), ("cheapest:control:1", "")):
