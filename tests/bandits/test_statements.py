@@ -81,7 +81,7 @@ def test_mirrored_twice_it_is_the_same_and_the_mirror_of_the_reverse_is_the_reve
 
 def test_better_where_lower_is_better():
     assert str(mirror(Statement(0, 1, Fraction("0.02")))) == "1 > 0 + 0.02"  # 0 < 1 - 0.02
-    assert str(mirror(Statement(0, 1, Fraction(0), Fraction("1.1")))) == "1 > 1.1 0"
+    assert str(mirror(Statement(0, 1, Fraction(0), Fraction("1.1")))) == "1 > 1.1 * 0"
     assert str(mirror(above(0, Fraction(2)))) == "0 < 2.0"
 
 

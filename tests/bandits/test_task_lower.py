@@ -33,7 +33,7 @@ def test_levels_and_ratios():
     assert above.answer(means) == (2,)
     assert [str(statement) for statement in above.statements(means)] == ["0 > 1.8", "1 > 1.8", "2 < 1.8"]
     assert ratio.answer(means) == (2,)  # 1.6 times 1.5 is less than 3, and 1.6 times 2 is not
-    assert [str(statement) for statement in ratio.statements(means)] == ["1.6 0 > 1", "1 > 1.6 2"]
+    assert [str(statement) for statement in ratio.statements(means)] == ["1.6 * 0 > 1", "1 > 1.6 * 2"]
 
 
 @pytest.mark.parametrize("text", PLAIN)

@@ -60,18 +60,18 @@ class Statement(NamedTuple):
         return Statement(self.loser, self.winner, -self.margin / self.ratio, 1 / self.ratio)
 
     def write(self, names: tuple[str, ...] = ()) -> str:
-        """As a person would write it, arms by name or by number: ``b > a + 0.02``, ``c < 0.8``, ``b > 1.1 a``."""
+        """As a person would write it, arms by name or by number: ``b > a + 0.02``, ``c < 0.8``, ``b > 1.1 * a``."""
         winner, loser = (str(arm) if arm is None or not names else names[arm] for arm in (self.winner, self.loser))
         if self.loser is None:
             return f"{winner} > {level_text(self.margin)}"
         if self.winner is None:
             return f"{loser} < {level_text(-self.margin / self.ratio)}"
         if self.ratio != 1:
-            inverse = 1 / self.ratio
-            if len(number_text(inverse)) < len(number_text(self.ratio)):
-                winner = f"{number_text(inverse)} {winner}"
+            own, inverse = number_text(self.ratio), number_text(1 / self.ratio)
+            if ("/" in inverse, len(inverse)) < ("/" in own, len(own)):
+                winner = f"{inverse} * {winner}"
             else:
-                loser = f"{number_text(self.ratio)} {loser}"
+                loser = f"{own} * {loser}"
         if self.margin == 0:
             return f"{winner} > {loser}"
         return f"{winner} > {loser} {'+' if self.margin > 0 else '-'} {number_text(abs(self.margin))}"
