@@ -102,3 +102,9 @@ def test_encoded_numbers_add_up_to_the_exact_ones(listed, more):
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=30, min_value=-(10**6), max_value=10**6))
 def test_a_number_is_written_in_full(value):
     assert Fraction(number_text(Fraction(value))) == Fraction(value)
+
+
+def test_a_ratio_is_written_as_a_decimal_on_either_side():
+    assert str(Statement(0, 1, Fraction(0), Fraction(10, 11))) == "1.1 * 0 > 1"
+    assert str(Statement(0, 1, Fraction(5), Fraction(10, 11))) == "1.1 * 0 > 1 + 5.5"
+    assert str(Statement(0, 1, Fraction(5), Fraction(11, 10))) == "0 > 1.1 * 1 + 5"

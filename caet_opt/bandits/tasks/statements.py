@@ -66,15 +66,16 @@ class Statement(NamedTuple):
             return f"{winner} > {level_text(self.margin)}"
         if self.winner is None:
             return f"{loser} < {level_text(-self.margin / self.ratio)}"
+        margin = self.margin
         if self.ratio != 1:
             own, inverse = number_text(self.ratio), number_text(1 / self.ratio)
             if ("/" in inverse, len(inverse)) < ("/" in own, len(own)):
-                winner = f"{inverse} * {winner}"
+                winner, margin = f"{inverse} * {winner}", margin / self.ratio
             else:
                 loser = f"{own} * {loser}"
-        if self.margin == 0:
+        if margin == 0:
             return f"{winner} > {loser}"
-        return f"{winner} > {loser} {'+' if self.margin > 0 else '-'} {number_text(abs(self.margin))}"
+        return f"{winner} > {loser} {'+' if margin > 0 else '-'} {number_text(abs(margin))}"
 
     def __str__(self) -> str:
         return self.write()
