@@ -31,6 +31,9 @@ LEAST_LOAD, LEAST_COST = 1e-50, 1e-250
 #: Rounding in the bounds beyond D, in units of 2^-53, and with dispersions; see docs/mathematics/certificate.md.
 UPPER_ERROR, UPPER_DISPERSED, LOWER_ERROR, LOWER_DISPERSED = 13.0, 6.0, 7.0, 2.0
 
+#: What an effort over a ratio adds: its ratio to the other one is within 6 instead of 4.
+RATIO_ERROR = 2.0
+
 #: Where the mean that a free side asks of the other arm lies: in the mean space, outside it or at an end at infinite
 #: divergence, so that any effort settles the statement, or UNSEEN, rounding hiding which.
 SEEN, OUTSIDE, UNSEEN = range(3)
@@ -271,6 +274,8 @@ def column_rates(
         if not plain:
             foot, lost = seen_loser(means[b], rests[b], margin, rest, ratio, rest_ratio)
             gap = abs((means[a] - foot) + (rests[a] - lost))
+        pair_error = statement_error(margin, rest, ratio, rest_ratio)
+        pair_error += RATIO_ERROR if ratio != 1.0 else 0.0
         _, f, da, db, _ = statement_term(
             given.family,
             given.low,
@@ -291,7 +296,7 @@ def column_rates(
         da, db = da / phi[a], db / phi[b]
         seen = SEEN if small * gap >= TINY and small >= TINY and da >= TINY and db >= TINY else UNSEEN
         f = effort[a] * da + effort[b] * db
-        return seen, f, f, da, db, given.error + statement_error(margin, rest, ratio, rest_ratio)
+        return seen, f, f, da, db, given.error + pair_error
     first, last = column_piece(given, pairs, margins, p)
     if first > last:
         return OUTSIDE, inf, inf, 0.0, 0.0, 0.0

@@ -8,8 +8,8 @@ from caet_opt.bandits.families.scalar import kl_div
 
 GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, GEOMETRIC = range(5)
 
-#: Differences, shares and rates of at least TINY, and means up to HUGE, are far enough from the ends of double precision
-#: for every intermediate result.
+#: Differences, shares and rates of at least TINY, and means up to HUGE, are far enough from the ends of double
+#: precision for every intermediate result.
 TINY, HUGE = 1e-290, 1e150
 
 
