@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import MARGIN as BEYOND
-from caet_opt.bandits.tasks.pairs import MARGIN_ROWS, RATIO, surplus_of
+from caet_opt.bandits.tasks.pairs import RATIO, surplus_of
 from caet_opt.kernels.boxes import (
     CENTRE,
     DECIDED,
@@ -75,7 +75,7 @@ from caet_opt.kernels.ledger import (
     weigh_pairs,
     write_answer,
 )
-from caet_opt.kernels.records import ModelNumbers, Plan
+from caet_opt.kernels.records import COLUMN_ROWS, ModelNumbers, Plan
 
 #: Leaves more room than rounding takes in evidence that grows with the counts.
 MARGIN = 1.0 - 1e-9
@@ -102,7 +102,6 @@ class Pursuit(NamedTuple):
     clock: Array
     pairs: Integers
     margins: Array
-    pieces: Integers
     evidence: Array
     shape: int
     members: Integers
@@ -207,7 +206,7 @@ def adopt(view: Pursuit) -> None:
     project_into(arms[TARGET], exploration_floor(arms.shape[1], now), arms[PROJECTED])
     aim.numbers[SOLVES] += 1.0
     aim.numbers[SOLVED], aim.numbers[TIED] = now, 0.0
-    gap = fit_box(setting, arms, pairs, view.margins, view.pieces, aim) if setting.gap > 0.0 else 0.0
+    gap = fit_box(setting, arms, pairs, view.margins, aim) if setting.gap > 0.0 else 0.0
     aim.numbers[DECIDED], aim.numbers[DUE] = now, batch_end(setting, now)
     aim.numbers[WIDEST] = max(aim.numbers[WIDEST], setting.tolerance, gap)
     if setting.gap > 0.0 and aim.numbers[SHORT] >= 0.0:
@@ -292,7 +291,7 @@ def fit_layout(view: Pursuit) -> bool:
     for p in range(pairs.shape[1]):
         layout.pairs[0, p], layout.pairs[1, p] = pairs[0, p], pairs[1, p]
     for p in range(layout.margins.shape[1]):
-        for row in range(MARGIN_ROWS):
+        for row in range(COLUMN_ROWS):
             layout.margins[row, p] = view.margins[row, p]
     return True
 
@@ -312,7 +311,7 @@ def look(view: Pursuit) -> None:
         for arm in range(arms.shape[1]):
             aim.box[PATIENCE, arm] = inf
     set_patience(aim.box, arms, view.pairs, short, inf)
-    evidence = evidence_of(setting, arms, view.pairs, view.margins, view.pieces, short)
+    evidence = evidence_of(setting, arms, view.pairs, view.margins, short)
     if evidence > setting.level and column_exceeds(view, short, evidence, False):
         weigh_pairs(view, -1)
         short = short_pair(view)
@@ -335,7 +334,7 @@ def watch(view: Pursuit, short: int) -> None:
     a, b, factor = pairs[0, short], pairs[1, short], 0.0
     x, y = mean_of(box[HIGH], a), mean_of(box[LOW], b)
     if setting.gap > 0.0 and (x > y if not is_stated(view) else box[LOW, max(a, b)] <= box[HIGH, max(a, b)]):
-        corner = evidence_at(setting, arms, pairs, view.margins, view.pieces, short, x, y)
+        corner = evidence_at(setting, arms, pairs, view.margins, short, x, y)
         if corner < setting.level:
             factor = MARGIN * setting.level / corner if corner > 0.0 else inf
     set_patience(box, arms, pairs, short, factor)

@@ -50,6 +50,7 @@ from caet_opt.bandits.tasks.pairs import REST as MARGIN_REST
 from caet_opt.kernels.certify import is_free, mean_of
 from caet_opt.kernels.ledger import COST, COUNT, DISPERSION, GAPS, MEAN, OBSERVED, SPENT, Conditions
 from caet_opt.kernels.margin_term import margin_bends, margin_term, statement_term
+from caet_opt.kernels.records import PIECE
 from caet_opt.kernels.term import GAUSSIAN, pair_term, variance
 
 #: Entries of Aim.numbers: how many solves there were, the largest gap of a target that was tracked, the round of the
@@ -118,7 +119,7 @@ def is_inside(setting: Conditions, arms: Array, aim: Aim, arm: int) -> bool:
 
 
 def fit_box(
-    setting: Conditions, arms: Array, pairs: Integers, margins: Array, pieces: Integers, aim: Aim
+    setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim
 ) -> float:
     """Make the box as large as the gap admits, up to `SIZE`; returns its gap, zero if there is no box.
 
@@ -129,7 +130,7 @@ def fit_box(
     allowed, best, gap_of_best = setting.gap * (ROOM if follows else 1.0), 0.0, 0.0
     size = min(first_size(setting, arms, pairs, margins, allowed), SIZE)
     for _ in range(TRIES):
-        gap = box_gap(setting, arms, pairs, margins, pieces, aim, size)
+        gap = box_gap(setting, arms, pairs, margins, aim, size)
         if gap <= allowed:
             best, gap_of_best = size, gap
             if gap >= ENOUGH * allowed or size == SIZE:
@@ -140,7 +141,7 @@ def fit_box(
         else:
             size *= max(0.95 * allowed / gap, 1.0 / LEAP)
     if best > 0.0:
-        box_gap(setting, arms, pairs, margins, pieces, aim, best)
+        box_gap(setting, arms, pairs, margins, aim, best)
     else:
         clear_box(aim)
     return gap_of_best
@@ -170,7 +171,7 @@ def first_size(setting: Conditions, arms: Array, pairs: Integers, margins: Array
 
 
 def box_gap(
-    setting: Conditions, arms: Array, pairs: Integers, margins: Array, pieces: Integers, aim: Aim, size: float
+    setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim, size: float
 ) -> float:
     """Make a box of a size, in standard deviations; returns its gap, infinite where it proves nothing."""
     box, effort, phi = aim.box, aim.effort, setting.numbers[DISPERSION]
@@ -181,7 +182,7 @@ def box_gap(
         return inf
     least, mass = inf, 0.0
     if margins.shape[1] > 0:
-        least, mass = weigh_corners(setting, arms, pairs, margins, pieces, aim)
+        least, mass = weigh_corners(setting, arms, pairs, margins, aim)
     for p in range(pairs.shape[1] if margins.shape[1] == 0 else 0):
         a, b = pairs[0, p], pairs[1, p]
         if not box[LOW, a] > box[HIGH, b]:
@@ -213,7 +214,7 @@ def box_gap(
 
 
 def weigh_corners(
-    setting: Conditions, arms: Array, pairs: Integers, margins: Array, pieces: Integers, aim: Aim
+    setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim
 ) -> tuple[float, float]:
     """Of statements with levels, margins or ratios: the least term at the corners (low_a, high_b), and the sum of the
     weights, whose loads at the corners (high_a, low_b) are added up in the box; zero weight where nothing is proven.
@@ -239,7 +240,7 @@ def weigh_corners(
         wa, wb = effort[a] / phi[a] if a >= 0 else 0.0, effort[b] / phi[b] if b >= 0 else 0.0
         if not ((free_a or wa > 0.0) and (free_b or wb > 0.0)):
             return inf, 0.0
-        if pieces[p] == 0:
+        if margins[PIECE, p] == 0.0:
             has_term, level, _, _, _ = statement_term(
                 setting.family,
                 setting.low,
@@ -264,7 +265,7 @@ def weigh_corners(
         if aim.weights[p] > 0.0:
             x, y = mean_of(box[HIGH], a), mean_of(box[LOW], b)
             has_point, da, db = rates_at(
-                setting, wa, wb, x, y, margin, rest, ratio, rest_ratio, pieces[p], free_a, free_b
+                setting, wa, wb, x, y, margin, rest, ratio, rest_ratio, margins[PIECE, p], free_a, free_b
             )
             if has_point:
                 mass += aim.weights[p]
@@ -285,7 +286,7 @@ def rates_at(
     rest: float,
     ratio: float,
     rest_ratio: float,
-    piece: int,
+    piece: float,
     free_a: bool,
     free_b: bool,
 ) -> tuple[bool, float, float]:
@@ -309,11 +310,11 @@ def rates_at(
             free_a,
             free_b,
         )
-        return has_term and piece == 0, da, db
+        return has_term and piece == 0.0, da, db
     first, second = margin_bends(family, x, y, 0.0, 0.0, margin, rest)
-    if piece > 0 and not second < 1.0:
+    if piece > 0.0 and not second < 1.0:
         return False, 0.0, 0.0
-    low, high = (0.0, first) if piece == 0 else (second, 1.0)
+    low, high = (0.0, first) if piece == 0.0 else (second, 1.0)
     _, da, db, _, _ = margin_term(family, wa, wb, x, y, 0.0, 0.0, margin, rest, low, high)
     return True, da, db
 

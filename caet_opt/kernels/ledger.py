@@ -11,6 +11,7 @@ from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST, pairs_hold, 
 from caet_opt.bandits.tasks.pairs import REST as MARGIN_REST
 from caet_opt.kernels.certify import mean_of
 from caet_opt.kernels.e_values import Side, needed_by, needed_evidence, told_apart
+from caet_opt.kernels.records import PIECE
 from caet_opt.kernels.statement_evidence import boundary_point, certain_evidence, statement_evidence
 from caet_opt.kernels.term import pair_term
 from caet_opt.kernels.thresholds import E_PROCESS, threshold_value
@@ -104,8 +105,6 @@ class Seen(Protocol):
     @property
     def margins(self) -> Array: ...
     @property
-    def pieces(self) -> Integers: ...
-    @property
     def evidence(self) -> Array: ...
     @property
     def shape(self) -> int: ...
@@ -125,8 +124,8 @@ class View(NamedTuple):
     clock : the round, the arm of the last outcome, and the round in which the answer was last looked for
     pairs, evidence : of the answer that the means say: a column (a, b) per statement, "a beats b", and its Z_ab; an arm
         that is -1 is none
-    margins, pieces : where some statement of the task has a level, margin or ratio, these of each column, in the rows of
-        `caet_opt.bandits.tasks.pairs`, and which piece of a statement with two minima it is; else without columns
+    margins : where some statement of the task has a level, margin or ratio, these of each column, in the rows of
+        `caet_opt.bandits.tasks.pairs`, and PIECE, which piece of a statement with two minima it is; else no columns
     shape, members, numbers : the task, as `caet_opt.bandits.tasks.pairs` has it; shape -1 for one that compiled code
         does not know
 
@@ -146,7 +145,6 @@ class View(NamedTuple):
     clock: Array
     pairs: Integers
     margins: Array
-    pieces: Integers
     evidence: Array
     shape: int
     members: Integers
@@ -257,14 +255,14 @@ def weight_or_none(setting: Conditions, arms: Array, arm: int) -> float:
 
 
 def evidence_at(
-    setting: Conditions, arms: Array, pairs: Integers, margins: Array, pieces: Integers, p: int, x: float, y: float
+    setting: Conditions, arms: Array, pairs: Integers, margins: Array, p: int, x: float, y: float
 ) -> float:
     """Z of the statement of a column if the means of its arms were x and y; infinite for a column that has none, or
     the second piece of one."""
     a, b = pairs[0, p], pairs[1, p]
     if margins.shape[1] == 0:
         return evidence_between(setting, arms, a, b, x, y)
-    if pieces[p] > 0:
+    if margins[PIECE, p] > 0.0:
         return inf
     wa, wb = weight_or_none(setting, arms, a), weight_or_none(setting, arms, b)
     margin, rest, ratio, rest_ratio = margins[MARGIN, p], margins[MARGIN_REST, p], margins[RATIO, p], margins[RATIO_REST, p]
@@ -273,12 +271,10 @@ def evidence_at(
     )
 
 
-def evidence_of(
-    setting: Conditions, arms: Array, pairs: Integers, margins: Array, pieces: Integers, p: int
-) -> float:
+def evidence_of(setting: Conditions, arms: Array, pairs: Integers, margins: Array, p: int) -> float:
     """Z of the statement of a column."""
     x, y = mean_of(arms[MEAN], pairs[0, p]), mean_of(arms[MEAN], pairs[1, p])
-    return evidence_at(setting, arms, pairs, margins, pieces, p, x, y)
+    return evidence_at(setting, arms, pairs, margins, p, x, y)
 
 
 def weigh_pairs(view: Seen, arm: int) -> None:
@@ -296,7 +292,7 @@ def weigh_statements(view: Seen, arm: int) -> None:
     """`weigh_pairs` where there are levels, margins or ratios."""
     for p in range(view.pairs.shape[1]):
         if arm < 0 or view.pairs[0, p] == arm or view.pairs[1, p] == arm:
-            view.evidence[p] = evidence_of(view.setting, view.arms, view.pairs, view.margins, view.pieces, p)
+            view.evidence[p] = evidence_of(view.setting, view.arms, view.pairs, view.margins, p)
 
 
 def exceeds(setting: Conditions, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool) -> bool:
@@ -352,7 +348,7 @@ def column_exceeds(view: Seen, p: int, evidence: float, everywhere: bool) -> boo
     """Whether the evidence of a column exceeds the threshold; that of the first piece of a statement says all."""
     now, pairs = view.clock[ROUND], view.pairs
     if is_stated(view):
-        if view.pieces[p] > 0:
+        if view.margins[PIECE, p] > 0.0:
             return True
         return statement_exceeds(view.setting, view.arms, now, pairs, view.margins, p, evidence, everywhere)
     return exceeds(view.setting, view.arms, now, pairs[0, p], pairs[1, p], evidence, everywhere)

@@ -41,12 +41,10 @@ def write_statements(
     Shape, members and numbers are those of `Task.compiled_form`. The arrays may have more columns than there are
     statements: what is left says ``0 > 0 - 1``.
     """
-    if shape >= MIRRORED:  # the means are turned around and back: compiled code that makes an array is slower
-        turn_around(pairs)
-        negate(means)
+    if shape >= MIRRORED:  # in place, as compiled code makes no arrays
+        turn_around(means, pairs)
         write_pairs(shape - MIRRORED, members, means, pairs)
-        negate(means)
-        turn_around(pairs)
+        turn_around(means, pairs)
     elif shape == STATED:
         for p in range(numbers.shape[1]):
             a, b = members[2 * p], members[2 * p + 1]
@@ -58,14 +56,10 @@ def write_statements(
         write_pairs(shape, members, means, pairs)
 
 
-def negate(means: Array) -> None:
-    """Change the sign of every mean."""
+def turn_around(means: Array, pairs: Integers) -> None:
+    """Exchange winners and losers, and the signs of the means; done twice, all is as it was."""
     for a in range(means.size):
         means[a] = -means[a]
-
-
-def turn_around(pairs: Integers) -> None:
-    """Exchange winners and losers."""
     for p in range(pairs.shape[1]):
         pairs[0, p], pairs[1, p] = pairs[1, p], pairs[0, p]
 

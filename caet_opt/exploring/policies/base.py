@@ -13,7 +13,6 @@ from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks import Pair, Statement, Task
 from caet_opt.bandits.tasks.base import Form
-from caet_opt.bandits.tasks.pairs import MARGIN_ROWS
 from caet_opt.bandits.tasks.statements import encode
 from caet_opt.errors import InputError
 from caet_opt.exploring import compiling
@@ -30,6 +29,7 @@ from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.interpret import Interpreted, interpret
 from caet_opt.kernels.ledger import NO_STREAMS, Seen, View
 from caet_opt.kernels.native import KERNEL, interpreted_kernel
+from caet_opt.kernels.records import COLUMN_ROWS
 from caet_opt.kernels.statement_columns import TWO_MINIMA
 from caet_opt.kernels.statement_evidence import boundary_point
 from caet_opt.kernels.term import pair_term
@@ -309,7 +309,6 @@ class RoundColumns(NamedTuple):
 
     pairs: Integers
     margins: Array
-    pieces: Integers
 
 
 class Policy(ABC):
@@ -418,14 +417,14 @@ class Policy(ABC):
         form, family = self.setup.form, type(self.setup.family)
         many = len(statements) if form is None or not form.numbers.shape[1] else form.numbers.shape[1]
         if not self.setup.is_stated(statements):
-            return RoundColumns(encode(statements)[0], np.zeros((MARGIN_ROWS, 0)), np.zeros(0, dtype=np.int64))
+            return RoundColumns(encode(statements)[0], np.zeros((COLUMN_ROWS, 0)))
         twice = issubclass(family, TWO_MINIMA) and any(
             len(one.arms) == 2 and one.margin != 0 for one in (*self.setup.task.numbered_statements(), *statements)
         )
         pairs, margins = encode(statements, many * (1 + twice))
         for p in range(many if twice else 0):
             ledger.write_second(pairs, margins, p, many + p)
-        return RoundColumns(pairs, margins, np.repeat([0, 1], [many, many * twice]))
+        return RoundColumns(pairs, np.vstack([margins, np.repeat([0.0, 1.0], [many, many * twice])]))
 
     def copy_view(self, view: Seen) -> Seen:
         """A view that can be changed without changing this one."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks.pairs import MARGIN_ROWS
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.errors import InputError, SolverError
 from caet_opt.exploring.policies.base import Diagnostics, Policy, RoundColumns, Setup, state_of
@@ -21,6 +20,7 @@ from caet_opt.kernels.elimination_order import nothing_to_lay_out
 from caet_opt.kernels.instance import Layout, make_workspace
 from caet_opt.kernels.ledger import COUNT, CUMULATED, DONE, MEMORY, ROUND, Seen
 from caet_opt.kernels.native import without_compiling
+from caet_opt.kernels.records import COLUMN_ROWS, PIECE
 from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.solving.characteristic import solve_question
 from caet_opt.solving.problem import Question, lay_out
@@ -116,10 +116,10 @@ class TrackingPolicy(Policy):
 
     def copy_view(self, view: Any) -> Any:
         """Both share what a solve works in, as it is written before it is read: all but the layout, which has arms."""
-        setting, arms, clock, pairs, margins, pieces, evidence, shape, members, numbers, aim, space = view
+        setting, arms, clock, pairs, margins, evidence, shape, members, numbers, aim, space = view
         space = space._replace(layout=Layout._make(part.copy() for part in space.layout))
         aim = boxes.Aim._make(part.copy() for part in aim)
-        own = arms.copy(), clock.copy(), pairs.copy(), margins.copy(), pieces, evidence.copy()
+        own = arms.copy(), clock.copy(), pairs.copy(), margins.copy(), evidence.copy()
         return Pursuit(setting, *own, shape, members, numbers, aim, space)
 
     def check_state(self, state: State) -> None:
@@ -293,23 +293,22 @@ def copy_layout(layout: Layout) -> Layout:
 
 def columns_in(view: Seen) -> RoundColumns:
     """The columns of a view."""
-    return RoundColumns(view.pairs, view.margins, view.pieces)
+    return RoundColumns(view.pairs, view.margins)
 
 
 @lru_cache(maxsize=1024)
-def keep_columns(pairs: bytes, margins: bytes, pieces: bytes) -> Columns:
+def keep_columns(pairs: bytes, margins: bytes) -> Columns:
     """Columns from the bytes of their arrays, for `lay_out`; whose statements they are nobody asks there."""
-    ends, kinds = np.frombuffer(pairs, dtype=np.int64).reshape(2, -1), np.frombuffer(pieces, dtype=np.int64)
-    numbers = np.frombuffer(margins).reshape(MARGIN_ROWS, -1)
-    return Columns((), ends, numbers, kinds, np.zeros(0, dtype=np.int64))
+    ends, numbers = np.frombuffer(pairs, dtype=np.int64).reshape(2, -1), np.frombuffer(margins).reshape(COLUMN_ROWS, -1)
+    return Columns((), ends, numbers, np.zeros(0, dtype=np.int64))
 
 
 def places_of(columns: Columns, view: Seen) -> Integers:
     """Where the columns of a question are among those of a view, which has second pieces after all first ones."""
     if columns.is_plain:
         return columns.owners
-    first = int(np.sum(view.pieces == 0))
-    return np.asarray(columns.owners + first * columns.pieces)
+    first = int(np.sum(view.margins[PIECE] == 0.0))
+    return np.asarray(columns.owners + first * columns.margins[PIECE].astype(np.int64))
 
 
 def pursuit_of(view: Seen) -> Pursuit:

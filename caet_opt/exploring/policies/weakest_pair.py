@@ -127,7 +127,7 @@ class ThompsonTopTwo(IndexPolicy):
             return -1
         pairs, margins = view.pairs.copy(), view.margins.copy()
         write_answer(view, view.arms[PROJECTED], pairs, margins)
-        return choose_from(view, pairs, weigh_drawn(view, pairs, margins, view.pieces))
+        return choose_from(view, pairs, weigh_drawn(view, pairs, margins))
 
     def choose_here(self, view: Seen) -> int:
         draw_means(view)
@@ -144,12 +144,12 @@ def draw_means(view: Seen) -> None:
         arms[PROJECTED, a] = posterior_mean(setting.family, weight, arms[MEAN, a], setting.seed, now, TIES + a)
 
 
-def weigh_drawn(view: Seen, pairs: Integers, margins: Array, pieces: Integers) -> Array:
+def weigh_drawn(view: Seen, pairs: Integers, margins: Array) -> Array:
     """Z of each statement of the draw's answer, zero where the empirical means contradict it."""
     evidence = np.zeros(pairs.shape[1])
     for p in range(pairs.shape[1]):
         if is_stated(view):
-            evidence[p] = evidence_of(view.setting, view.arms, pairs, margins, pieces, p)
+            evidence[p] = evidence_of(view.setting, view.arms, pairs, margins, p)
         elif view.arms[MEAN, pairs[0, p]] > view.arms[MEAN, pairs[1, p]]:
             a, b = pairs[0, p], pairs[1, p]
             evidence[p] = evidence_between(view.setting, view.arms, a, b, view.arms[MEAN, a], view.arms[MEAN, b])
