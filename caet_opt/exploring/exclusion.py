@@ -76,10 +76,9 @@ def list_established(setup: Setup, state: State, wanted: list[Statement] | None)
     elif wanted is None:
         stated = [statement for statement in leading(setup, means, seen) if not statement.is_plain]
         wanted = [*(Statement(*pair) for pair in combinations(sorted(seen), 2)), *stated]
-    directed = {
-        either: None for one in wanted if seen.issuperset(one.arms) for either in (one, one.reverse) if holds(either, means)
-    }
-    statements = tuple(sorted(directed, key=order_of))
+    either = [side for one in wanted if seen.issuperset(one.arms) for side in (one, one.reverse)]
+    told = means.tolist()
+    statements = tuple(sorted({side for side in either if judge_statement(side, told) > 0}, key=order_of))
     if not statements:
         return ()
     most = max(1, setup.task.count_statements(setup.arms))
@@ -92,11 +91,6 @@ def list_established(setup: Setup, state: State, wanted: list[Statement] | None)
 def leading(setup: Setup, means: Array, seen: set[int]) -> list[Statement]:
     """What the answer for the present means asserts; nothing while some arm has no outcome."""
     return list(setup.task.statements(means.tolist())) if len(seen) == setup.arms else []
-
-
-def holds(statement: Statement, means: Array) -> bool:
-    """Whether the means have a statement."""
-    return judge_statement(statement, means) > 0
 
 
 def order_of(statement: Statement) -> tuple[tuple[int, ...], Statement]:

@@ -20,12 +20,12 @@ A statement with a level, margin or ratio has the same corners: f does not fall 
 same argument with ``(x - margin) / ratio`` in place of the second x, and any point where the statement is false serves
 for the lower bound.
 
-**Following the means.** Where costs are known and every statement is the order of two arms, a mean that leaves its interval need not cost a solve. The box is moved
-to the present means, efforts are raised where some ``f_e(w; low_a, high_b) < 1``, and weights lowered where the sum at
-an arm exceeds c_a (`mend`). Either changes what is short by itself, not all by the worst of them, and neither spoils
-what holds elsewhere. Then ``c . w / sum(q)`` is 1 + gap by the certificate above, and the new effort is the target
-while the gap is at most GAP. In early rounds most outcomes move a mean out of any box: a ranking of 200 arms takes a
-twentieth of the solves.
+**Following the means.** Where costs are known and every statement is the order of two arms, a mean that leaves its
+interval need not cost a solve. The box is moved to the present means, efforts are raised where some ``f_e(w; low_a,
+high_b) < 1``, and weights lowered where the sum at an arm exceeds c_a (`mend`). Either changes what is short by itself,
+not all by the worst of them, and neither spoils what holds elsewhere. Then ``c . w / sum(q)`` is 1 + gap by the
+certificate above, and the new effort is the target while the gap is at most GAP. In early rounds most outcomes move a
+mean out of any box: a ranking of 200 arms takes a twentieth of the solves.
 
 **How large.** Each mean may move by `SIZE` standard deviations of it, or by fewer, the same number for all arms, where
 the gap would exceed GAP, or `ROOM` of it for a box that can follow the means: what a kept target misses is small beside
@@ -118,9 +118,7 @@ def is_inside(setting: Conditions, arms: Array, aim: Aim, arm: int) -> bool:
     return True
 
 
-def fit_box(
-    setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim
-) -> float:
+def fit_box(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim) -> float:
     """Make the box as large as the gap admits, up to `SIZE`; returns its gap, zero if there is no box.
 
     The gap is about proportional to the size, and convex in it where it counts: a size that is too large by some factor
@@ -170,9 +168,7 @@ def first_size(setting: Conditions, arms: Array, pairs: Integers, margins: Array
     return allowed / steepest if steepest > 0.0 else 1.0
 
 
-def box_gap(
-    setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim, size: float
-) -> float:
+def box_gap(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim, size: float) -> float:
     """Make a box of a size, in standard deviations; returns its gap, infinite where it proves nothing."""
     box, effort, phi = aim.box, aim.effort, setting.numbers[DISPERSION]
     for a in range(arms.shape[1]):
@@ -213,9 +209,7 @@ def box_gap(
     return gap if gap > 0.0 else inf  # what is not a number proves nothing
 
 
-def weigh_corners(
-    setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim
-) -> tuple[float, float]:
+def weigh_corners(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim) -> tuple[float, float]:
     """Of statements with levels, margins or ratios: the least term at the corners (low_a, high_b), and the sum of the
     weights, whose loads at the corners (high_a, low_b) are added up in the box; zero weight where nothing is proven.
 

@@ -91,8 +91,8 @@ def free_turn(view: Seen, dropped: int) -> int:
     """The least pulled free arm when free arms have less than the zero-cost share of the pulls, else -1.
 
     Where a rule divides by costs, free arms take this share and the rule decides among the costly ones. Only arms that
-    are in some statement count, and with ``dropped`` a row of the view, only those whose entry there is zero, so that an arm
-    that was dropped is not made up for.
+    are in some statement count, and with ``dropped`` a row of the view, only those whose entry there is zero, so that
+    an arm that was dropped is not made up for.
     """
     arms, idle, free, costly = view.arms, -1, 0.0, 0.0
     for place in range(arms.shape[1]):
@@ -161,7 +161,7 @@ def place_of(arms: Array, arm: int) -> float:
 
 
 def share_of_first(view: Seen, p: int) -> float:
-    """``p_a = N_a d(mu_a, m) / Z_ab``, the share of the winner in the evidence of a statement; a half where Z is zero."""
+    """``p_a = N_a d(mu_a, m) / Z_ab``, the share of the winner in a statement's evidence; a half where Z is zero."""
     setting, arms = view.setting, view.arms
     a, b = named_arms(view.pairs, p)
     wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)

@@ -217,7 +217,7 @@ def evidence_between(setting: Conditions, arms: Array, a: int, b: int, x: float,
 
 def is_stated(view: Seen) -> bool:
     """Whether some statement of the task has a level, margin or ratio."""
-    return view.margins.shape[1] > 0
+    return bool(view.margins.shape[1] > 0)
 
 
 def answer_holds(view: Seen, means: Array, arm: int) -> bool:
@@ -254,9 +254,7 @@ def weight_or_none(setting: Conditions, arms: Array, arm: int) -> float:
     return weight_of(setting, arms, arm) if arm >= 0 else 0.0
 
 
-def evidence_at(
-    setting: Conditions, arms: Array, pairs: Integers, margins: Array, p: int, x: float, y: float
-) -> float:
+def evidence_at(setting: Conditions, arms: Array, pairs: Integers, margins: Array, p: int, x: float, y: float) -> float:
     """Z of the statement of a column if the means of its arms were x and y; infinite for a column that has none, or
     the second piece of one."""
     a, b = pairs[0, p], pairs[1, p]
@@ -265,10 +263,13 @@ def evidence_at(
     if margins[PIECE, p] > 0.0:
         return inf
     wa, wb = weight_or_none(setting, arms, a), weight_or_none(setting, arms, b)
-    margin, rest, ratio, rest_ratio = margins[MARGIN, p], margins[MARGIN_REST, p], margins[RATIO, p], margins[RATIO_REST, p]
-    return statement_evidence(
-        setting.family, setting.low, setting.high, wa, wb, x, y, margin, rest, ratio, rest_ratio
+    margin, rest, ratio, rest_ratio = (
+        margins[MARGIN, p],
+        margins[MARGIN_REST, p],
+        margins[RATIO, p],
+        margins[RATIO_REST, p],
     )
+    return statement_evidence(setting.family, setting.low, setting.high, wa, wb, x, y, margin, rest, ratio, rest_ratio)
 
 
 def evidence_of(setting: Conditions, arms: Array, pairs: Integers, margins: Array, p: int) -> float:

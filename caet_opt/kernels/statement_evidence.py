@@ -2,8 +2,8 @@
 
     Z = min over x of w_a d(m_a, x) + w_b d(m_b, (x - margin) / ratio)    of ``a > ratio b + margin``,  w = N / phi,
 
-which is its term, `caet_opt.kernels.margin_term`, with pulls in place of efforts. A side that is no arm has weight 0 and
-mean 0.
+which is its term, `caet_opt.kernels.margin_term`, with pulls in place of efforts. A side that is no arm has weight 0
+and mean 0.
 """
 
 from math import inf, nan

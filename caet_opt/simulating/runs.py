@@ -99,8 +99,8 @@ class Experiment:
             blur = BLUR * sum(map(abs, sizes))
             if 0.0 < apart <= 2.0 * blur:
                 raise InputError(
-                    f"{told} {apart:.2g}, and rounding may move means near {sizes[0]:g} by {0.5 * blur:.2g}: rewards do "
-                    "not tell these arms apart; subtract a constant from all means"
+                    f"{told} {apart:.2g}, and rounding may move means near {sizes[0]:g} by {0.5 * blur:.2g}: "
+                    "rewards do not tell these arms apart; subtract a constant from all means"
                 )
 
     def _check_costs(self) -> None:
@@ -359,9 +359,7 @@ def start_explorer(experiment: Experiment, seed: int, tie_order: Sequence[int] =
     costs = model.costs if parameters.cost_source == "known" else None
     truth = experiment.optimum if experiment.policy.needs_truth else None
     arms = len(model.means)
-    return Explorer(
-        experiment.task, model.family, arms, parameters, costs, seed=seed, truth=truth, tie_order=tie_order
-    )
+    return Explorer(experiment.task, model.family, arms, parameters, costs, seed=seed, truth=truth, tie_order=tie_order)
 
 
 def run_many(

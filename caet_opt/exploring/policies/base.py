@@ -13,6 +13,7 @@ from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks import Pair, Statement, Task
 from caet_opt.bandits.tasks.base import Form
+from caet_opt.bandits.tasks.pairs import REST
 from caet_opt.bandits.tasks.statements import encode
 from caet_opt.errors import InputError
 from caet_opt.exploring import compiling
@@ -138,8 +139,9 @@ class Setup:
 
     @cached_property
     def form(self) -> Form | None:
-        """The task in compiled code; None for one that it does not know."""
-        return self.task.compiled_form(self.arms)
+        """The task in compiled code, as rounds have it; None for one that it does not know."""
+        form = self.task.compiled_form(self.arms)
+        return form and form._replace(numbers=without_rests(form.numbers))
 
     def is_stated(self, statements: Sequence[Statement]) -> bool:
         """Whether a view of some statements of the task has their margins: where any statement of the task is more than
@@ -208,9 +210,9 @@ class Setup:
         winner, loser = self.sides_of(state, means, statement)
         if statement.is_plain and winner is not None and loser is not None:
             with np.errstate(over="ignore"):  # as in compiled code: evidence that is not a number stops no run
-                weights = (float(np.float64(arm.pulls) / arm.dispersion) for arm in (winner, loser))
-            return self.pair_evidence(*weights, winner.mean, loser.mean)
-        return self.statement_rule("statement_evidence", winner, loser, *encode([statement])[1][:, 0])
+                wa, wb = (float(np.float64(arm.pulls) / arm.dispersion) for arm in (winner, loser))
+            return self.pair_evidence(wa, wb, winner.mean, loser.mean)
+        return self.statement_rule("statement_evidence", winner, loser, *numbers_of(statement))
 
     def needed(self, state: State, statements: Sequence[Statement | Pair], means: Array, evidence: Array) -> Array:
         """What the evidence of each statement must exceed: itself, where it would not with rounding counted against
@@ -221,7 +223,7 @@ class Setup:
     def needed_by(self, state: State, statement: Statement, means: Array, evidence: float) -> float:
         """The same of one statement."""
         sides = self.sides_of(state, means, statement)
-        numbers = () if statement.is_plain else encode([statement])[1][:3, 0].tolist()
+        numbers = () if statement.is_plain else numbers_of(statement)[:3]
         return self.needed_of(evidence, state.round, *sides, *numbers)
 
     def weigh(self, state: State, statements: Sequence[Statement | Pair]) -> list[tuple[float, float]]:
@@ -233,7 +235,7 @@ class Setup:
         weighed, level = [], rule.level
         for statement, found in zip(statements, evidence.tolist(), strict=True):
             winner, loser = self.sides_of(state, means, Statement(*statement))
-            margin, rest, ratio, _ = encode([Statement(*statement)])[1][:, 0].tolist()
+            margin, rest, ratio, _ = numbers_of(Statement(*statement))
             x = self.point_of(winner, loser, margin, rest, ratio)
             weighed.append((rule.log_e_value(self.family, found, winner, loser, margin, ratio, x), level))
         return weighed
@@ -405,7 +407,8 @@ class Policy(ABC):
     def make_view(self, arms: Array, clock: Array, columns: "RoundColumns") -> Seen:
         """What the policy sees, with arrays of its own."""
         form = self.setup.form or Form(-1, np.zeros(0, dtype=np.int64))
-        return View(self.setting, arms, clock, *columns, np.zeros(columns.pairs.shape[1]), *form)
+        parts: Any = (self.setting, arms, clock, *columns, np.zeros(columns.pairs.shape[1]), *form)
+        return View(*parts)
 
     def columns(self, means: Array) -> "RoundColumns":
         """The columns of the answer for some means, as the task says it."""
@@ -422,6 +425,7 @@ class Policy(ABC):
             len(one.arms) == 2 and one.margin != 0 for one in (*self.setup.task.numbered_statements(), *statements)
         )
         pairs, margins = encode(statements, many * (1 + twice))
+        margins = without_rests(margins)
         for p in range(many if twice else 0):
             ledger.write_second(pairs, margins, p, many + p)
         return RoundColumns(pairs, np.vstack([margins, np.repeat([0.0, 1.0], [many, many * twice])]))
@@ -531,6 +535,23 @@ def state_of(view: Seen) -> State:
     return State(int(view.clock[ledger.ROUND]), counts, rewards, costs, memory, total, rests)
 
 
+def without_rests(margins: Array) -> Array:
+    """Margins and ratios as rounds have them: doubles.
+
+    What rounding took from a margin is less than what it takes from an empirical mean, against which the rules for
+    stopping are safe, and would hide whether a mean and a margin meet exactly, at an end of the mean space.
+    """
+    margins = margins.copy()
+    margins[REST::2] = 0.0
+    return margins
+
+
+def numbers_of(statement: Statement) -> list[float]:
+    """Margin and ratio of a statement, with their rests, as rounds have them."""
+    found: list[float] = without_rests(encode([statement])[1])[:, 0].tolist()
+    return found
+
+
 @cache
 def interpret_play(policy: type[Policy], family: type[Family]) -> Interpreted:
     """`rounds.play` of a policy and all that it calls, as it is, on a family, for thresholds of known formulas."""
@@ -579,4 +600,9 @@ def foreign_threshold(setup: Setup) -> Kernel:
     def levels_are_equal(setting: ledger.Conditions) -> bool:
         return False
 
-    return {"exceeds": exceeds, "statement_exceeds": statement_exceeds, "bound_level": bound_level, "levels_are_equal": levels_are_equal}
+    return {
+        "exceeds": exceeds,
+        "statement_exceeds": statement_exceeds,
+        "bound_level": bound_level,
+        "levels_are_equal": levels_are_equal,
+    }

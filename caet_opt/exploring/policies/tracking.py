@@ -1,5 +1,6 @@
 """Policies that solve for their target and track it."""
 
+from fractions import Fraction
 from functools import lru_cache
 from math import fsum, isclose
 from typing import Any, ClassVar
@@ -57,8 +58,8 @@ class TrackingPolicy(Policy):
         """Decide on the target where that is due, add it to the cumulated one, look at the statements.
 
         One that was short of its threshold stays so until one of its arms is pulled, as thresholds do not fall with
-        the rounds: while there is such a statement, no other is looked at, and that one only once its counts have outgrown
-        what the box allows (`watch`).
+        the rounds: while there is such a statement, no other is looked at, and that one only once its counts have
+        outgrown what the box allows (`watch`).
         """
         setting, arms, aim, now = view.setting, view.arms, view.aim, view.clock[ROUND]
         if waiting:
@@ -168,8 +169,12 @@ class TrackingPolicy(Policy):
     def solve(self, view: Seen) -> Seen:
         """The view aimed at the solution for its means and costs; `SolverError` or `InputError` where there is none."""
         setup, space, means = self.setup, pursuit_of(view).space, view.arms[ledger.MEAN].tolist()
+        asserted = setup.task.statements(means)
+        if ledger.is_stated(view):  # what is a number of a statement, and what is a mean, is the double here
+            asserted = tuple(statement._replace(margin=Fraction(float(statement.margin))) for statement in asserted)
+            means = list(map(Fraction, means))
         model = BanditModel(setup.family, means, view.arms[ledger.COST].tolist())
-        statements = list_columns(setup.task.statements(means), type(setup.family))
+        statements = list_columns(asserted, type(setup.family))
         with without_compiling():  # a round waits for no compiler; who plays many has compiled them
             found = solve_question(
                 Question(model, setup.task, statements), setup.profile, self.last_solution(view, statements)

@@ -32,10 +32,10 @@ class Threshold(ABC):
 
     A declared answer is wrong only if one of its statements is false, mu_a <= mu_b for a pair, and every wrong answer
     has one of at most R such statements (`caet_opt.bandits.tasks.Task.statements_at_risk`). So it is enough that with
-    probability 1 - delta none of these R ever exceeds beta. What bounds the deviation of two arms together bounds it for
+    probability 1 - delta none of these R ever exceeds beta. What bounds the deviation of two arms together does so for
     any margin, since the true means are among those where a false statement is false, and for a level, of one arm, all
-    the more. Everything is written in ``log_inv_delta = log(1/delta)``,
-    because delta itself may be as small as exp(-500).
+    the more. Everything is written in ``log_inv_delta = log(1/delta)``, because delta itself may be as small as
+    exp(-500).
 
     Attributes
     ----------
