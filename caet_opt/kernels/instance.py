@@ -27,6 +27,10 @@ from caet_opt.kernels.term import BERNOULLI, GAUSSIAN, means_differ, pair_term, 
 IRREGULAR = 3
 
 
+#: An arm that a statement needs no effort of is guessed to need this part of what it would with the other's variance.
+LEAST_SPREAD = 1e-3
+
+
 class Layout(NamedTuple):
     """How the problem of a shape sits in a model: which arms, edges, anchors and columns are which.
 
@@ -282,6 +286,8 @@ def guess_statement(data: Data, work: Work, e: int) -> tuple[float, float]:
         head = min(head, 1.0)
     spread_a = sqrt(variance(data.family, 0.5 * (x + foot)))
     spread_b = ratio * sqrt(variance(data.family, 0.5 * (y + head)))
+    if spread_a == 0.0 or spread_b == 0.0:  # at an end of the means one arm settles the statement alone
+        spread_a, spread_b = max(spread_a, LEAST_SPREAD * spread_b), max(spread_b, LEAST_SPREAD * spread_a)
     root_a, root_b = sqrt(arms[COST, a]), sqrt(arms[COST, b])
     scale = 2.0 * (root_a * spread_a + root_b * spread_b) / (gap * gap)
     return scale * spread_a / root_a, scale * spread_b / root_b
