@@ -114,16 +114,16 @@ def draw_stated(rng: np.random.Generator, model: BanditModel, kind: str) -> tupl
     return model, pose_task(model, texts[kind])
 
 
-def draw_case(number: int, discrete: bool = False, policy: str = "caet") -> Case:
+def draw_case(number: int, discrete: bool = False, policy: str = "caet", kind: str | None = None) -> Case:
     """Run ``number`` of a policy, drawn from this number alone; with ``discrete`` of families whose means tie, by
-    D-tracking."""
+    D-tracking; of a kind of task, if that is given."""
     rng = np.random.default_rng([9, number])
 
     def pick(*values: object) -> str:
         return str(values[rng.integers(len(values))])
 
     family, task = pick(*(DISCRETE if discrete else FAMILIES)), pick(*covered_tasks(policy))
-    source, arms = pick("known", "observed", "gaps"), int(pick(3, 3, 4, 5, 9))
+    source, arms, task = pick("known", "observed", "gaps"), int(pick(3, 3, 4, 5, 9)), kind or task
     source = "known" if task.startswith("cheapest") else source
     model, posed = ordinary_instance(rng, family, "best-arm" if task in STATED else task, arms)
     if source == "gaps":

@@ -63,7 +63,7 @@ def test_of_many_arms_the_pairs_of_the_leading_answer_are_judged(task):
     arms = 150  # 11175 pairs
     found = explored(task, [*(0.0 for _ in range(arms - 1)), 9.0], 4 * arms).not_excluded
     assert (found.answers is None) == (task == "ranking")
-    assert {(arms - 1, arm) for arm in range(arms - 1)} >= {*found.established} != set()
+    assert {Statement(arms - 1, arm) for arm in range(arms - 1)} >= {*found.established} != set()
     if task == "best-arm":
         assert found.answers == (arms - 1,)
 
@@ -77,13 +77,13 @@ class Untold(BestArm):
 
 def test_a_task_need_not_list_its_answers():
     found = explored(Untold(), [3.0, 0.0], 20).not_excluded
-    assert found == (None, ((0, 1),))
+    assert found == (None, (Statement(0, 1),))
 
 
 def test_fewer_pairs_than_those_at_risk_count():
     """A ranking of four has six pairs at risk, and an answer of it three."""
     explorer = explored("ranking", [0.6, 0.0, 5.0, -5.0], 4)
-    while (0, 1) not in explorer.not_excluded.established:
+    while Statement(0, 1) not in explorer.not_excluded.established:
         explorer.observe(explorer.next_arm(), [0.6, 0.0, 5.0, -5.0][explorer.next_arm()])
     ((evidence, needed),) = explorer.setup.weigh(explorer.state, ((0, 1),))
     assert np.log(3 / 0.05) < evidence < needed == pytest.approx(np.log(6 / 0.05))
