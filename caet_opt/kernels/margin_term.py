@@ -38,6 +38,9 @@ LEAST_SHARE, MOST_ODDS = 1e-300, 1e300
 #: Odds that are as good as 0 beside a mean that is an end of the mean space, and no product with them underflows.
 NEAR = 1e-40
 
+#: Odds beside an end at which the curvature is looked at where that end is the least point.
+BESIDE = 1e-8
+
 #: Newton's method is quadratic: the step after one of this size is below the last digit. It takes 3 to 7.
 LAST_STEP, MOST_STEPS = 3e-8, 200
 
@@ -379,6 +382,10 @@ def margin_term(
     da, db = margin_divergences(family, x, y, frame, at)
     f = wa * da + wb * db
     curve = 0.0
+    if odds == 0.0 or odds == inf:
+        share, other = shares_of(BESIDE if odds == 0.0 else 1.0 / BESIDE)
+        at = margin_point(y, frame, share, other)
+        slope = lean_slope(family, margin, frame, at, share, other)
     if slope > 0.0:
         step_a, _, point, _, fails, _ = at
         bent = wa * step_a * (share * frame[1] / point) * other / (slope * f)
