@@ -38,8 +38,9 @@ LEAST_SHARE, MOST_ODDS = 1e-300, 1e300
 #: Odds that are as good as 0 beside a mean that is an end of the mean space, and no product with them underflows.
 NEAR = 1e-40
 
-#: Odds beside an end at which the curvature is looked at where that end is the least point.
-BESIDE = 1e-8
+#: Where an end is the least point, f does not depend on one of the efforts, until that is so small that it does: the
+#: curvature at these odds beside the end, or this if it is less, keeps the steps of a solver from leaping to and fro.
+BESIDE, END_CURVE = 1e-8, 0.3
 
 #: Newton's method is quadratic: the step after one of this size is below the last digit. It takes 3 to 7.
 LAST_STEP, MOST_STEPS = 3e-8, 200
@@ -371,8 +372,8 @@ def margin_term(
 
     The piece is from a first to a last share of the range of x, 0 and 1 being its ends (`margin_frame`), and R has to
     rise on it: (0, 1), or (0, r) and (s, 1) with the r and s of `margin_bends`. The curvature is
-    ``(w_a d_a')^2 / (F'' f) - p_a p_b``, cut at 0, and 0 where the least value is at an end of the piece: there the
-    term is linear in w.
+    ``(w_a d_a')^2 / (F'' f) - p_a p_b``, cut at 0, and 0 where the least value is at an end of the piece, where the
+    term is linear in w; but see `END_CURVE`.
     """
     x, y, margin = float(x), float(y), float(margin)
     frame = margin_frame(family, x, y, rest_x, rest_y, margin, rest_margin)
@@ -381,8 +382,9 @@ def margin_term(
     at = margin_point(y, frame, share, other)
     da, db = margin_divergences(family, x, y, frame, at)
     f = wa * da + wb * db
-    curve = 0.0
+    curve, most = 0.0, MOST_CURVE
     if odds == 0.0 or odds == inf:
+        most = END_CURVE
         share, other = shares_of(BESIDE if odds == 0.0 else 1.0 / BESIDE)
         at = margin_point(y, frame, share, other)
         slope = lean_slope(family, margin, frame, at, share, other)
@@ -396,7 +398,7 @@ def margin_term(
         elif family == GEOMETRIC:
             bent /= 1.0 + point
         bent -= (wa * da / f) * (wb * db / f)
-        curve = min(bent, MOST_CURVE) if bent > 0.0 else 0.0
+        curve = min(bent, most) if bent > 0.0 else 0.0
     return f, da, db, curve, odds
 
 
