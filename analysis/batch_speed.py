@@ -36,7 +36,7 @@ from caet_opt.presenting.tables.time_rows import compute
 from caet_opt.solving.backends.native import TARGET
 from caet_opt.solving.batch import characteristic_times
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.problem import lay_out
+from caet_opt.solving.problem import find_columns, lay_out
 from cases.instances import hostile_instance
 
 TOLERANCE = 1e-9
@@ -78,8 +78,8 @@ def measure(family: str, task: str, arms: int, count: int, repeats: int) -> list
     ordered, costs = -np.sort(-means, axis=1), np.ones(arms)
     some = means[: max(1, count // 20)].tolist()
     models = [BanditModel(family, row, costs.tolist()) for row in some]
-    pairs = parse_task(task).pairs(ordered[0].tolist())
-    shape = lay_out((type(parse_family(family)), pairs, (True,) * arms))
+    kind = type(parse_family(family))
+    shape = lay_out((find_columns(parse_task(task), ordered[0].tolist(), kind), kind, (True,) * arms))
     assert shape is not None
     given = model_numbers(BanditModel(family, ordered[0].tolist(), costs.tolist()))
     bare = compile_functions((solve_bare,), compiled_kernel())["solve_bare"]

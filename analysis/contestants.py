@@ -121,7 +121,7 @@ def compiled_loop() -> Callable[..., Any]:
             if warm:
                 y[:] = y0
             else:
-                first_guess(data, y)
+                first_guess(data, y, work)
             z[:] = z0
             status, steps, lower, upper = minimise(data, plan, y, z, warm, gap, gap, 300, work)
         return status, steps, lower, upper
@@ -134,10 +134,10 @@ def native_entry(instance: Instance, start: tuple[Array, Array] | None, gap: flo
     loop, problem = compiled_loop(), instance.problem
     arms, edges = problem.shape.arms, len(problem.shape.edges)
     data, plan = instance_data(problem), plan_elimination(arms, problem.shape.edges)
-    work = make_work(arms, edges, plan.cores.size, plan.parts)
+    work = make_work(arms, edges, plan.cores.size, plan.parts, False)
     y, z = np.zeros(arms), np.zeros(edges + arms)
     y0, z0 = start or (y.copy(), z.copy())
-    solves = max(1, 20_000 // len(problem.pairs)) if solves is None else solves
+    solves = max(1, 20_000 // len(problem.statements)) if solves is None else solves
 
     def call(count: int = solves) -> Any:
         return loop(data, plan, y0, z0, start is not None, gap, y, z, work, count)
@@ -280,7 +280,7 @@ def slsqp_scaled(instance: Instance) -> Entry:
     from caet_opt.solving.programs.nonlinear import NonlinearProgram
 
     problem = instance.problem
-    program, terms = NonlinearProgram(problem.shape), len(problem.pairs)
+    program, terms = NonlinearProgram(problem.shape), len(problem.statements)
     rows, columns = program.jacobianstructure()
     minimize: Any = optimize.minimize
 

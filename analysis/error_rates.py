@@ -30,6 +30,7 @@ from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.kernels.compile import compile_functions
 from caet_opt.kernels.ledger import ARM_ROWS, COUNT, MEAN, REWARD, ROUND, View, short_pair, weigh_pairs
+from caet_opt.kernels.records import COLUMN_ROWS
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import SIGNIFICANCE, error_interval, summarise, tail_probability
 
@@ -123,14 +124,15 @@ def stopping_rounds(model: BanditModel, rules: list[Caet], runs: int, rng: np.ra
     """What `cross` finds for each rule, all of them on the same rewards."""
     search: Any = compile_functions((cross,), compiled_shared())["cross"]
     arms, clock = np.zeros((ARM_ROWS, 2)), np.zeros(3)
-    evidence, nobody = np.zeros(1), np.zeros(0, dtype=np.int64)
+    evidence, nobody, nothing = np.zeros(1), np.zeros(0, dtype=np.int64), np.zeros((COLUMN_ROWS, 0))
     pairs = [np.array([[winner], [1 - winner]]) for winner in (0, 1)]
     ends = [np.zeros(runs, dtype=np.int64) for _ in rules]
     for start in range(0, runs, CHUNK):
         part = slice(start, min(start + CHUNK, runs))
         first, second = (draw_rewards(model, rng, arm, part.stop - start) for arm in (0, 1))
         for rule, found in zip(rules, ends, strict=True):
-            views = (View(rule.setup.setting(tracking=0), arms, clock, pair, evidence, -1, nobody) for pair in pairs)
+            setting = rule.setup.setting(tracking=0)
+            views = (View(setting, arms, clock, pair, nothing, evidence, -1, nobody, nothing) for pair in pairs)
             search(*views, first, second, found[part])
     return ends
 

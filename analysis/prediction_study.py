@@ -81,7 +81,7 @@ def main() -> int:
         assert predicted is not None
         for summary in found:
             ratios[rule_of(summary.experiment.parameters)].append(summary.mean_cost / predicted)
-        binding = len(found[0].experiment.optimum.binding_pairs)
+        binding = len(found[0].experiment.optimum.binding_statements)
         rows.append([name, f"{delta:g}", str(binding), f"{predicted:.4g}", *(show(one, predicted) for one in found)])
         print(f"{len(rows)} of {len(DELTAS) * len(study_models())}", file=sys.stderr, flush=True)
     print(table(["model", "delta", "binding pairs", "predicted", "C-tracking", "D-tracking", "oracle"], rows))

@@ -19,7 +19,7 @@ from caet_opt.bandits.tasks import BestArm
 from caet_opt.common.numbers import table, write_interval
 from caet_opt.simulating.comparison import compare_policies
 from caet_opt.simulating.summary import Summary, simulate
-from caet_opt.solving.certificate import pair_terms
+from caet_opt.solving.certificate import statement_terms
 from caet_opt.solving.characteristic import characteristic_time
 
 #: The instances, and the mean draws that were published for the first.
@@ -73,7 +73,7 @@ def limit_of(policy: str) -> float:
         "uniform": np.full(len(COSTS.means), 1.0 / len(COSTS.means)),
         "track-and-stop": characteristic_time(blind, BestArm()).sampling_proportions,
     }.get(policy, optimum.sampling_proportions)
-    evidence = float(np.min(pair_terms(blind, BestArm().pairs(COSTS.means), shares)))
+    evidence = float(np.min(statement_terms(blind, BestArm().pairs(COSTS.means), shares)))
     return float(np.dot(COSTS.costs, shares)) / evidence / optimum.value
 
 

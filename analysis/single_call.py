@@ -21,9 +21,9 @@ from caet_opt.common.numbers import table
 from caet_opt.kernels.compile import compile_functions
 from caet_opt.kernels.instance import solve_instance
 from caet_opt.kernels.native import compiled_kernel
-from caet_opt.solving.backends.native import TARGET, pack_pattern, solve_pairs
+from caet_opt.solving.backends.native import TARGET, pack_pattern, solve_columns
 from caet_opt.solving.characteristic import find
-from caet_opt.solving.problem import Question, read_task
+from caet_opt.solving.problem import ask, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.result import CharacteristicTime
@@ -57,11 +57,10 @@ def repeat_inside(
     return total
 
 
-def read(task_name: str, arms: int) -> Profile:
-    """What is asked, by whom, and whether it makes sense for so many arms."""
-    task, profile = read_task(task_name), find_profile("native")
-    task.check(arms)
-    return profile
+def read(task_name: str) -> Profile:
+    """What is asked, and by whom."""
+    read_task(task_name)
+    return find_profile("native")
 
 
 def call_often(step: Callable[[], Any]) -> None:
@@ -88,11 +87,11 @@ def measure(family: str, task_name: str, arms: int, repeats: int) -> dict[str, f
     """Microseconds of the call and of its steps on one model."""
     model = BanditModel(family, np.linspace(0.1, 0.9, arms).tolist(), [1.0] * arms)
     task, profile = read_task(task_name), find_profile("native")
-    question = Question(model, task, task.pairs(model.means))
+    question = ask(model, task)
     found = characteristic_time(model, task)
-    pattern = (type(model.family), question.pairs, model.costly)
+    pattern = (question.columns, type(model.family), model.costly)
     packed = cached_program("native call", pattern, pack_pattern)
-    effort, weights = np.zeros(arms), np.zeros(len(question.pairs))
+    effort, weights = np.zeros(arms), np.zeros(len(question.statements))
     kernel = compiled_kernel()
     solve, inside = kernel["solve_instance"], compile_functions((repeat_inside,), kernel)["repeat_inside"]
     assert packed is not None
@@ -103,12 +102,12 @@ def measure(family: str, task_name: str, arms: int, repeats: int) -> dict[str, f
         {
             "nothing": lambda: None,
             "call": lambda: characteristic_time(model, task_name),
-            "task": lambda: read(task_name, arms),
-            "pairs": lambda: task.pairs(model.means),
+            "task": lambda: read(task_name),
+            "asked": lambda: ask(model, task),
             "find": lambda: find(question, profile, None, 0.0),
-            "solve": lambda: solve_pairs(question.model, question.pairs, profile, None),
+            "solve": lambda: solve_columns(question.model, question.columns, profile, None),
             "pattern": lambda: cached_program("native call", pattern, pack_pattern),
-            "room": lambda: (np.zeros(arms), np.zeros(len(question.pairs))),
+            "room": lambda: (np.zeros(arms), np.zeros(len(question.statements))),
             "compiled": lambda: solve(model.kernel_numbers, *packed, effort, weights, *asked),
             "record": lambda: CharacteristicTime(*fields),
         },
@@ -126,8 +125,8 @@ def breakdown(family: str, task: str, arms: int, repeats: int) -> list[tuple[str
         ("finding the pattern", t["pattern"]),
         ("room for the answer", t["room"]),
         ("naming the answer", t["solve"] - t["compiled"] - t["pattern"] - t["room"]),
-        ("the needed pairs", t["pairs"]),
-        ("task, profile, size", t["task"]),
+        ("the statements", t["asked"]),
+        ("task, profile", t["task"]),
         ("the record", t["record"]),
         ("tolerance, clock, counts", t["find"] - t["solve"] - t["record"]),
     ]

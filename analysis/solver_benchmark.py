@@ -48,7 +48,7 @@ from caet_opt import CaetError, certify, characteristic_time
 from caet_opt.common.numbers import duration, relative_deviation
 from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.solving.backends.base import point_in_model
-from caet_opt.solving.problem import Question
+from caet_opt.solving.problem import ask
 
 #: SLSQP factorises a dense matrix in every iteration; CVXPY's DPP makes a table of pairs by pairs; Ipopt went
 #: on far beyond its time limit on top-arms with 47500 pairs.
@@ -141,7 +141,7 @@ def shoot_out(sizes: Sequence[int], budget: float) -> Iterator[Row]:
 
 def race(family: str, task: str, instance: Instance, forecast: Forecast, budget: float) -> list[Row]:
     """Start every contestant, run the rounds, certify the answers."""
-    blank = Row(family, task, len(instance.model.means), len(instance.problem.pairs), "", "")
+    blank = Row(family, task, len(instance.model.means), len(instance.problem.statements), "", "")
     rows: dict[str, Row] = {}
     racers: list[Racer] = []
     for solver, prepare in CONTESTANTS.items():
@@ -202,8 +202,8 @@ def finish(row: Row, racer: Racer) -> Row:
     except CaetError as error:
         return replace(row, status="failed", note=str(error))
     model, task = racer.entry.instance.model, racer.entry.instance.task
-    question = Question(model, task, task.pairs(model.means))
-    found = certify(model, question.pairs, *point_in_model(question, point))
+    question = ask(model, task)
+    found = certify(model, question.statements, *point_in_model(question, point))
     deviation = relative_deviation(found.value, characteristic_time(model, task).value)
     if found.gap <= CERTIFIED_GAP:
         status = "certified"
@@ -227,7 +227,7 @@ def growth() -> Iterator[Row]:
             racers = [start(GROWTH, partial(native_compiled, gap=GROWTH_GAP), instance) for instance in instances]
             run_rounds(racers, 2.0)
             for racer, instance in zip(racers, instances, strict=True):
-                arms, pairs = len(instance.model.means), len(instance.problem.pairs)
+                arms, pairs = len(instance.model.means), len(instance.problem.statements)
                 yield finish(Row(family, task, arms, pairs, GROWTH, ""), racer)
     progress("")
 

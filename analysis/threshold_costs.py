@@ -68,7 +68,7 @@ def old_default(model: ModelFile, delta: float) -> Parameters:
     """
     arms = len(model.model.means)
     paper = Parameters(delta=delta, zero_cost_share="paper")
-    level = paper.log_inv_delta + log(arms * (arms - 1) / 2 / model.task.pairs_at_risk(arms))
+    level = paper.log_inv_delta + log(arms * (arms - 1) / 2 / model.task.statements_at_risk(arms))
     gamma0 = paper.gamma0 * (level / paper.log_inv_delta) ** paper.r_prime
     return Parameters(log_inv_delta=level, threshold="mixture", zero_cost_share=paper.free_share, gamma0=gamma0)
 

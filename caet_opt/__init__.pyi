@@ -11,12 +11,15 @@ from .bandits.model import BanditModel as BanditModel
 from .bandits.modelfile import ModelFile as ModelFile
 from .bandits.modelfile import read_model as read_model
 from .bandits.modelfile import write_model as write_model
+from .bandits.tasks import Above as Above
 from .bandits.tasks import BestArm as BestArm
+from .bandits.tasks import Cheapest as Cheapest
 from .bandits.tasks import Comparisons as Comparisons
 from .bandits.tasks import Control as Control
 from .bandits.tasks import Custom as Custom
 from .bandits.tasks import Groups as Groups
 from .bandits.tasks import Ranking as Ranking
+from .bandits.tasks import Statement as Statement
 from .bandits.tasks import Task as Task
 from .bandits.tasks import TopArms as TopArms
 from .bandits.tasks import parse_task as parse_task

@@ -15,7 +15,7 @@ import numpy as np
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import TASKS as KINDS
-from caet_opt.bandits.tasks import Task
+from caet_opt.bandits.tasks import Custom, Task, parse_task, pose_task
 from caet_opt.errors import SolverError
 from caet_opt.exploring import compiling
 from caet_opt.exploring.explorer import Explorer
@@ -69,22 +69,67 @@ class Case(NamedTuple):
 def covered_tasks(policy: str) -> list[str]:
     """The names of the tasks that a policy covers."""
     covered = POLICIES[policy].covered
-    return [task for task in TASKS if covered is None or issubclass(KINDS[task], covered)]
+    known = [task for task in TASKS if covered is None or issubclass(KINDS[task], covered)]
+    return [*known, *STATED] if covered is None else known
 
 
-def draw_case(number: int, discrete: bool = False, policy: str = "caet") -> Case:
+#: Tasks with levels, margins or ratios, and such in which the lower mean is the better one.
+STATED = ("above", "control", "ratio", "comparisons", "cheapest-above", "cheapest-control", "levels", "lower")
+
+
+def draw_stated(rng: np.random.Generator, model: BanditModel, kind: str) -> tuple[BanditModel, Task]:
+    """A task of a kind for a model, and the model as it has to be for it: numbers are short, so that empirical means
+    of discrete families tie with them."""
+    means, arms = np.array(model.means), len(model.means)
+    low, high, *_ = model.family.mean_space
+    level = float(np.round(rng.choice(means) + 0.1 * np.ptp(means), 1))
+    level = level if low < level < high else (0.5 if high == 1.0 else 1.0)
+    margin = max(0.1, float(np.round(rng.uniform(0.0, 0.6) * min(np.ptp(means), 1.0), 1)))
+    control, signed = int(rng.integers(arms)), f"{'+-'[rng.integers(2)]}{margin}"
+    if kind == "ratio":
+        kind = kind if model.family.has_ratios else "control"
+    if kind == "lower":
+        text = (f"above:{level}", "best-arm", "ranking", f"control:{control}{signed}", "top-arms:2")[rng.integers(5)]
+        costs = "gaps" if model.cost_rule == "gaps" else model.given_costs
+        model = BanditModel(model.family, model.given_means, costs, lower_is_better=True)
+        return model, parse_task(text, lower_is_better=True)
+    if kind == "levels":
+        a, b = (int(arm) for arm in rng.choice(arms, 2, replace=False))
+        return model, Custom(
+            [
+                [f"{a} > {level}", f"{b} > {level}"],
+                [f"{a} > {level}", f"{b} < {level}"],
+                [f"{a} < {level}", f"{a} > {b} {signed[0]} {margin}"],
+                [f"{a} < {level}", f"{b} > {a} {'-' if signed[0] == '+' else '+'} {margin}"],
+            ]
+        )
+    texts = {
+        "above": f"above:{level}",
+        "control": f"control:{control}{signed}",
+        "ratio": f"control:{control}*{rng.choice([0.5, 0.9, 1.1, 2.0])}",
+        "comparisons": f"comparisons:{control}-{(control + 1) % arms}{signed},{control}-{(control + 2) % arms}",
+        "cheapest-above": f"cheapest:above:{level}",
+        "cheapest-control": f"cheapest:control:{int(np.argmax(model.costs))}-{margin}",
+    }
+    return model, pose_task(model, texts[kind])
+
+
+def draw_case(number: int, discrete: bool = False, policy: str = "caet", kind: str | None = None) -> Case:
     """Run ``number`` of a policy, drawn from this number alone; with ``discrete`` of families whose means tie, by
-    D-tracking."""
+    D-tracking; of a kind of task, if that is given."""
     rng = np.random.default_rng([9, number])
 
     def pick(*values: object) -> str:
         return str(values[rng.integers(len(values))])
 
     family, task = pick(*(DISCRETE if discrete else FAMILIES)), pick(*covered_tasks(policy))
-    source, arms = pick("known", "observed", "gaps"), int(pick(3, 3, 4, 5, 9))
-    model, posed = ordinary_instance(rng, family, task, arms)
+    source, arms, task = pick("known", "observed", "gaps"), int(pick(3, 3, 4, 5, 9)), kind or task
+    source = "known" if task.startswith("cheapest") else source
+    model, posed = ordinary_instance(rng, family, "best-arm" if task in STATED else task, arms)
     if source == "gaps":
         model = BanditModel(model.family, model.means, "gaps")
+    if task in STATED:
+        model, posed = draw_stated(rng, model, task)
     level, tracking = float(pick(1, 3, 10, 30)), "d" if discrete else pick("c", "d")
     return Case(
         number,
@@ -155,7 +200,7 @@ def go_through(case: Case, ways: Iterable[bool]) -> End:
 
 def arrays_of(view: Seen) -> dict[str, bytes]:
     """What is seen, without the space that a solver works in."""
-    found = {name: getattr(view, name) for name in ("arms", "clock", "pairs", "evidence")}
+    found = {name: getattr(view, name) for name in ("arms", "clock", "pairs", "margins", "evidence")}
     if isinstance(view, Pursuit):
         found |= view.aim._asdict()
     return {name: array.tobytes() for name, array in found.items()}

@@ -30,4 +30,4 @@ def fail_to_solve(monkeypatch, error):
 
     make_setting = Setup.setting
     monkeypatch.setattr(Setup, "setting", lambda self, **known: make_setting(self, **known)._replace(native=False))
-    monkeypatch.setattr("caet_opt.exploring.policies.tracking.characteristic_time", fail)
+    monkeypatch.setattr("caet_opt.exploring.policies.tracking.solve_question", fail)

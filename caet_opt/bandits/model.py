@@ -54,6 +54,8 @@ class BanditModel:
         The cost of each arm, zero allowed, or ``"gaps"`` for the distance to the best mean; by default all are 1.
     arms
         Names of the arms; by default their numbers.
+    lower_is_better
+        Whether an arm is better if its mean is lower: tasks that are given as text, and gaps, take it so.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class BanditModel:
     costs: tuple[float, ...]
     arms: tuple[str, ...] = ()
     cost_rule: str | None = field(default=None, init=False)
+    lower_is_better: bool = False
     given_means: tuple[Number, ...] = field(default=(), init=False, repr=False, compare=False)
     given_costs: tuple[Number, ...] | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -78,6 +81,8 @@ class BanditModel:
         means: Sequence[Number],
         costs: Sequence[Number] | str | None = None,
         arms: Sequence[str] | None = None,
+        *,
+        lower_is_better: bool = False,
     ) -> None:
         family = read_family(family)
         given_means, means = read_numbers(means, "means")
@@ -89,12 +94,15 @@ class BanditModel:
         rule = costs if isinstance(costs, str) else None
         given_costs, costs = (None, ()) if rule is not None else read_numbers(costs, "costs")
         names = read_arm_names(arms, len(means))
+        if not isinstance(lower_is_better, bool):
+            raise InputError(f"lower_is_better must be true or false, got {lower_is_better!r}")
         vars(self).update(family=family, means=means, costs=costs, arms=names, cost_rule=rule)  # the record is frozen
+        vars(self).update(lower_is_better=lower_is_better)
         vars(self).update(given_means=given_means, given_costs=given_costs)
         if rule not in (None, GAPS):
             raise InputError(f"costs must be a list of numbers or {GAPS!r}, got {rule!r}")
         if rule == GAPS:
-            vars(self).update(costs=tuple(map(float, gaps(self._meant))))
+            vars(self).update(costs=tuple(map(float, gaps(self._meant, lower_is_better))))
         check_ends(family, means, self.mean_rests)
         check_costs(self.costs, len(means))
 
@@ -145,7 +153,9 @@ class BanditModel:
     @cached_property
     def exact_costs(self) -> tuple[Fraction, ...]:
         """The costs as they were given, or the exact gaps of the exact means."""
-        return gaps(self.exact_means) if self.given_costs is None else tuple(map(exact, self.given_costs))
+        if self.given_costs is None:
+            return gaps(self.exact_means, self.lower_is_better)
+        return tuple(map(exact, self.given_costs))
 
     @cached_property
     def exact_dispersions(self) -> tuple[Fraction, ...]:
@@ -158,6 +168,7 @@ class BanditModel:
         return (
             (self.family, self.means, self.costs, self.arms, self.cost_rule)
             == (other.family, other.means, other.costs, other.arms, other.cost_rule)
+            and self.lower_is_better == other.lower_is_better
             and self.exact_means == other.exact_means
             and self.exact_costs == other.exact_costs
         )
@@ -181,10 +192,10 @@ def read_family(family: Family | str) -> Family:
     return family
 
 
-def gaps(means: Sequence[Real]) -> tuple[Real, ...]:
-    """Distance of each mean to the largest one."""
-    best = max(means)
-    return tuple(best - mean for mean in means)
+def gaps(means: Sequence[Real], lower_is_better: bool = False) -> tuple[Real, ...]:
+    """Distance of each mean to the best one, which is the largest, or the smallest."""
+    best = min(means) if lower_is_better else max(means)
+    return tuple(mean - best if lower_is_better else best - mean for mean in means)
 
 
 def rest(given: Number, double: float) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Custom, Task, parse_task
+from caet_opt.bandits.tasks import Custom, LowerIsBetter, Task, parse_task, pose_task
 from caet_opt.common.exact import Number, decimal_text, exact, read_toml_number
 from caet_opt.common.files import read_toml, write_whole
 from caet_opt.common.shipped import find_shipped, shipped_names
@@ -26,7 +26,7 @@ REQUIRED = {
 
 #: Every key of a model file, in the order in which they are written.
 KEYS = (
-    *("title", "source", "family", "means", "costs", "arms", "task", "answers"),
+    *("title", "source", "family", "means", "costs", "arms", "lower_is_better", "task", "answers"),
     *("characteristic_time", "sampling_proportions"),
 )
 
@@ -56,7 +56,7 @@ class ModelFile:
 
     def __post_init__(self) -> None:
         arms = len(self.model.means)
-        self.task.check(arms)
+        object.__setattr__(self, "task", pose_task(self.model, self.task))
         if self.characteristic_time is not None:
             (time,) = read_amounts([self.characteristic_time], "characteristic_time")
             object.__setattr__(self, "characteristic_time", time)
@@ -138,10 +138,11 @@ def from_table(table: Mapping[str, Any]) -> ModelFile:
         check_numbers(table["means"], "means"),
         costs if costs is None or isinstance(costs, str) else check_numbers(costs, "costs"),
         optional(table, "arms", list),
+        lower_is_better=table.get("lower_is_better", False),
     )
     return ModelFile(
         model=model,
-        task=read_task(table, model.arms),
+        task=read_task(table, model),
         title=optional(table, "title", str),
         source=optional(table, "source", str),
         characteristic_time=table.get("characteristic_time"),
@@ -161,24 +162,40 @@ def to_table(modelfile: ModelFile) -> dict[str, Any]:
         "means": as_typed(model.given_means, "means"),
         "costs": model.cost_rule if model.given_costs is None else as_typed(model.given_costs, "costs"),
         "arms": None if numbered else list(model.arms),
-        "task": task.name if custom else str(parse_task(str(task))),
-        "answers": [list(map(list, answer)) for answer in task.answers] if isinstance(task, Custom) else None,
+        "lower_is_better": model.lower_is_better or None,
+        "task": task.name if custom else write_task(task, model),
+        "answers": write_answers(task, model) if isinstance(task, Custom) else None,
         "characteristic_time": modelfile.characteristic_time,
         "sampling_proportions": modelfile.sampling_proportions and list(modelfile.sampling_proportions),
     }
     return {key: value for key, value in table.items() if value is not None}
 
 
-def read_task(table: Mapping[str, Any], names: Sequence[str]) -> Task:
+def write_task(task: Task, model: BanditModel) -> str:
+    """The task as `read_task` reads it from the file of a model."""
+    inner = task.task if isinstance(task, LowerIsBetter) else task
+    text = str(parse_task(str(inner)))
+    if pose_task(model, read_task({"task": text}, model)) != task:
+        raise InputError(f"task {text!r} would be read as another one, as an arm is called so; give it another name")
+    return text
+
+
+def write_answers(task: Custom, model: BanditModel) -> list[list[Any]]:
+    """The answers as `read_task` reads them from the file of a model: pairs with the better arm first, and texts."""
+    turn = -1 if model.lower_is_better else 1
+    return [[item if isinstance(item, str) else list(item[::turn]) for item in answer] for answer in task.answers]
+
+
+def read_task(table: Mapping[str, Any], model: BanditModel) -> Task:
     """The task in the grammar, or a custom one given by its answers."""
     if "answers" not in table:
-        return parse_task(table["task"], names, kept=True)
+        return parse_task(table["task"], model.arms, kept=True, lower_is_better=model.lower_is_better)
     if table.get("task", Custom.name) != Custom.name:
         raise InputError(f"give answers (a custom task) or task = {table['task']!r}, not both")
     answers = table["answers"]
     if not isinstance(answers, list) or not all(isinstance(answer, list) for answer in answers):
         raise InputError(f"answers must be lists of pairs such as [[[0, 1]], [[1, 0]]], got {answers!r}")
-    return Custom(answers)
+    return Custom(answers, model.arms, lower_is_better=model.lower_is_better)
 
 
 def optional(table: Mapping[str, Any], key: str, kind: type) -> Any:

@@ -10,7 +10,7 @@ from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.cli.arguments import count, number
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import add_width, csv_text, make_folder, output_file, say
-from caet_opt.common.numbers import digits_rooted, format_certified, pair_names, proportion, table
+from caet_opt.common.numbers import digits_rooted, format_certified, proportion, table
 from caet_opt.errors import InputError, SolverError
 from caet_opt.presenting.curves import Curve, CurvePoint, largest_deviation, trace_curve
 from caet_opt.presenting.figures.curve import curve_figure
@@ -18,6 +18,7 @@ from caet_opt.presenting.figures.sheet import SUFFIXES, save
 from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.presenting.progress import Bar
 from caet_opt.solving.backends import DEFAULT_SOLVER
+from caet_opt.solving.result import statement_names
 
 DESCRIPTION = """\
 Solve a path of models in which one mean or one cost runs over a range, and draw T*,
@@ -108,7 +109,10 @@ def as_object(curve: Curve) -> dict[str, Any]:
         "sweep": f"{curve.sweep.kind}:{curve.sweep.arm}",
         "arms": list(curve.model.arms),
         "points": curve.rows(),
-        "switches": [{"value": s.value, "pair": list(s.pair), "starts": s.starts} for s in curve.switches],
+        "switches": [
+            {"value": s.value, "statement": s.statement.write(curve.model.arms), "starts": s.starts}
+            for s in curve.switches
+        ],
         "ties": list(curve.ties),
     }
 
@@ -143,7 +147,7 @@ def write_cells(point: CurvePoint, arms: tuple[str, ...]) -> list[str]:
         f"({', '.join(proportion(share, decimals) for share in vector.tolist())})"
         for vector in (result.cost_proportions, result.sampling_proportions)
     ]
-    return [value, time, *shares, ", ".join(pair_names(result.binding_pairs, arms)) or "none"]
+    return [value, time, *shares, ", ".join(statement_names(result.binding_statements, arms)) or "none"]
 
 
 def say_closed_forms(curve: Curve) -> str:
@@ -159,9 +163,9 @@ def say_closed_forms(curve: Curve) -> str:
 
 def say_switches(curve: Curve) -> list[str]:
     """Where pairs start or cease to bind."""
-    names = pair_names([switch.pair for switch in curve.switches], curve.model.arms)
+    names = statement_names([switch.statement for switch in curve.switches], curve.model.arms)
     return [
-        f"at {curve.sweep.kind} {switch.value:.6g} the pair {name} {'starts' if switch.starts else 'ceases'} to bind"
+        f"at {curve.sweep.kind} {switch.value:.6g} {name} {'starts' if switch.starts else 'ceases'} to bind"
         for switch, name in zip(curve.switches, names, strict=True)
     ]
 

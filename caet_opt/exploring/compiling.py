@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 from caet_opt.bandits.families import martingales
 from caet_opt.bandits.tasks import pairs as task_pairs
 from caet_opt.errors import InputError
-from caet_opt.kernels import aiming, boxes, choosing, confidence, draws, e_values, ledger, rounds, thresholds
+from caet_opt.kernels import (
+    aiming,
+    boxes,
+    choosing,
+    confidence,
+    draws,
+    e_values,
+    ledger,
+    rounds,
+    statement_evidence,
+    thresholds,
+)
 from caet_opt.kernels.compile import Compiled, Sources, announce_compiling, compile_functions, list_functions
 from caet_opt.kernels.ledger import NO_STREAMS, Seen
 from caet_opt.kernels.native import KERNEL, compiled_kernel
@@ -17,7 +28,8 @@ if TYPE_CHECKING:
 
 #: What every policy can call, callees first.
 SHARED = list_functions(
-    *(thresholds, martingales, e_values, ledger, confidence, task_pairs, draws, boxes, aiming, choosing)
+    *(thresholds, martingales, e_values, statement_evidence, ledger, confidence, task_pairs, draws),
+    *(boxes, aiming, choosing),
 )
 
 #: Functions that meet no NaN, so that LLVM may find a maximum by vector instructions.
@@ -28,7 +40,8 @@ INLINED = frozenset({"choose", "learn", "ended", "refresh", "respond"}) | {
     function.__name__
     for function in (
         *(ledger.absorb, ledger.update_costs, ledger.weight_of, ledger.evidence_between),
-        *(ledger.weigh_pairs, ledger.short_pair, confidence.is_bound_above),
+        *(ledger.weigh_pairs, ledger.short_pair, ledger.is_stated, ledger.answer_holds, ledger.column_exceeds),
+        *(ledger.evidence_at, ledger.evidence_of, aiming.set_patience, confidence.is_bound_above),
         *(choosing.refresh_pairs, choosing.free_turn, choosing.weakest_pair),
         *(choosing.share_of_first, task_pairs.pairs_hold),
         *(aiming.decide, aiming.keep_mended, aiming.solve_here, aiming.adopt),

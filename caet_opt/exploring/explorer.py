@@ -78,6 +78,10 @@ class Explorer:
         if costs is not None:
             check_unmasked(costs, "costs")
             check_costs(costs, arms)
+        if task.needs_costs:
+            if costs is None:
+                raise InputError(f"task {str(task)!r} needs costs that are known beforehand; give one cost per arm")
+            task = task.for_costs(costs)
         known = None if costs is None else read_only(np.array(costs, dtype=float))
         profile = replace(find_profile(parameters.solver), tolerance=TARGET_TOLERANCE)
         self.task, self.family, self.arms, self.parameters = task, family, arms, parameters

@@ -10,14 +10,15 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair, Task, parse_task
+from caet_opt.bandits.tasks import Statement, Task, parse_task
+from caet_opt.bandits.tasks.statements import encode
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import THRESHOLDS, Threshold, threshold_of
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import prior_scales
 from caet_opt.kernels.aiming import project_into, share_out
-from caet_opt.solving.certificate import pair_terms
+from caet_opt.solving.certificate import statement_terms
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.result import CharacteristicTime
 
@@ -63,7 +64,7 @@ def predict(optimum: CharacteristicTime, threshold: Threshold, parameters: Param
     """``T* beta(tau)``, solved for tau by counting pulls at u_alpha; None where that leaves double precision.
 
     The pulls by round t are ``N(t) = t u``, with u the target u_alpha projected on the mean of the exploration floors
-    so far. tau is the first t at which ``f_e(N(t)) > beta(t)`` for every needed pair e, and the cost is
+    so far. tau is the first t at which ``f_e(N(t)) > beta(t)`` for every needed statement e, and the cost is
     ``c . N(tau)``. Without a free arm and without the floor, ``min over e of f_e(N) = c . N / T*``, and the cost is
     ``T* beta(tau)``; the floor adds to it, and so does that free arms take less than all of the pulls.
 
@@ -85,21 +86,23 @@ def predict(optimum: CharacteristicTime, threshold: Threshold, parameters: Param
         pulls = max(float(count_pulls(t)[arm]), 1.0)
         return PairState(pulls, model.means[arm], float(model.dispersions[arm]), float(scales[arm]))
 
-    def weigh(pair: Pair, t: float) -> tuple[float, float]:
-        """The evidence of a pair at round t, and what it must exceed."""
-        evidence = float(pair_terms(counted, [pair], count_pulls(t))[0])
-        return evidence, threshold.needed(model.family, evidence, t, side(pair[0], t), side(pair[1], t))
+    def weigh(statement: Statement, t: float) -> tuple[float, float]:
+        """The evidence of a statement at round t, and what it must exceed."""
+        evidence = float(statement_terms(counted, [statement], count_pulls(t))[0])
+        winner, loser = (None if arm is None else side(arm, t) for arm in statement[:2])
+        more = () if statement.is_plain else (float(statement.margin), float(statement.ratio))
+        return evidence, threshold.needed(model.family, evidence, t, winner, loser, *more)
 
-    def is_settled(pair: Pair, t: float) -> bool:
-        evidence, needed = weigh(pair, t)
+    def is_settled(statement: Statement, t: float) -> bool:
+        evidence, needed = weigh(statement, t)
         return evidence > needed
 
-    pairs = optimum.task.pairs(model.means)
-    scarce = np.argsort(pair_terms(counted, pairs, count_pulls(float(arms))), kind="stable")
-    tau, last = float(arms), pairs[scarce[0]]
-    for pair in (pairs[at] for at in scarce.tolist()):  # the first of them is settled late, most others before
-        if not is_settled(pair, tau):
-            tau, last = first_round(partial(is_settled, pair), tau), pair
+    statements = optimum.statements
+    scarce = np.argsort(statement_terms(counted, statements, count_pulls(float(arms))), kind="stable")
+    tau, last = float(arms), statements[scarce[0]]
+    for statement in (statements[at] for at in scarce.tolist()):  # the first is settled late, most others before
+        if not is_settled(statement, tau):
+            tau, last = first_round(partial(is_settled, statement), tau), statement
         if tau > MOST_ROUNDS:
             return None
     cost = float(np.dot(model.costs, count_pulls(tau)))
@@ -142,7 +145,7 @@ def find_target(optimum: CharacteristicTime, parameters: Parameters) -> Array:
         kept = np.where(costs > parameters.negligible_cost, costs, 0.0)
         if np.any(kept != costs):
             optimum = characteristic_time(BanditModel(model.family, model.means, kept.tolist()), task)
-    target, pairs = np.zeros(len(costs)), np.array(optimum.pairs, dtype=np.int64).T
+    target, pairs = np.zeros(len(costs)), encode(optimum.statements)[0]
     share_out(pairs, np.array(optimum.model.costs), optimum.effort, parameters.free_share, target)
     return target
 

@@ -23,7 +23,7 @@ from caet_opt.version import __version__
 
 #: What begins the format of every saved experiment, and the number of the present one: it changes where a reader of the
 #: number before would misunderstand, or where a checkpoint of before is better made anew from its rows.
-NAME, NUMBER = "caet-opt experiment", 4
+NAME, NUMBER = "caet-opt experiment", 5
 FORMAT = f"{NAME} {NUMBER}"
 
 #: The settings that belong to an experiment, simulated or not.
@@ -39,6 +39,7 @@ KEYS = (
 FORMATS = {
     f"{NAME} 2": ("threshold_values", "kept"),
     f"{NAME} 3": ("threshold_values",),
+    f"{NAME} 4": (),
     FORMAT: (),
 }
 
@@ -59,7 +60,8 @@ class Kept(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What a solve that starts from a solution needs of it."""
+    """What a solve that starts from a solution needs of it; its pairs are winner and loser of each column of a view,
+    of which one that is no arm is -1, and in files null."""
 
     value: float
     pairs: tuple[Pair, ...]
@@ -262,13 +264,19 @@ def read_solution(record: Any, arms: int) -> Solution:
         raise InputError(f"'value' of a solution must be a number, got {value!r}")
     return Solution(
         float(value),
-        tuple((pair[0], pair[1]) for pair in pairs),
+        tuple((as_arm(pair[0]), as_arm(pair[1])) for pair in pairs),
         read_numbers(record["effort"], "effort", arms),
         read_numbers(record["multipliers"], "multipliers", len(pairs)),
     )
 
 
 def is_pair(pair: Any, arms: int) -> bool:
-    """Whether a value is a list of two different arms."""
-    are_arms = isinstance(pair, list) and len(pair) == 2 and all(is_whole(arm, 0, arms - 1) for arm in pair)
-    return are_arms and pair[0] != pair[1]
+    """Whether a value is a list of two different arms, or of one or none and null."""
+    if not isinstance(pair, list) or len(pair) != 2:
+        return False
+    return all(arm is None or is_whole(arm, 0, arms - 1) for arm in pair) and (pair[0] != pair[1] or pair[0] is None)
+
+
+def as_arm(arm: int | None) -> int:
+    """An arm as compiled code has it."""
+    return -1 if arm is None else arm

@@ -5,8 +5,9 @@ In every round, or with ``solve = "lazy"`` where the last solution is no longer 
 those of the paper and those for what it leaves out.
 
 1. First rounds: while some arm has no outcome the target is uniform, so every arm is pulled once.
-2. Ties: when the empirical means of a needed pair are equal, T* is infinite and only such pairs matter. The target
-   is uniform on their costly arms, or on all their arms when none of them costs anything.
+2. Ties: when the empirical means of a needed pair are equal, or a statement with a level or margin does not hold by
+   more than rounding, T* is infinite and only such statements matter. The target is uniform on their costly arms, or
+   on all their arms when none of them costs anything.
 3. Boundary: a costly arm whose needed pairs all have infinite divergence (a free Bernoulli arm at an empirical mean
    of 0, say) needs no effort; it has u* = 0 and is pulled by forced exploration only.
 4. Free arms: they share ``alpha``, and the costly arms ``1 - alpha``. With no free arm in the support the target is
@@ -18,7 +19,8 @@ from math import inf, sqrt
 from typing import NamedTuple
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.bandits.tasks.pairs import pairs_hold, write_pairs
+from caet_opt.bandits.tasks.pairs import MARGIN as BEYOND
+from caet_opt.bandits.tasks.pairs import RATIO, surplus_of
 from caet_opt.kernels.boxes import (
     CENTRE,
     DECIDED,
@@ -39,6 +41,7 @@ from caet_opt.kernels.boxes import (
     fit_box,
     follow_means,
 )
+from caet_opt.kernels.certify import is_free, mean_of
 from caet_opt.kernels.instance import Layout, Workspace, solve_in_workspace
 from caet_opt.kernels.interior import CERTIFIED
 from caet_opt.kernels.ledger import (
@@ -62,22 +65,25 @@ from caet_opt.kernels.ledger import (
     ROUND,
     TARGET,
     Conditions,
-    evidence_between,
-    exceeds,
+    answer_holds,
+    column_exceeds,
+    evidence_at,
+    evidence_of,
     short_pair,
     update_costs,
     weigh_pairs,
+    write_answer,
 )
-from caet_opt.kernels.records import ModelNumbers, Plan
+from caet_opt.kernels.records import COLUMN_ROWS, ModelNumbers, Plan
 
 #: Leaves more room than rounding takes in evidence that grows with the counts.
 MARGIN = 1.0 - 1e-9
 
 
 class Space(NamedTuple):
-    """What a solve works in: how the pairs sit in the problem, the solver's arrays, effort and weights before they are
-    certified, and, between solves, those of the last solution; and which side of each pair the layout takes for costly
-    (one, zero, or -1 where there is no layout)."""
+    """What a solve works in: how the statements sit in the problem, the solver's arrays, effort and weights before they
+    are certified, and, between solves, those of the last solution; and which side of each column the layout takes for
+    costly (one, zero, or -1 where there is no layout)."""
 
     layout: Layout
     plan: Plan
@@ -94,9 +100,11 @@ class Pursuit(NamedTuple):
     arms: Array
     clock: Array
     pairs: Integers
+    margins: Array
     evidence: Array
     shape: int
     members: Integers
+    numbers: Array
     aim: Aim
     space: Space
 
@@ -110,7 +118,7 @@ def keep_mended(view: Pursuit) -> bool:
     """Aim at the effort that follows from the last one for the present means, if that is certified to be near the best;
     without a box otherwise."""
     setting, arms, pairs, aim, now = view.setting, view.arms, view.pairs, view.aim, view.clock[ROUND]
-    gap = follow_means(setting, arms, pairs, aim)
+    gap = follow_means(setting, arms, pairs, view.margins, aim)
     if gap > setting.gap:
         clear_box(aim)
         return False
@@ -119,7 +127,7 @@ def keep_mended(view: Pursuit) -> bool:
     share_out(pairs, arms[COST], aim.effort, setting.zero_cost_share, arms[TARGET])
     project_into(arms[TARGET], exploration_floor(arms.shape[1], aim.numbers[SOLVED]), arms[PROJECTED])
     if aim.numbers[SHORT] >= 0.0:
-        watch(setting, arms, pairs, aim.box, int(aim.numbers[SHORT]))
+        watch(setting, arms, pairs, view.margins, aim.box, int(aim.numbers[SHORT]))
     return True
 
 
@@ -128,25 +136,25 @@ def decide(view: Pursuit, moved: int) -> int:
     setting, arms, pairs, aim = view.setting, view.arms, view.pairs, view.aim
     asked = view.clock[ANSWERED] == view.clock[ROUND]
     tied = aim.numbers[TIED] > 0.0
-    held = pairs_hold(arms[MEAN], pairs, -1 if asked or tied else moved)
+    held = answer_holds(view, arms[MEAN], -1 if asked or tied else moved)
     if not held and not asked:
         if view.shape < 0:
             return NEED_ANSWER
-        write_pairs(view.shape, view.members, arms[MEAN], pairs)
+        write_answer(view, arms[MEAN], pairs, view.margins)
     if not held or asked:
         look_anew(aim)
     estimated = setting.cost_source == OBSERVED or setting.cost_source == GAPS
     if estimated:
         for a in range(arms.shape[1] if setting.cost_source == OBSERVED else 1):  # gaps are updated all at once
             update_costs(setting, arms, a)
-    if not held and not pairs_hold(arms[MEAN], pairs, -1):
-        aim_at_ties(setting, arms, pairs, aim, view.clock[ROUND])
+    if not held and not answer_holds(view, arms[MEAN], -1):
+        aim_at_ties(setting, arms, pairs, view.margins, aim, view.clock[ROUND])
         return DONE
     if not setting.native:
         return NEED_SOLUTION
     same = held and not (asked or tied or estimated)
     layout, costly = view.space.layout, view.space.costly
-    if not (same and costly[0, 0] >= 0.0) and not fit_layout(arms, pairs, layout, costly):
+    if not (same and costly[0, 0] >= 0.0) and not fit_layout(arms, pairs, view.margins, layout, costly):
         return NEED_LAYOUT
     return solve_here(view)
 
@@ -169,7 +177,7 @@ def solve_here(view: Pursuit) -> int:
         for p in range(pairs.shape[1]):
             for side in range(2):
                 arm = pairs[side, p]
-                known = aim.solved[side, p] == arm and (aim.effort[arm] > 0.0 or arms[COST, arm] == 0.0)
+                known = aim.solved[side, p] == arm and (is_free(arms[COST], arm) or aim.effort[arm] > 0.0)
                 warm = warm and known
         given = ModelNumbers(
             setting.family, setting.error, setting.low, setting.high, arms[MEAN], setting.numbers[REST], arms[COST], phi
@@ -198,24 +206,26 @@ def adopt(view: Pursuit) -> None:
     project_into(arms[TARGET], exploration_floor(arms.shape[1], now), arms[PROJECTED])
     aim.numbers[SOLVES] += 1.0
     aim.numbers[SOLVED], aim.numbers[TIED] = now, 0.0
-    gap = fit_box(setting, arms, pairs, aim) if setting.gap > 0.0 else 0.0
+    gap = fit_box(setting, arms, pairs, view.margins, aim) if setting.gap > 0.0 else 0.0
     aim.numbers[DECIDED], aim.numbers[DUE] = now, batch_end(setting, now)
     aim.numbers[WIDEST] = max(aim.numbers[WIDEST], setting.tolerance, gap)
     if setting.gap > 0.0 and aim.numbers[SHORT] >= 0.0:
         for a in range(arms.shape[1]):
             aim.box[PATIENCE, a] = inf
-        watch(setting, arms, pairs, aim.box, int(aim.numbers[SHORT]))
+        watch(setting, arms, pairs, view.margins, aim.box, int(aim.numbers[SHORT]))
 
 
-def aim_at_ties(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, now: float) -> None:
-    """Uniform on the costly arms of tied pairs, or on all their arms when none is costly (rule 2)."""
+def aim_at_ties(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim, now: float) -> None:
+    """Uniform on the costly arms of tied statements, or on all their arms when none is costly (rule 2)."""
     target, costly, tied = arms[TARGET], 0.0, 0.0
     for a in range(arms.shape[1]):
         target[a] = 0.0
         aim.box[PAID, a], aim.box[CENTRE, a] = arms[COST, a], arms[MEAN, a]
     for p in range(pairs.shape[1]):
-        if arms[MEAN, pairs[0, p]] == arms[MEAN, pairs[1, p]]:
-            target[pairs[0, p]], target[pairs[1, p]] = 1.0, 1.0
+        if is_tie(arms[MEAN], pairs, margins, p):
+            for side in range(2):
+                if pairs[side, p] >= 0:
+                    target[pairs[side, p]] = 1.0
     for a in range(arms.shape[1]):
         if target[a] > 0.0:
             tied += 1.0
@@ -225,6 +235,14 @@ def aim_at_ties(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, now
             target[a] = 1.0 / tied if costly == 0.0 else (1.0 / costly if arms[COST, a] > 0.0 else 0.0)
     project_into(target, exploration_floor(arms.shape[1], now), arms[PROJECTED])
     settle_for(setting, aim, now)
+
+
+def is_tie(means: Array, pairs: Integers, margins: Array, p: int) -> bool:
+    """Whether the means leave open whether a statement of their answer holds."""
+    a, b = pairs[0, p], pairs[1, p]
+    if margins.shape[1] > 0:
+        return not surplus_of(means, a, b, margins[BEYOND, p], margins[RATIO, p]) > 2.0
+    return bool(means[a] == means[b])
 
 
 def settle_for(setting: Conditions, aim: Aim, now: float) -> None:
@@ -243,14 +261,14 @@ def begin_here(view: Pursuit) -> None:
         look(view)
 
 
-def fit_layout(arms: Array, pairs: Integers, layout: Layout, costly: Array) -> bool:
+def fit_layout(arms: Array, pairs: Integers, margins: Array, layout: Layout, costly: Array) -> bool:
     """Put the arms of the present answer into the layout, which is that of every answer of most tasks; False where
     other sides of the pairs are free, or its arms stand otherwise."""
     if costly.shape[1] != pairs.shape[1]:
         return False
     for p in range(pairs.shape[1]):
         for side in range(2):
-            if costly[side, p] != (1.0 if arms[COST, pairs[side, p]] > 0.0 else 0.0):
+            if costly[side, p] != (0.0 if is_free(arms[COST], pairs[side, p]) else 1.0):
                 return False
     for e in range(layout.ends.shape[1]):
         for side in range(2):
@@ -269,6 +287,9 @@ def fit_layout(arms: Array, pairs: Integers, layout: Layout, costly: Array) -> b
             return False
     for p in range(pairs.shape[1]):
         layout.pairs[0, p], layout.pairs[1, p] = pairs[0, p], pairs[1, p]
+    for p in range(layout.margins.shape[1]):
+        for row in range(COLUMN_ROWS):
+            layout.margins[row, p] = margins[row, p]
     return True
 
 
@@ -286,21 +307,20 @@ def look(view: Pursuit) -> None:
         short = 0
         for arm in range(arms.shape[1]):
             aim.box[PATIENCE, arm] = inf
-    a, b = view.pairs[0, short], view.pairs[1, short]
-    aim.box[PATIENCE, a], aim.box[PATIENCE, b] = inf, inf
-    evidence = evidence_between(setting, arms, a, b, arms[MEAN, a], arms[MEAN, b])
-    if evidence > setting.level and exceeds(setting, arms, now, a, b, evidence, False):
+    set_patience(aim.box, arms, view.pairs, short, inf)
+    evidence = evidence_of(setting, arms, view.pairs, view.margins, short)
+    if evidence > setting.level and column_exceeds(view, short, evidence, False):
         weigh_pairs(view, -1)
         short = short_pair(view)
     if short < 0:
         look_anew(aim)
         aim.numbers[ENDED] = now
     else:
-        watch(setting, arms, view.pairs, aim.box, short)
+        watch(setting, arms, view.pairs, view.margins, aim.box, short)
         aim.numbers[SHORT] = short
 
 
-def watch(setting: Conditions, arms: Array, pairs: Integers, box: Array, short: int) -> None:
+def watch(setting: Conditions, arms: Array, pairs: Integers, margins: Array, box: Array, short: int) -> None:
     """Let the evidence of the short pair be looked at only once a count of its arms exceeds its patience.
 
     Z_ab is homogeneous in the counts, does not fall in them, and is largest at the corner (high_a, low_b) of the box:
@@ -308,11 +328,20 @@ def watch(setting: Conditions, arms: Array, pairs: Integers, box: Array, short: 
     with evidence up to the level is short. Without a box it is looked at whenever one of its arms is pulled.
     """
     a, b, factor = pairs[0, short], pairs[1, short], 0.0
-    if setting.gap > 0.0 and box[HIGH, a] > box[LOW, b]:
-        corner = evidence_between(setting, arms, a, b, box[HIGH, a], box[LOW, b])
+    x, y = mean_of(box[HIGH], a), mean_of(box[LOW], b)
+    if setting.gap > 0.0 and (x > y if margins.shape[1] == 0 else box[LOW, max(a, b)] <= box[HIGH, max(a, b)]):
+        corner = evidence_at(setting, arms, pairs, margins, short, x, y)
         if corner < setting.level:
-            factor = MARGIN * setting.level / corner
-    box[PATIENCE, a], box[PATIENCE, b] = factor * arms[COUNT, a], factor * arms[COUNT, b]
+            factor = MARGIN * setting.level / corner if corner > 0.0 else inf
+    set_patience(box, arms, pairs, short, factor)
+
+
+def set_patience(box: Array, arms: Array, pairs: Integers, p: int, factor: float) -> None:
+    """The count beyond which an outcome of an arm of a statement is looked at: so many times the present one."""
+    for side in range(2):
+        arm = pairs[side, p]
+        if arm >= 0:
+            box[PATIENCE, arm] = factor * arms[COUNT, arm]
 
 
 def add_target(arms: Array) -> int:
@@ -397,7 +426,7 @@ def share_out(pairs: Integers, costs: Array, effort: Array, alpha: float, target
         target[a] = 0.0
     for p in range(pairs.shape[1]):
         for side in range(2):
-            if costs[pairs[side, p]] == 0.0:
+            if pairs[side, p] >= 0 and costs[pairs[side, p]] == 0.0:
                 target[pairs[side, p]] = 1.0
     free, costly = 0.0, 0.0
     for a in range(costs.size):

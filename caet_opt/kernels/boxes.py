@@ -16,12 +16,16 @@ x_e is the mean of both weighted by w, or that of the free arm. The first over t
 in the box, tracking w costs at most so many times the best. For Gaussian pairs it is about
 ``((1 + r) / (1 - r))^2`` where means may move by a part r of a pair's gap, however unequal efforts are.
 
-**Following the means.** Where costs are known, a mean that leaves its interval need not cost a solve. The box is moved
-to the present means, efforts are raised where some ``f_e(w; low_a, high_b) < 1``, and weights lowered where the sum at
-an arm exceeds c_a (`mend`). Either changes what is short by itself, not all by the worst of them, and neither spoils
-what holds elsewhere. Then ``c . w / sum(q)`` is 1 + gap by the certificate above, and the new effort is the target
-while the gap is at most GAP. In early rounds most outcomes move a mean out of any box: a ranking of 200 arms takes a
-twentieth of the solves.
+A statement with a level, margin or ratio has the same corners: f does not fall when mu_a rises or mu_b falls, by the
+same argument with ``(x - margin) / ratio`` in place of the second x, and any point where the statement is false serves
+for the lower bound.
+
+**Following the means.** Where costs are known and every statement is the order of two arms, a mean that leaves its
+interval need not cost a solve. The box is moved to the present means, efforts are raised where some ``f_e(w; low_a,
+high_b) < 1``, and weights lowered where the sum at an arm exceeds c_a (`mend`). Either changes what is short by itself,
+not all by the worst of them, and neither spoils what holds elsewhere. Then ``c . w / sum(q)`` is 1 + gap by the
+certificate above, and the new effort is the target while the gap is at most GAP. In early rounds most outcomes move a
+mean out of any box: a ranking of 200 arms takes a twentieth of the solves.
 
 **How large.** Each mean may move by `SIZE` standard deviations of it, or by fewer, the same number for all arms, where
 the gap would exceed GAP, or `ROOM` of it for a box that can follow the means: what a kept target misses is small beside
@@ -41,8 +45,13 @@ from math import inf, sqrt
 from typing import NamedTuple
 
 from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST, surplus
+from caet_opt.bandits.tasks.pairs import REST as MARGIN_REST
+from caet_opt.kernels.certify import is_free, mean_of
 from caet_opt.kernels.ledger import COST, COUNT, DISPERSION, GAPS, MEAN, OBSERVED, SPENT, Conditions
-from caet_opt.kernels.term import pair_term, variance
+from caet_opt.kernels.margin_term import margin_bends, margin_term, statement_term
+from caet_opt.kernels.records import PIECE
+from caet_opt.kernels.term import GAUSSIAN, pair_term, variance
 
 #: Entries of Aim.numbers: how many solves there were, the largest gap of a target that was tracked, the round of the
 #: last solve, the last round in which the target was decided on, and the one in which it will be next; whether that
@@ -109,16 +118,17 @@ def is_inside(setting: Conditions, arms: Array, aim: Aim, arm: int) -> bool:
     return True
 
 
-def fit_box(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> float:
+def fit_box(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim) -> float:
     """Make the box as large as the gap admits, up to `SIZE`; returns its gap, zero if there is no box.
 
     The gap is about proportional to the size, and convex in it where it counts: a size that is too large by some factor
     is made smaller by it.
     """
-    allowed, best, gap_of_best = setting.gap * (ROOM if can_follow(setting) else 1.0), 0.0, 0.0
-    size = min(first_size(setting, arms, pairs, allowed), SIZE)
+    follows = can_follow(setting, margins)
+    allowed, best, gap_of_best = setting.gap * (ROOM if follows else 1.0), 0.0, 0.0
+    size = min(first_size(setting, arms, pairs, margins, allowed), SIZE)
     for _ in range(TRIES):
-        gap = box_gap(setting, arms, pairs, aim, size)
+        gap = box_gap(setting, arms, pairs, margins, aim, size)
         if gap <= allowed:
             best, gap_of_best = size, gap
             if gap >= ENOUGH * allowed or size == SIZE:
@@ -129,7 +139,7 @@ def fit_box(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> floa
         else:
             size *= max(0.95 * allowed / gap, 1.0 / LEAP)
     if best > 0.0:
-        box_gap(setting, arms, pairs, aim, best)
+        box_gap(setting, arms, pairs, margins, aim, best)
     else:
         clear_box(aim)
     return gap_of_best
@@ -140,17 +150,25 @@ def deviation(setting: Conditions, arms: Array, arm: int) -> float:
     return sqrt(variance(setting.family, arms[MEAN, arm]) * setting.numbers[DISPERSION, arm] / arms[COUNT, arm])
 
 
-def first_size(setting: Conditions, arms: Array, pairs: Integers, allowed: float) -> float:
+def first_size(setting: Conditions, arms: Array, pairs: Integers, margins: Array, allowed: float) -> float:
     """In standard deviations, by ``gap = 4 (r_a + r_b) / (mu_a - mu_b)`` of the pair for which that is largest."""
     steepest = 0.0
     for p in range(pairs.shape[1]):
         a, b = pairs[0, p], pairs[1, p]
+        if margins.shape[1] > 0:
+            margin, ratio = margins[MARGIN, p], margins[RATIO, p]
+            spread = deviation(setting, arms, a) if a >= 0 else 0.0
+            spread += ratio * deviation(setting, arms, b) if b >= 0 else 0.0
+            steepest = max(
+                steepest, 4.0 * spread / ((mean_of(arms[MEAN], a) - ratio * mean_of(arms[MEAN], b)) - margin)
+            )
+            continue
         spread = deviation(setting, arms, a) + deviation(setting, arms, b)
         steepest = max(steepest, 4.0 * spread / (arms[MEAN, a] - arms[MEAN, b]))
     return allowed / steepest if steepest > 0.0 else 1.0
 
 
-def box_gap(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, size: float) -> float:
+def box_gap(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim, size: float) -> float:
     """Make a box of a size, in standard deviations; returns its gap, infinite where it proves nothing."""
     box, effort, phi = aim.box, aim.effort, setting.numbers[DISPERSION]
     for a in range(arms.shape[1]):
@@ -159,7 +177,9 @@ def box_gap(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, size: f
     if not place_costs(setting, arms, box, size):
         return inf
     least, mass = inf, 0.0
-    for p in range(pairs.shape[1]):
+    if margins.shape[1] > 0:
+        least, mass = weigh_corners(setting, arms, pairs, margins, aim)
+    for p in range(pairs.shape[1] if margins.shape[1] == 0 else 0):
         a, b = pairs[0, p], pairs[1, p]
         if not box[LOW, a] > box[HIGH, b]:
             return inf
@@ -189,19 +209,123 @@ def box_gap(setting: Conditions, arms: Array, pairs: Integers, aim: Aim, size: f
     return gap if gap > 0.0 else inf  # what is not a number proves nothing
 
 
-def can_follow(setting: Conditions) -> bool:
-    """Whether a box can follow the means: costs are known, or count as one."""
-    return setting.cost_source != OBSERVED and setting.cost_source != GAPS
+def weigh_corners(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim) -> tuple[float, float]:
+    """Of statements with levels, margins or ratios: the least term at the corners (low_a, high_b), and the sum of the
+    weights, whose loads at the corners (high_a, low_b) are added up in the box; zero weight where nothing is proven.
+
+    A term that there is at no mean of the box constrains nothing, and a weight without a point is left out.
+    """
+    box, effort, phi, costs = aim.box, aim.effort, setting.numbers[DISPERSION], arms[COST]
+    least, mass = inf, 0.0
+    for p in range(pairs.shape[1]):
+        a, b = pairs[0, p], pairs[1, p]
+        free_a, free_b = is_free(costs, a), is_free(costs, b)
+        margin, rest, ratio, rest_ratio = (
+            margins[MARGIN, p],
+            margins[MARGIN_REST, p],
+            margins[RATIO, p],
+            margins[RATIO_REST, p],
+        )
+        x, y = mean_of(box[LOW], a), mean_of(box[HIGH], b)
+        if not surplus(x, y, margin, ratio) > 2.0:
+            return inf, 0.0
+        if free_a and free_b:
+            continue
+        wa, wb = effort[a] / phi[a] if a >= 0 else 0.0, effort[b] / phi[b] if b >= 0 else 0.0
+        if not ((free_a or wa > 0.0) and (free_b or wb > 0.0)):
+            return inf, 0.0
+        if margins[PIECE, p] == 0.0:
+            has_term, level, _, _, _ = statement_term(
+                setting.family,
+                setting.low,
+                setting.high,
+                wa,
+                wb,
+                x,
+                y,
+                0.0,
+                0.0,
+                margin,
+                rest,
+                ratio,
+                rest_ratio,
+                free_a,
+                free_b,
+            )
+            if has_term:
+                if not level > 0.0:  # no number, where a divergence is infinite
+                    return inf, 0.0
+                least = min(least, level)
+        if aim.weights[p] > 0.0:
+            x, y = mean_of(box[HIGH], a), mean_of(box[LOW], b)
+            has_point, da, db = rates_at(
+                setting, wa, wb, x, y, margin, rest, ratio, rest_ratio, margins[PIECE, p], free_a, free_b
+            )
+            if has_point:
+                mass += aim.weights[p]
+                if a >= 0:
+                    box[LOAD, a] += aim.weights[p] * da / phi[a]
+                if b >= 0:
+                    box[LOAD, b] += aim.weights[p] * db / phi[b]
+    return least, mass
 
 
-def follow_means(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> float:
+def rates_at(
+    setting: Conditions,
+    wa: float,
+    wb: float,
+    x: float,
+    y: float,
+    margin: float,
+    rest: float,
+    ratio: float,
+    rest_ratio: float,
+    piece: float,
+    free_a: bool,
+    free_b: bool,
+) -> tuple[bool, float, float]:
+    """Whether a column has a point at these means, and the divergences of its arms there."""
+    family = setting.family
+    if free_a or free_b or margin == 0.0 or family == GAUSSIAN or family < 0:
+        has_term, _, da, db, _ = statement_term(
+            family,
+            setting.low,
+            setting.high,
+            wa,
+            wb,
+            x,
+            y,
+            0.0,
+            0.0,
+            margin,
+            rest,
+            ratio,
+            rest_ratio,
+            free_a,
+            free_b,
+        )
+        return has_term and piece == 0.0, da, db
+    first, second = margin_bends(family, x, y, 0.0, 0.0, margin, rest)
+    if piece > 0.0 and not second < 1.0:
+        return False, 0.0, 0.0
+    low, high = (0.0, first) if piece == 0.0 else (second, 1.0)
+    _, da, db, _, _ = margin_term(family, wa, wb, x, y, 0.0, 0.0, margin, rest, low, high)
+    return True, da, db
+
+
+def can_follow(setting: Conditions, margins: Array) -> bool:
+    """Whether a box can follow the means: costs are known, or count as one, and all statements are plain."""
+    return setting.cost_source != OBSERVED and setting.cost_source != GAPS and margins.shape[1] == 0
+
+
+def follow_means(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim) -> float:
     """Make the box around the present means, as wide as it was, and `mend` effort and weights for it; returns its gap,
-    infinite where it proves nothing, there was no box, or costs are estimated, whose boxes are made by solves alone.
+    infinite where it proves nothing, there was no box, or boxes are made by solves alone: `can_follow`.
 
     An interval that ends where the mean space does has lost a part, and stays while its mean is in it.
     """
     box = aim.box
-    if not can_follow(setting):
+    if not can_follow(setting, margins):
         return inf
     for a in range(arms.shape[1]):
         if not box[LOW, a] <= box[HIGH, a]:
@@ -302,14 +426,16 @@ def place_costs(setting: Conditions, arms: Array, box: Array, size: float) -> bo
             elif not box[CHEAP, a] > setting.negligible_cost:
                 return False
     elif setting.cost_source == GAPS:
-        best = 0
+        best, below = 0, setting.lower_is_better
         for a in range(arms.shape[1]):
-            if arms[MEAN, a] > arms[MEAN, best]:
+            if arms[MEAN, a] < arms[MEAN, best] if below else arms[MEAN, a] > arms[MEAN, best]:
                 best = a
         for a in range(arms.shape[1]):
             if a == best:
                 continue
             cheap, dear = box[LOW, best] - box[HIGH, a], box[HIGH, best] - box[LOW, a]
+            if below:
+                cheap, dear = box[LOW, a] - box[HIGH, best], box[HIGH, a] - box[LOW, best]
             if not cheap > 0.0 or (arms[COST, a] == 0.0 and not dear <= setting.negligible_cost):
                 return False
             if arms[COST, a] > 0.0:

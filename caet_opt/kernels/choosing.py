@@ -6,7 +6,8 @@ Of arms that are equal the first in the row ORDER is taken.
 from math import inf, log, sqrt
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.bandits.tasks.pairs import pairs_hold, write_pairs
+from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST
+from caet_opt.bandits.tasks.pairs import REST as MARGIN_REST
 from caet_opt.kernels.ledger import (
     ANSWERED,
     COST,
@@ -18,43 +19,62 @@ from caet_opt.kernels.ledger import (
     PLACE,
     ROUND,
     Seen,
+    answer_holds,
     evidence_between,
     exceeds,
+    is_stated,
     update_costs,
     weigh_pairs,
     weight_of,
+    write_answer,
 )
+from caet_opt.kernels.margin_term import statement_term
 from caet_opt.kernels.term import pair_term
 
 
 def refresh_pairs(view: Seen, arm: int) -> bool:
-    """Costs, pairs and evidence after an outcome of an arm; False where the answer has to be found in Python."""
+    """Costs, statements and evidence after an outcome of an arm; False where the answer has to be found in Python."""
     update_costs(view.setting, view.arms, arm)
-    if pairs_hold(view.arms[MEAN], view.pairs, arm):
+    if answer_holds(view, view.arms[MEAN], arm):
         weigh_pairs(view, arm)
         return True
     if view.shape < 0:
         return False
-    write_pairs(view.shape, view.members, view.arms[MEAN], view.pairs)
+    write_answer(view, view.arms[MEAN], view.pairs, view.margins)
+    if is_stated(view):  # the answers of other tasks have the same arms
+        mark_needed(view)
     weigh_pairs(view, -1)
     return True
 
 
 def survey(view: Seen) -> bool:
-    """Costs, pairs and evidence once every arm has an outcome; False where the answer has to be found in Python."""
+    """Costs, statements and evidence once every arm has an outcome; False where Python has to find the answer."""
     for a in range(view.arms.shape[1]):
         update_costs(view.setting, view.arms, a)
-        view.arms[NEEDED, a] = 0.0
     if view.clock[ANSWERED] != view.clock[ROUND]:
         if view.shape < 0:
             return False
-        write_pairs(view.shape, view.members, view.arms[MEAN], view.pairs)
+        write_answer(view, view.arms[MEAN], view.pairs, view.margins)
         view.clock[ANSWERED] = view.clock[ROUND]
-    for p in range(view.pairs.shape[1]):  # the same arms for every answer of the tasks that compiled code knows
-        view.arms[NEEDED, view.pairs[0, p]] = 1.0
-        view.arms[NEEDED, view.pairs[1, p]] = 1.0
+    mark_needed(view)
     weigh_pairs(view, -1)
     return True
+
+
+def mark_needed(view: Seen) -> None:
+    """Note which arms are in some statement."""
+    for a in range(view.arms.shape[1]):
+        view.arms[NEEDED, a] = 0.0
+    for p in range(view.pairs.shape[1]):
+        for side in range(2):
+            if view.pairs[side, p] >= 0:
+                view.arms[NEEDED, view.pairs[side, p]] = 1.0
+
+
+def named_arms(pairs: Integers, p: int) -> tuple[int, int]:
+    """Winner and loser of a statement; where one of them is a level, the other twice."""
+    a, b = int(pairs[0, p]), int(pairs[1, p])
+    return (a if a >= 0 else b), (b if b >= 0 else a)
 
 
 def least_pulled(arms: Array) -> int:
@@ -71,8 +91,8 @@ def free_turn(view: Seen, dropped: int) -> int:
     """The least pulled free arm when free arms have less than the zero-cost share of the pulls, else -1.
 
     Where a rule divides by costs, free arms take this share and the rule decides among the costly ones. Only arms that
-    are in some pair count, and with ``dropped`` a row of the view, only those whose entry there is zero, so that an arm
-    that was dropped is not made up for.
+    are in some statement count, and with ``dropped`` a row of the view, only those whose entry there is zero, so that
+    an arm that was dropped is not made up for.
     """
     arms, idle, free, costly = view.arms, -1, 0.0, 0.0
     for place in range(arms.shape[1]):
@@ -105,13 +125,18 @@ def least_spent(view: Seen, root: bool, dropped: int) -> int:
 
 
 def weakest_pair(view: Seen, penalties: bool, costly: bool) -> int:
-    """The pair with the least evidence, plus ``log N_b`` with penalties; only pairs with a costly arm if asked.
+    """The statement with the least evidence, plus ``log N_b`` with penalties, b its loser, or its arm where that is a
+    level; only statements with a costly arm if asked.
 
-    Of equal ones the pair whose loser comes first, then whose winner does.
+    Of equal ones the one whose loser comes first, then whose winner does.
     """
     arms, pairs, best, least = view.arms, view.pairs, 0, inf
     for p in range(view.evidence.size):
         a, b = pairs[0, p], pairs[1, p]
+        if is_stated(view):
+            if view.evidence[p] == inf:  # of no arm, or a second piece
+                continue
+            a, b = named_arms(pairs, p)
         if costly and not (arms[COST, a] > 0.0 or arms[COST, b] > 0.0):
             continue
         index = view.evidence[p]
@@ -124,17 +149,44 @@ def weakest_pair(view: Seen, penalties: bool, costly: bool) -> int:
 
 def comes_before(arms: Array, pairs: Integers, p: int, q: int) -> bool:
     """Whether the loser of pair p comes before that of pair q, or, if that is the same arm, its winner does."""
-    one, other = arms[PLACE, pairs[1, p]], arms[PLACE, pairs[1, q]]
+    one, other = place_of(arms, pairs[1, p]), place_of(arms, pairs[1, q])
     if one != other:
-        return bool(one < other)
-    return bool(arms[PLACE, pairs[0, p]] < arms[PLACE, pairs[0, q]])
+        return one < other
+    return place_of(arms, pairs[0, p]) < place_of(arms, pairs[0, q])
 
 
-def share_of_first(view: Seen, a: int, b: int) -> float:
-    """``p_a = N_a d(mu_a, m) / Z_ab``, the share of the first arm in the evidence of a pair; a half where Z is zero."""
+def place_of(arms: Array, arm: int) -> float:
+    """The place of an arm where ties are broken, before all others for one that is none."""
+    return float(arms[PLACE, arm]) if arm >= 0 else -1.0
+
+
+def share_of_first(view: Seen, p: int) -> float:
+    """``p_a = N_a d(mu_a, m) / Z_ab``, the share of the winner in a statement's evidence; a half where Z is zero."""
     setting, arms = view.setting, view.arms
+    a, b = named_arms(view.pairs, p)
     wa, wb = weight_of(setting, arms, a), weight_of(setting, arms, b)
-    _, da, db, _, _ = pair_term(setting.family, wa, wb, arms[MEAN, a], arms[MEAN, b], 0.0, 0.0, False, False)
+    if is_stated(view):
+        if not 0.0 < view.evidence[p] < inf:
+            return 0.5
+        _, _, da, db, _ = statement_term(
+            setting.family,
+            setting.low,
+            setting.high,
+            wa,
+            wb,
+            arms[MEAN, a],
+            arms[MEAN, b],
+            0.0,
+            0.0,
+            view.margins[MARGIN, p],
+            view.margins[MARGIN_REST, p],
+            view.margins[RATIO, p],
+            view.margins[RATIO_REST, p],
+            False,
+            False,
+        )
+    else:
+        _, da, db, _, _ = pair_term(setting.family, wa, wb, arms[MEAN, a], arms[MEAN, b], 0.0, 0.0, False, False)
     first, second = wa * da, wb * db
     return first / (first + second) if first + second > 0.0 else 0.5
 

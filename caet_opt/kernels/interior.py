@@ -19,7 +19,7 @@ from caet_opt.kernels.records import (
 )
 # isort: on
 # fmt: on
-from caet_opt.kernels.term import bound, evaluate
+from caet_opt.kernels.all_terms import bound, evaluate
 
 #: Runs from the best point so far: bold, then in short plain Newton steps, then with a margin to the boundary, then in
 #: plain steps once more.

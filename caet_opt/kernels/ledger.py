@@ -1,4 +1,4 @@
-"""What a run has seen, and what follows from it for the pairs, in the subset of Python that numba compiles."""
+"""What a run has seen, and what follows from it for the statements, in the subset of Python that numba compiles."""
 
 from collections.abc import Callable
 from math import inf
@@ -7,7 +7,12 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.kernels.e_values import Side, needed_evidence, told_apart
+from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST, pairs_hold, statements_hold, write_statements
+from caet_opt.bandits.tasks.pairs import REST as MARGIN_REST
+from caet_opt.kernels.certify import mean_of
+from caet_opt.kernels.e_values import Side, needed_by, needed_evidence, told_apart
+from caet_opt.kernels.records import PIECE
+from caet_opt.kernels.statement_evidence import boundary_point, certain_evidence, statement_evidence
 from caet_opt.kernels.term import pair_term
 from caet_opt.kernels.thresholds import E_PROCESS, threshold_value
 
@@ -59,6 +64,7 @@ class Conditions(NamedTuple):
     gap: float
     batch: float
     growth: float
+    lower_is_better: bool
 
 
 #: Rows of Conditions.numbers: what rounding took from the means, dispersions, what each prior is worth, and the
@@ -97,11 +103,15 @@ class Seen(Protocol):
     @property
     def pairs(self) -> Integers: ...
     @property
+    def margins(self) -> Array: ...
+    @property
     def evidence(self) -> Array: ...
     @property
     def shape(self) -> int: ...
     @property
     def members(self) -> Integers: ...
+    @property
+    def numbers(self) -> Array: ...
 
 
 class View(NamedTuple):
@@ -112,8 +122,12 @@ class View(NamedTuple):
     setting : what stays the same
     arms : a row for each of the names below, a column per arm
     clock : the round, the arm of the last outcome, and the round in which the answer was last looked for
-    pairs, evidence : of the answer that the means say: a column (a, b) per pair, and its Z_ab
-    shape, members : the task, as `caet_opt.bandits.tasks.pairs` has it; -1 for one that compiled code does not know
+    pairs, evidence : of the answer that the means say: a column (a, b) per statement, "a beats b", and its Z_ab; an arm
+        that is -1 is none
+    margins : where some statement of the task has a level, margin or ratio, these of each column, in the rows of
+        `caet_opt.bandits.tasks.pairs`, and PIECE, which piece of a statement with two minima it is; else no columns
+    shape, members, numbers : the task, as `caet_opt.bandits.tasks.pairs` has it; shape -1 for one that compiled code
+        does not know
 
     Examples
     --------
@@ -130,9 +144,11 @@ class View(NamedTuple):
     arms: Array
     clock: Array
     pairs: Integers
+    margins: Array
     evidence: Array
     shape: int
     members: Integers
+    numbers: Array
 
 
 #: Entries of View.clock; the answer is looked for when every arm has an outcome, and whenever a pair may not hold.
@@ -182,9 +198,9 @@ def update_costs(setting: Conditions, arms: Array, arm: int) -> None:
     elif setting.cost_source == GAPS:
         best = arms[MEAN, 0]
         for a in range(arms.shape[1]):
-            best = max(best, arms[MEAN, a])
+            best = min(best, arms[MEAN, a]) if setting.lower_is_better else max(best, arms[MEAN, a])
         for a in range(arms.shape[1]):
-            cost = best - arms[MEAN, a]
+            cost = arms[MEAN, a] - best if setting.lower_is_better else best - arms[MEAN, a]
             arms[COST, a] = cost if cost > setting.negligible_cost else 0.0
 
 
@@ -199,12 +215,85 @@ def evidence_between(setting: Conditions, arms: Array, a: int, b: int, x: float,
     return pair_term(setting.family, wa, wb, x, y, 0.0, 0.0, False, False)[0]
 
 
+def is_stated(view: Seen) -> bool:
+    """Whether some statement of the task has a level, margin or ratio."""
+    return bool(view.margins.shape[1] > 0)
+
+
+def answer_holds(view: Seen, means: Array, arm: int) -> bool:
+    """Whether each statement of the answer about this arm, or each for arm -1, holds for some means without doubt."""
+    if is_stated(view):
+        return statements_hold(means, view.pairs, view.margins, arm)
+    return pairs_hold(means, view.pairs, arm)
+
+
+def write_answer(view: Seen, means: Array, pairs: Integers, margins: Array) -> None:
+    """Replace the columns of some answer by those of the answer for these means.
+
+    A task has as many columns for all of its answers, and as many again for second pieces where it may have some.
+    """
+    write_statements(view.shape, view.members, view.numbers, means, pairs, margins)
+    many = view.numbers.shape[1]
+    if is_stated(view) and pairs.shape[1] > many:
+        for p in range(many):
+            write_second(pairs, margins, p, many + p)
+
+
+def write_second(pairs: Integers, margins: Array, p: int, q: int) -> None:
+    """Make column q the second piece of the statement of column p if it may have one, else ``0 > 0 - 1``."""
+    twice = pairs[0, p] >= 0 and pairs[1, p] >= 0 and margins[MARGIN, p] > 0.0
+    for side in range(2):
+        pairs[side, q] = pairs[side, p] if twice else -1
+    margins[MARGIN, q] = margins[MARGIN, p] if twice else -1.0
+    margins[MARGIN_REST, q] = margins[MARGIN_REST, p] if twice else 0.0
+    margins[RATIO, q], margins[RATIO_REST, q] = 1.0, 0.0
+
+
+def weight_or_none(setting: Conditions, arms: Array, arm: int) -> float:
+    """Pulls over dispersion, zero for an arm that is none."""
+    return weight_of(setting, arms, arm) if arm >= 0 else 0.0
+
+
+def evidence_at(setting: Conditions, arms: Array, pairs: Integers, margins: Array, p: int, x: float, y: float) -> float:
+    """Z of the statement of a column if the means of its arms were x and y; infinite for a column that has none, or
+    the second piece of one."""
+    a, b = pairs[0, p], pairs[1, p]
+    if margins.shape[1] == 0:
+        return evidence_between(setting, arms, a, b, x, y)
+    if margins[PIECE, p] > 0.0:
+        return inf
+    wa, wb = weight_or_none(setting, arms, a), weight_or_none(setting, arms, b)
+    margin, rest, ratio, rest_ratio = (
+        margins[MARGIN, p],
+        margins[MARGIN_REST, p],
+        margins[RATIO, p],
+        margins[RATIO_REST, p],
+    )
+    return statement_evidence(setting.family, setting.low, setting.high, wa, wb, x, y, margin, rest, ratio, rest_ratio)
+
+
+def evidence_of(setting: Conditions, arms: Array, pairs: Integers, margins: Array, p: int) -> float:
+    """Z of the statement of a column."""
+    x, y = mean_of(arms[MEAN], pairs[0, p]), mean_of(arms[MEAN], pairs[1, p])
+    return evidence_at(setting, arms, pairs, margins, p, x, y)
+
+
 def weigh_pairs(view: Seen, arm: int) -> None:
-    """The evidence of the pairs that an arm is in, or of all pairs for arm -1."""
+    """The evidence of the columns that an arm is in, or of all columns for arm -1."""
+    if is_stated(view):
+        weigh_statements(view, arm)
+        return
     for p in range(view.pairs.shape[1]):
         a, b = view.pairs[0, p], view.pairs[1, p]
         if arm < 0 or a == arm or b == arm:
             view.evidence[p] = evidence_between(view.setting, view.arms, a, b, view.arms[MEAN, a], view.arms[MEAN, b])
+
+
+def weigh_statements(view: Seen, arm: int) -> None:
+    """`weigh_pairs` where there are levels, margins or ratios."""
+    for p in range(view.pairs.shape[1]):
+        if arm < 0 or view.pairs[0, p] == arm or view.pairs[1, p] == arm:
+            view.evidence[p] = evidence_of(view.setting, view.arms, view.pairs, view.margins, p)
 
 
 def exceeds(setting: Conditions, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool) -> bool:
@@ -222,26 +311,69 @@ def exceeds(setting: Conditions, arms: Array, now: float, a: int, b: int, eviden
     )
 
 
-def short_pair(view: Seen) -> int:
-    """A pair whose evidence does not exceed its threshold, or -1.
+def statement_exceeds(
+    setting: Conditions,
+    arms: Array,
+    now: float,
+    pairs: Integers,
+    margins: Array,
+    p: int,
+    evidence: float,
+    everywhere: bool,
+) -> bool:
+    """Whether the evidence of the statement of a column exceeds the threshold; one of no arm always does."""
+    a, b, family = pairs[0, p], pairs[1, p], setting.family
+    margin, rest, ratio = margins[MARGIN, p], margins[MARGIN_REST, p], margins[RATIO, p]
+    if a < 0 and b < 0:
+        return True
+    if a >= 0 and b >= 0 and margin == 0.0 and ratio == 1.0:
+        return exceeds(setting, arms, now, a, b, evidence, everywhere)
+    if not evidence > setting.level:
+        return False
+    wa, wb = weight_or_none(setting, arms, a), weight_or_none(setting, arms, b)
+    x, y = mean_of(arms[MEAN], a), mean_of(arms[MEAN], b)
+    if setting.threshold != E_PROCESS:
+        many, others = mean_of(arms[COUNT], a), mean_of(arms[COUNT], b)
+        need = threshold_value(setting.threshold, now, many, others, setting.level, setting.slope)
+        if not evidence > need:
+            return False
+        return certain_evidence(family, setting.low, setting.high, wa, wb, x, y, margin, rest, ratio) > need
+    winner, loser = Side(wa, x, mean_of(setting.numbers[PRIOR], a)), Side(wb, y, mean_of(setting.numbers[PRIOR], b))
+    point = boundary_point(family, wa, wb, x, y, margin, rest, ratio)
+    return evidence > needed_by(
+        family, setting.low, setting.high, setting.level, evidence, winner, loser, margin, ratio, point, everywhere
+    )
 
-    The pair with the least evidence is looked at first, and for the e-process intervals are laid only when every pair
-    passes at its pooled mean: most rounds evaluate one pair's threshold once.
+
+def column_exceeds(view: Seen, p: int, evidence: float, everywhere: bool) -> bool:
+    """Whether the evidence of a column exceeds the threshold; that of the first piece of a statement says all."""
+    now, pairs = view.clock[ROUND], view.pairs
+    if is_stated(view):
+        if view.margins[PIECE, p] > 0.0:
+            return True
+        return statement_exceeds(view.setting, view.arms, now, pairs, view.margins, p, evidence, everywhere)
+    return exceeds(view.setting, view.arms, now, pairs[0, p], pairs[1, p], evidence, everywhere)
+
+
+def short_pair(view: Seen) -> int:
+    """A column whose evidence does not exceed its threshold, or -1.
+
+    The one with the least evidence is looked at first, and for the e-process intervals are laid only when every one
+    passes at its pooled mean: most rounds evaluate one threshold once.
     """
-    setting, pairs, evidence = view.setting, view.pairs, view.evidence
+    setting, evidence = view.setting, view.evidence
     weakest, least = 0, inf
     for p in range(evidence.size):
         if evidence[p] < least:
             weakest, least = p, evidence[p]
     if not evidence[weakest] > setting.level:
         return weakest
-    now = view.clock[ROUND]
     for everywhere in (False, True):
         if everywhere and setting.threshold != E_PROCESS:
             break
-        if not exceeds(setting, view.arms, now, pairs[0, weakest], pairs[1, weakest], evidence[weakest], everywhere):
+        if not column_exceeds(view, weakest, evidence[weakest], everywhere):
             return weakest
         for p in range(evidence.size):
-            if p != weakest and not exceeds(setting, view.arms, now, pairs[0, p], pairs[1, p], evidence[p], everywhere):
+            if p != weakest and not column_exceeds(view, p, evidence[p], everywhere):
                 return p
     return -1

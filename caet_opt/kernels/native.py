@@ -9,14 +9,26 @@ from math import inf
 import numpy as np
 
 from caet_opt.bandits.families import Family, scalar
-from caet_opt.kernels import certify, factor, instance, interior, records, term
+from caet_opt.kernels import (
+    all_terms,
+    certify,
+    factor,
+    instance,
+    interior,
+    margin_floor,
+    margin_term,
+    records,
+    term,
+)
 from caet_opt.kernels.compile import Compiled, Kernel, announce_compiling, compile_functions, list_functions
 from caet_opt.kernels.elimination_order import columns, integers, pack_shape, plan_elimination
 from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.interpret import Interpreted, interpret
 
 #: Every function of the kernel, callees first.
-KERNEL = list_functions(scalar, term, records, factor, interior, certify, instance)
+KERNEL = list_functions(
+    scalar, term, margin_term, margin_floor, records, all_terms, factor, interior, certify, instance
+)
 
 #: Seconds of interpreted solving in a process after which compiling is worth it, and what an edge takes.
 INTERPRETED_BUDGET, SECONDS_PER_EDGE = 2.0, 5e-4
@@ -82,7 +94,9 @@ def compiled_kernel() -> Compiled:
 def exercise(functions: Kernel) -> None:
     """Solve for two arms: numba compiles a function when it is first called."""
     pair = integers([[0], [1]])
-    layout = instance.Layout(integers([0, 1]), pair, integers([0]), columns([], 3), pair)
+    layout = instance.Layout(
+        integers([0, 1]), pair, integers([0]), columns([], 3), pair, np.zeros((records.COLUMN_ROWS, 0))
+    )
     given = records.ModelNumbers(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
     packed = pack_shape(layout, plan_elimination(2, ((0, 1),)))
     functions["solve_instance"](np.array(given[4:]), packed, *given[:4], np.ones(2), np.ones(1), False, 1e-9, 1e-9, 50)

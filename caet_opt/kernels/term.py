@@ -1,30 +1,16 @@
-"""The term of a pair, and all terms of a problem with what they prove, in the subset of Python that numba compiles.
+"""The term of a pair, in the subset of Python that numba compiles.
 
 The formulas of the shipped families and the bounds of their errors are those of `caet_opt.bandits.families`; tests
 compare the two.
-
-The problem is ``min sum_a c_a w_a`` subject to ``f_e(w) >= 1`` for edges e and ``w_a r_a >= 1`` for anchored arms.
-With ``y = log w`` and ``F = log f`` it is convex: ``min sum_a c_a exp(y_a)`` subject to ``F_e(y) >= 0``, and every
-number in it is of order one. Row e of the gradient of F is the pair of shares ``(p_a, p_b)``, ``p_a + p_b = 1``,
-and its Hessian is ``-h_e (1, -1)(1, -1)'``.
 """
-
-from math import exp, inf, isfinite, log
 
 from caet_opt.bandits.families.scalar import kl_div
 
-# fmt: off
-# isort: off
-from caet_opt.kernels.records import (
-    Data, Plan, Work,
-    Y, EFFORT, LOAD, MEAN, COST, RATE, REST,  # rows of arms
-    LEVEL, INVERSE, Z, WEIGHT, SHARE, OTHER, CURVE,  # of edges and anchors
-    LEAST, DEAREST, LOWER, UPPER,  # of components
-)
-# isort: on
-# fmt: on
-
 GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, GEOMETRIC = range(5)
+
+#: Differences, shares and rates of at least TINY, and means up to HUGE, are far enough from the ends of double
+#: precision for every intermediate result.
+TINY, HUGE = 1e-290, 1e150
 
 
 def means_differ(x: float, y: float, rest_x: float, rest_y: float) -> bool:
@@ -80,11 +66,21 @@ def mixture_divergence(
     if h == 0.0:
         return 0.0
     y = share * x + other_share * other
-    if family == POISSON:
-        return kl_div(x, y, h, h / (x + y))
     if family == BERNOULLI:
         failures = (1.0 - x) - rest
         others = share * failures + other_share * ((1.0 - other) - other_rest)
+        return step_divergence(family, x, y, h, failures, others)
+    return step_divergence(family, x, y, h, 1.0, 1.0)
+
+
+def step_divergence(family: int, x: float, y: float, h: float, failures: float, others: float) -> float:
+    """d(x, y) of a shipped family but Gaussian, with unit dispersion, given ``h = y - x``; and for Bernoulli, which has
+    an upper end, ``failures = 1 - x`` and ``others = 1 - y``."""
+    if h == 0.0:
+        return 0.0
+    if family == POISSON:
+        return kl_div(x, y, h, h / (x + y))
+    if family == BERNOULLI:
         return kl_div(x, y, h, h / (x + y)) + kl_div(failures, others, -h, -h / (failures + others))
     if family == EXPONENTIAL:
         return kl_div(1.0, x / y, -h / y, -h / (x + y))
@@ -106,66 +102,3 @@ def variance(family: int, m: float) -> float:
     if family == EXPONENTIAL:
         return m * m
     return m * (1.0 + m)
-
-
-def evaluate(data: Data, work: Work) -> bool:
-    """Fill in effort, levels, shares and curvatures at the log-effort; False when a term over- or underflows.
-
-    The level of an arm without anchor is infinite.
-    """
-    given, arms, rows = data.arms, work.arms, work.rows
-    edges = data.ends.shape[1]
-    for a in range(given.shape[1]):
-        arms[EFFORT, a] = exp(arms[Y, a])
-        rows[LEVEL, edges + a], rows[INVERSE, edges + a] = inf, 0.0
-        if given[RATE, a] > 0.0:
-            rows[LEVEL, edges + a] = arms[Y, a] + log(given[RATE, a])
-            rows[INVERSE, edges + a] = exp(-rows[LEVEL, edges + a])
-    for e in range(edges):
-        a, b = data.ends[0, e], data.ends[1, e]
-        wa, wb = arms[EFFORT, a], arms[EFFORT, b]
-        mean_a, mean_b, rest_a, rest_b = given[MEAN, a], given[MEAN, b], given[REST, a], given[REST, b]
-        f, da, db, ua, ub = pair_term(data.family, wa, wb, mean_a, mean_b, rest_a, rest_b, False, False)
-        if not (f > 0.0 and isfinite(f)):
-            return False
-        rows[LEVEL, e], rows[INVERSE, e] = log(f), 1.0 / f
-        rows[SHARE, e], rows[OTHER, e] = wa * da / f, wb * db / f
-        middle = ((mean_b - mean_a) + (rest_b - rest_a)) * ua * ub
-        m = ua * mean_a + ub * mean_b
-        bent = middle * middle * (wa + wb) / (variance(data.family, m) * f) - rows[SHARE, e] * rows[OTHER, e]
-        rows[CURVE, e] = max(bent, 0.0)
-    return True
-
-
-def bound(data: Data, plan: Plan, work: Work) -> None:
-    """Certified ``lower <= T* <= upper`` of each component, from any point and any z >= 0.
-
-    For pair weights ``q = z / f``: ``upper = c.w / min f`` and
-    ``lower = sum(q) / max_a (sum_{e at a} q_e d(mu_a, m_e) / c_a)``, where ``q_e d(mu_a, m_e) = z_e p_ea / w_a``.
-    Leaves log of min f and that maximum behind, by which the point would have to be scaled.
-    """
-    given, arms, rows, parts = data.arms, work.arms, work.rows, work.parts
-    edges = data.ends.shape[1]
-    for k in range(plan.parts):
-        parts[LEAST, k], parts[DEAREST, k], parts[LOWER, k], parts[UPPER, k] = inf, 0.0, 0.0, 0.0
-    for a in range(arms.shape[1]):
-        arms[LOAD, a] = 0.0
-    for r in range(rows.shape[1]):
-        if rows[LEVEL, r] < inf:
-            k = plan.part[r]
-            parts[LEAST, k] = min(parts[LEAST, k], rows[LEVEL, r])
-            rows[WEIGHT, r] = rows[Z, r] * rows[INVERSE, r]
-            parts[LOWER, k] += rows[WEIGHT, r]
-            if r < edges:
-                arms[LOAD, data.ends[0, r]] += rows[Z, r] * rows[SHARE, r]
-                arms[LOAD, data.ends[1, r]] += rows[Z, r] * rows[OTHER, r]
-            else:
-                arms[LOAD, r - edges] += rows[Z, r]
-    for a in range(arms.shape[1]):
-        k = plan.part[edges + a]
-        spent = given[COST, a] * arms[EFFORT, a]
-        parts[UPPER, k] += spent
-        parts[DEAREST, k] = max(parts[DEAREST, k], arms[LOAD, a] / spent)
-    for k in range(plan.parts):
-        parts[LOWER, k] = parts[LOWER, k] / parts[DEAREST, k] if parts[DEAREST, k] > 0.0 else 0.0
-        parts[UPPER, k] *= exp(-parts[LEAST, k])

@@ -5,13 +5,13 @@ from typing import Any
 
 from caet_opt.bandits.model import read_arm_names
 from caet_opt.bandits.tasks import BestArm, Comparisons, Custom, Groups, Ranking, Task, TopArms
-from caet_opt.bandits.tasks.base import MOST_PAIRS
+from caet_opt.bandits.tasks.base import MOST_STATEMENTS
 from caet_opt.common.checks import is_whole, show_value
 from caet_opt.common.numbers import pair_names
 from caet_opt.errors import InputError
 
 #: More arms than this have more pairs to compare than any task is solved for.
-MOST_ARMS = MOST_PAIRS + 1
+MOST_ARMS = MOST_STATEMENTS + 1
 #: The longest name that is one.
 LONGEST_NAME = 10_000
 

@@ -10,6 +10,7 @@ import numpy as np
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
 from caet_opt.common.checks import is_number
+from caet_opt.common.files import escape_controls
 from caet_opt.common.numbers import pair_names
 from caet_opt.errors import InputError, SolverError
 from caet_opt.exploring.explorer import Explorer
@@ -93,7 +94,8 @@ def list_not_excluded(explorer: Explorer, names: Sequence[str]) -> Record:
     """The answers that are left, in words, None where they are too many to be listed, and the pairs that are sure."""
     left = explorer.not_excluded
     answers = None if left.answers is None else [name_answer(explorer.task, one, names) for one in left.answers]
-    return {"not_excluded": answers, "established": pair_names(left.established, names)}
+    shown = tuple(map(escape_controls, names))
+    return {"not_excluded": answers, "established": [statement.write(shown) for statement in left.established]}
 
 
 def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, names: Sequence[str]) -> Record:

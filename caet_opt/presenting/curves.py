@@ -1,6 +1,6 @@
 """T*, omega* and u* along a path of models in which one mean or one cost is swept.
 
-Where the task's answer changes there is a tie. Where a pair starts or ceases to bind there is a switch: its slack
+Where the task's answer changes there is a tie. Where a statement starts or ceases to bind there is a switch: its slack
 ``f_e(w*) - 1`` and its share ``q_e / T*`` trade places, one is positive and the other zero on either side, and the sign
 of their difference tells the sides apart.
 """
@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from caet_opt.bandits.model import GAPS, BanditModel
-from caet_opt.bandits.tasks import Pair, Task, parse_task
+from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.checks import check_whole
 from caet_opt.common.exact import brief, exact, read_whole
-from caet_opt.common.numbers import pair_names
+from caet_opt.common.files import escape_controls
 from caet_opt.errors import CaetError, InputError, TieError, unknown_name
 from caet_opt.proving.closed_forms import applicable
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER
-from caet_opt.solving.certificate import pair_terms
+from caet_opt.solving.certificate import statement_terms
 from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.problem import ask
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.result import CharacteristicTime
 
@@ -58,16 +60,16 @@ class Sweep(NamedTuple):
 
 
 class Switch(NamedTuple):
-    """Where a pair starts or ceases to bind as the value grows.
+    """Where a statement starts or ceases to bind as the value grows.
 
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
-    >>> [(round(switch.value, 6), switch.pair, switch.starts) for switch in curve.switches]
-    [(1.381966, (1, 0), False)]
+    >>> [(round(switch.value, 6), str(switch.statement), switch.starts) for switch in curve.switches]
+    [(1.381966, '1 > 0', False)]
     """
 
     value: float
-    pair: Pair
+    statement: Statement
     starts: bool
 
 
@@ -80,7 +82,7 @@ class CurvePoint:
     value : of the swept mean or cost
     result : the certified answer; None where there is none, for the reason in `error`
     closed_form, closed_form_time : the most special closed form that applies, and its T*
-    kind : ``grid``, or ``switch`` for a point that was added where the binding pairs change
+    kind : ``grid``, or ``switch`` for a point that was added where the binding statements change
 
     Examples
     --------
@@ -106,7 +108,7 @@ class Curve:
     Attributes
     ----------
     points : in the order of their values, those at switches included
-    switches : where pairs start or cease to bind
+    switches : where statements start or cease to bind
     ties : where the answer of the task changes, so that T* is infinite
     logarithmic : whether the values are even in the logarithm
 
@@ -114,10 +116,10 @@ class Curve:
     --------
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
-    >>> curve.to_frame()[["mean", "characteristic_time", "binding_pairs"]].round(4).head(2)
-       mean  characteristic_time binding_pairs
-    0  0.00               3.0000  1 > 0, 0 > 2
-    1  0.25               3.1429  1 > 0, 0 > 2
+    >>> curve.to_frame()[["mean", "characteristic_time", "binding_statements"]].round(4).head(2)
+       mean  characteristic_time binding_statements
+    0  0.00               3.0000       1 > 0, 0 > 2
+    1  0.25               3.1429       1 > 0, 0 > 2
     """
 
     model: BanditModel
@@ -149,7 +151,7 @@ class Curve:
         arms = self.model.arms
         answer = {} if point.result is None else point.result.to_record()
         nothing: list[Any] = [None] * len(arms)
-        pairs = answer.get("binding_pairs")
+        binding = answer.get("binding_statements")
         return {
             self.sweep.kind: point.value,
             **{name: answer.get(name) for name in ("characteristic_time", "lower", "upper")},
@@ -157,7 +159,7 @@ class Curve:
             "closed_form_time": point.closed_form_time,
             **{f"omega[{arm}]": x for arm, x in zip(arms, answer.get("cost_proportions", nothing), strict=True)},
             **{f"u[{arm}]": x for arm, x in zip(arms, answer.get("sampling_proportions", nothing), strict=True)},
-            "binding_pairs": None if pairs is None else ", ".join(pair_names(pairs, arms)),
+            "binding_statements": None if binding is None else ", ".join(map(escape_controls, binding)),
             "kind": point.kind,
             "error": None if point.error is None else str(point.error),
         }
@@ -183,8 +185,8 @@ def trace_curve(
 ) -> Curve:
     """T*, omega* and u* while one mean or cost runs from ``start`` to ``stop``.
 
-    Models without an answer, as at a tie, are points with an error. Where the binding pairs change between two points
-    of the grid, the switch is located by bisection and joins the points.
+    Models without an answer, as at a tie, are points with an error. Where the binding statements change between two
+    points of the grid, the switch is located by bisection and joins the points.
 
     Parameters
     ----------
@@ -283,28 +285,28 @@ class Tracer(NamedTuple):
         return CurvePoint(value, result, form.name, form.characteristic_time(result.model, self.task), kind=kind)
 
     def ties(self, points: Sequence[CurvePoint]) -> Iterator[float]:
-        """Where the needed pairs change between two points of the grid that have an answer."""
+        """Where the answer changes between two points of the grid that have an answer."""
 
-        def has_pairs(pairs: tuple[Pair, ...], value: float) -> bool:
-            return self.task.pairs(self.sweep.at(self.model, value).means) == pairs
+        def has_statements(statements: tuple[Statement, ...], value: float) -> bool:
+            return ask(self.sweep.at(self.model, value), self.task).statements == statements
 
         for low, high, at_low, at_high in neighbours(points):
-            if at_low.pairs != at_high.pairs:
-                yield bisect(low, high, partial(has_pairs, at_low.pairs))
+            if at_low.statements != at_high.statements:
+                yield bisect(low, high, partial(has_statements, at_low.statements))
 
     def switches(self, points: Sequence[CurvePoint]) -> Iterator[Switch]:
-        """Where pairs start or cease to bind between two points with the same needed pairs and free arms."""
+        """Where statements start or cease to bind between two points with the same statements and free arms."""
         for low, high, at_low, at_high in neighbours(points):
             low_free, high_free = ([cost == 0 for cost in one.model.costs] for one in (at_low, at_high))
-            if at_low.pairs == at_high.pairs and low_free == high_free:
-                before, after = set(at_low.binding_pairs), set(at_high.binding_pairs)
-                for pair in sorted(before ^ after):
-                    yield Switch(self.locate(low, high, pair, at_low), pair, pair in after)
+            if at_low.statements == at_high.statements and low_free == high_free:
+                before, after = set(at_low.binding_statements), set(at_high.binding_statements)
+                for statement in filter((before ^ after).__contains__, at_low.statements):
+                    yield Switch(self.locate(low, high, statement, at_low), statement, statement in after)
 
-    def locate(self, low: float, high: float, pair: Pair, at_low: CharacteristicTime) -> float:
-        """Where a pair's side of the switch is no longer that of ``low``."""
-        side = is_slack(at_low, pair)
-        return bisect(low, high, lambda value: is_slack(self.solve(value), pair) == side)
+    def locate(self, low: float, high: float, statement: Statement, at_low: CharacteristicTime) -> float:
+        """Where a statement's side of the switch is no longer that of ``low``."""
+        side = is_slack(at_low, statement)
+        return bisect(low, high, lambda value: is_slack(self.solve(value), statement) == side)
 
 
 def neighbours(points: Sequence[CurvePoint]) -> Iterator[tuple[float, float, CharacteristicTime, CharacteristicTime]]:
@@ -325,10 +327,11 @@ def bisect(low: float, high: float, holds: Callable[[float], bool]) -> float:
     return high
 
 
-def is_slack(result: CharacteristicTime, pair: Pair) -> bool:
-    """Whether a pair's slack ``f_e(w*) - 1`` exceeds its share ``q_e / T*``."""
-    term = pair_terms(result.model, [pair], result.effort)[0]
-    share = result.multipliers[result.pairs.index(pair)] / result.value if result.value > 0 else 0.0
+def is_slack(result: CharacteristicTime, statement: Statement) -> bool:
+    """Whether a statement's slack ``f_e(w*) - 1`` exceeds its share ``q_e / T*``."""
+    term = statement_terms(result.model, [statement], result.effort)[0]
+    carried = result.columns.sum_by_statement(result.multipliers)[result.statements.index(statement)]
+    share = carried / result.value if result.value > 0 else 0.0
     return bool(term - 1.0 > share)
 
 

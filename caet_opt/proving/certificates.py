@@ -35,7 +35,8 @@ def check_certifiable(model: BanditModel, task: Task) -> None:
         raise InputError(f"a certificate cannot be written: {unknown_name('task', task.name, TASKS)}")
     if isinstance(task, Custom):
         try:  # a certificate has its answers twice, in the statement too
-            checker.check_answers(task.answers, checker.Work(2 * len(checker.canonical_json(task.answers))))
+            answers = tuple(task.answer_pairs(answer, len(model.means)) for answer in range(len(task.answers)))
+            checker.check_answers(answers, checker.Work(2 * len(checker.canonical_json(answers))))
         except Rejected as reason:
             raise InputError(f"a certificate cannot be written: {reason}") from reason
 

@@ -6,6 +6,7 @@ from time import perf_counter
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
+from caet_opt.bandits.tasks.constraints import plain_pairs
 from caet_opt.common.checks import is_whole
 from caet_opt.common.numbers import magnitude, write_gap
 from caet_opt.errors import InputError, SolverError
@@ -70,7 +71,7 @@ def proven_time(
     task = read_task(task, model.arms)
     problem = pose_exactly(model, task)
     found = characteristic_time(model, task, tolerance=ROUGH) if start is None else start
-    if found.pairs != problem.pairs or len(found.effort) != len(problem.means):
+    if plain_pairs(found.statements) != problem.pairs or len(found.effort) != len(problem.means):
         raise InputError("start is the answer to another problem; leave it out, or give the answer to this one")
     lower, upper, effort, weights = prove(problem, found, digits)
     midpoints = tuple(problem.midpoint(pair, effort) for pair in problem.pairs)

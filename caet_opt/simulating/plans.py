@@ -379,7 +379,7 @@ class Rival(NamedTuple):
 def find_rival(experiment: Experiment) -> Rival:
     """The nearest of the needed pairs, and how far its lower arm can be moved away."""
     model, means = experiment.model, experiment.model.means
-    (present, leader, number), *others = sorted((means[a] - means[b], a, b) for a, b in experiment.optimum.pairs)
+    (present, leader, number), *others = sorted((means[a] - means[b], a, b) for a, b in experiment.task.pairs(means))
     lowest = model.family.mean_space[0]
     room = means[leader] - lowest if isfinite(lowest) else inf
     nearest = min([*(gap for gap, _, _ in others), 0.99 * room])

@@ -1,6 +1,6 @@
 """Many simulated runs of CAET on a known model; what they say is in `caet_opt.simulating.summary`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -11,7 +11,7 @@ import numpy as np
 
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel, gaps
-from caet_opt.bandits.tasks import BestArm, Task, parse_task
+from caet_opt.bandits.tasks import BestArm, Task, pose_task
 from caet_opt.common.checks import check_whole
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.exploring.compiling import compile_rounds
@@ -63,12 +63,14 @@ class Experiment:
     parameters: Parameters
 
     def __post_init__(self) -> None:
-        if isinstance(self.task, str):
-            object.__setattr__(self, "task", parse_task(self.task, self.model.arms))
+        object.__setattr__(self, "task", pose_task(self.model, self.task))
         if self.parameters.cost_source is None:
             source: CostSource = "gaps" if self.model.cost_rule == "gaps" else "known"
             object.__setattr__(self, "parameters", replace(self.parameters, cost_source=source))
-        self.task.check(len(self.model.means))
+        if self.task.needs_costs and self.parameters.cost_source != "known":
+            raise InputError(
+                f"task {str(self.task)!r} needs costs that are known beforehand, not {self.parameters.cost_source} ones"
+            )
         self.policy.check(self.task)
         object.__setattr__(self, "parameters", replace(self.parameters, threshold=self.rule.name))
         check_whole(self.parameters.max_rounds, "max_rounds", 1, MOST_ROUNDS)
@@ -82,16 +84,23 @@ class Experiment:
         return replace(self, parameters=replace(self.parameters, **settings))
 
     def _check_resolution(self) -> None:
-        """Raise `InputError` for a pair whose means are nearer than twice what rounding may move empirical ones by: the
-        evidence that is left of such a difference (`told_apart`) is a quarter or less, and nothing in the end."""
-        means = self.model.means
-        for a, b in self.task.pairs(means):
-            apart, blur = abs(means[a] - means[b]), BLUR * (abs(means[a]) + abs(means[b]))
+        """Raise `InputError` for a statement whose two sides are nearer than twice what rounding may move empirical
+        means by: the evidence that is left of such a difference (`told_apart`) is a quarter or less, and nothing in the
+        end."""
+        model = self.model
+        for statement in self.task.statements(self._judged_means):
+            sides = [0 if arm is None else self._judged_means[arm] for arm in statement[:2]]
+            sizes = [float(part) for part in (sides[0], statement.ratio * sides[1], statement.margin)]
+            if statement.is_plain:
+                told, apart = "the means of arms {} and {} differ by".format(*statement.arms), abs(sizes[0] - sizes[1])
+            else:
+                told = f"the two sides of {statement.write(model.arms)!r} differ by"
+                apart = float(abs(sides[0] - statement.ratio * sides[1] - statement.margin))
+            blur = BLUR * sum(map(abs, sizes))
             if 0.0 < apart <= 2.0 * blur:
                 raise InputError(
-                    f"the means of arms {a} and {b} differ by {apart:.2g}, and rounding may move means near "
-                    f"{means[a]:g} by {0.5 * blur:.2g}: rewards do not tell these arms apart; "
-                    "subtract a constant from all means"
+                    f"{told} {apart:.2g}, and rounding may move means near {sizes[0]:g} by {0.5 * blur:.2g}: "
+                    "rewards do not tell these arms apart; subtract a constant from all means"
                 )
 
     def _check_costs(self) -> None:
@@ -103,7 +112,7 @@ class Experiment:
         if distribution == "bernoulli" and max(self.model.costs) > 1:
             raise InputError(f"bernoulli costs are 0 or 1, with mean at most 1, got {max(self.model.costs):g}")
         rule, given = self.model.cost_rule, self.model.costs
-        if source == "gaps" and rule != "gaps" and given != gaps(self.model.means):
+        if source == "gaps" and rule != "gaps" and given != gaps(self.model.means, self.model.lower_is_better):
             raise InputError("gaps as the source of costs need a model whose costs are 'gaps'")
         if max(self.model.costs) > LARGEST_COST:
             raise InputError(
@@ -141,6 +150,17 @@ class Experiment:
             )
         return found
 
+    @cached_property
+    def right_answer(self) -> Hashable:
+        """The answer at the true means."""
+        return self.task.answer(self._judged_means)
+
+    @cached_property
+    def _judged_means(self) -> Sequence[Any]:
+        """The means, where there are levels, margins or ratios as they were given: 0.3 is not less than 0.2 + 0.1."""
+        plain = all(statement.is_plain for statement in self.task.numbered_statements())
+        return self.model.means if plain else self.model.exact_means
+
     @property
     def theta_of_bound(self) -> float:
         """theta of the asymptotic upper bound: one unless the threshold is deviational."""
@@ -158,7 +178,8 @@ class Experiment:
         For D-tracking it is not where costs are gaps and several arms are best: which of them is free never settles.
         """
         r, r_prime, means = self.parameters.r, self.parameters.r_prime, self.model.means
-        if self.parameters.tracking == "d" and self.parameters.cost_source == "gaps" and means.count(max(means)) > 1:
+        best = min(means) if self.model.lower_is_better else max(means)
+        if self.parameters.tracking == "d" and self.parameters.cost_source == "gaps" and means.count(best) > 1:
             return False
         return self.theta_of_bound <= LARGEST_THETA and r < THEORY_R and r_prime < THEORY_R_PRIME
 
@@ -317,7 +338,7 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
     return RunRecord(
         index=index,
         stopped=stopped,
-        correct=explorer.answer == experiment.task.answer(model.means) if stopped else None,
+        correct=explorer.answer == experiment.right_answer if stopped else None,
         answer=str(explorer.answer) if explored else "",
         rounds=explorer.state.round,
         cost=explorer.state.total_cost,

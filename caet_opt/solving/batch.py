@@ -12,17 +12,19 @@ from numpy.typing import ArrayLike
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array, Integers, Mask
 from caet_opt.bandits.model import GAPS, Arrays, BanditModel, check_unmasked, read_family
-from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.pairs import LISTED, STARS
+from caet_opt.bandits.tasks.statements import judge
 from caet_opt.common.checks import check_workers
 from caet_opt.errors import CaetError, InputError
 from caet_opt.kernels.compile import announce_compiling
 from caet_opt.kernels.family_codes import family_numbers
 from caet_opt.kernels.instance import Rows
 from caet_opt.kernels.native import kernel_for, loaded_kernel
+from caet_opt.kernels.statement_columns import Columns
 from caet_opt.solving.backends.native import target_of
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.problem import lay_out, read_task
+from caet_opt.solving.problem import find_columns, lay_out, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.result import normalise
@@ -133,12 +135,13 @@ def characteristic_times(
     if means.ndim != 2 or means.shape[0] < 1 or means.shape[1] < 2:
         raise InputError(f"means must be an array of N rows of K means, K at least 2, got shape {means.shape}")
     task.check(means.shape[1])
+    task.check_family(family)
     family.dispersions(means.shape[1])
     rule = costs if isinstance(costs, str) else None
     costs = read_costs(costs, means)
     order = np.tile(np.arange(means.shape[1]), (len(means), 1))
     rows = Rows(means, costs, order, np.full((len(means), 3), np.nan), np.full(means.shape, np.nan))
-    solve_together(family, task, rows, profile, workers)
+    solve_together(family, tell_costs(task, costs, rule), rows, profile, workers)
     reasons = solve_singly(family, task, rows, rule, profile)
     value, lower, upper = np.ascontiguousarray(rows.certified.T)
     gap = (upper - lower) / np.where(upper > 0, upper, 1.0)
@@ -173,6 +176,15 @@ def read_costs(values: Any, means: Array) -> Array:
     return np.array(np.broadcast_to(costs, means.shape), order="C")
 
 
+def tell_costs(task: Task, costs: Array, rule: str | None) -> Task:
+    """The task for the costs that all rows share; one that has to know them, and is not told, has no answer."""
+    if not task.needs_costs:
+        return task
+    if rule is not None:
+        raise InputError(f"task {str(task)!r} needs costs that are known; give one cost per arm instead of {rule!r}")
+    return task.for_costs(costs[0].tolist()) if np.array_equal(costs, np.tile(costs[0], (len(costs), 1))) else task
+
+
 def solve_singly(family: Family, task: Task, rows: Rows, rule: str | None, profile: Profile) -> dict[int, str]:
     """Try the rows that have no answer by `characteristic_time`; returns why those that still have none do not."""
     reasons = {}
@@ -195,14 +207,14 @@ def solve_together(family: Family, task: Task, rows: Rows, profile: Profile, wor
     limits = profile.tolerance, target_of(profile.tolerance), profile.max_iterations
     jobs: list[tuple[Any, ...]] = [
         (kind, rows, part[first : first + BLOCK], *shape, *limits)
-        for pairs, chosen in sort_rows(task, rows, np.flatnonzero(is_admissible(family, rows)))
+        for columns, chosen in sort_rows(family, task, rows, np.flatnonzero(is_admissible(family, rows)))
         for costly, part in split_rows(rows, chosen)
-        if (shape := cached_program("native layout", (type(family), pairs, costly), lay_out)) is not None
+        if (shape := cached_program("native layout", (columns, type(family), costly), lay_out)) is not None
         for first in range(0, len(part), BLOCK)
     ]
     if not jobs:
         return
-    solve_rows = find_loop(type(family), task.count_pairs(arms), jobs)
+    solve_rows = find_loop(type(family), task.count_statements(arms), jobs)
     if workers == 1:
         for job in jobs:
             solve_rows(*job)
@@ -235,21 +247,21 @@ def is_admissible(family: Family, rows: Rows) -> Mask:
     return np.asarray(np.all(above & below & np.isfinite(means) & (costs >= 0) & (costs < np.inf), axis=1))
 
 
-def sort_rows(task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[Pair, ...], Integers]]:
-    """The needed pairs of the chosen rows, with the rows that share them.
+def sort_rows(family: Family, task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[Columns, Integers]]:
+    """The columns of the chosen rows, with the rows that share them.
 
     T* does not depend on how arms are numbered, nor on which arm of a pair is called the better. So the arms of a row
     are put in an order, which is left in ``rows.order``, in which all answers of a shipped task have the same pairs:
     from the best to the worst, in each group, or, for a list of comparisons, as they are.
     """
     arms = rows.means.shape[1]
-    shape = task.compiled_shape(arms)
+    shape = None if task.needs_costs else task.compiled_shape(arms)
     if shape is None:
-        yield from group_rows(task, rows, chosen)
+        yield from group_rows(family, task, rows, chosen)
         return
     for part in interchangeable_arms(*shape, arms):
         rows.order[:, part] = part[np.argsort(-rows.means[:, part], axis=1, kind="stable")]
-    yield task.pairs(range(arms, 0, -1)), chosen
+    yield find_columns(task, range(arms, 0, -1), type(family)), chosen
 
 
 def interchangeable_arms(shape: int, members: Integers, arms: int) -> Iterator[Integers]:
@@ -264,14 +276,18 @@ def interchangeable_arms(shape: int, members: Integers, arms: int) -> Iterator[I
         yield np.arange(arms)
 
 
-def group_rows(task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[Pair, ...], Integers]]:
-    """The rows by the pairs that the task itself says they need; a row for which it has no answer is in no group."""
-    groups: dict[tuple[Pair, ...], list[int]] = {}
+def group_rows(family: Family, task: Task, rows: Rows, chosen: Integers) -> Iterator[tuple[Columns, Integers]]:
+    """The rows by the columns of the answers that the task itself gives; a row for which it has no answer, or which is
+    a tie to within rounding, is in no group."""
+    groups: dict[Columns, list[int]] = {}
     for row in chosen.tolist():
+        means = rows.means[row].tolist()
         with suppress(CaetError):
-            groups.setdefault(task.pairs(rows.means[row].tolist()), []).append(row)
-    for pairs, members in groups.items():
-        yield pairs, np.array(members, dtype=np.int64)
+            found = find_columns(task, means, type(family))
+            if found.is_plain or all(judge(statement, means) > 0 for statement in found.statements):
+                groups.setdefault(found, []).append(row)
+    for columns, members in groups.items():
+        yield columns, np.array(members, dtype=np.int64)
 
 
 def split_rows(rows: Rows, chosen: Integers) -> Iterator[tuple[tuple[bool, ...], Integers]]:

@@ -1,22 +1,22 @@
-"""Bounds on T* that hold for any effort and any pair weights, whoever computed them.
+"""Bounds on T* that hold for any effort and any weights of statements, whoever computed them.
 
-This module sees the model, the pairs, a point and weights. It knows neither the solver nor the reduced problem; the
-arithmetic and its proof are in `caet_opt.kernels.certify`.
+This module sees the model, the statements, a point and weights. It knows neither the solver nor the reduced problem;
+the arithmetic and its proof are in `caet_opt.kernels.certify`.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import UNIT, Array, Integers
+from caet_opt.bandits.families.numerics import UNIT, Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
-from caet_opt.kernels.elimination_order import columns
+from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.kernels.family_codes import model_numbers
 from caet_opt.kernels.native import interpreted_kernel, present_kernel
+from caet_opt.kernels.statement_columns import Columns, list_columns
 
 
 class Certificate(NamedTuple):
@@ -26,7 +26,7 @@ class Certificate(NamedTuple):
 
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> result = characteristic_time(model, "ranking")
-    >>> certificate = certify(model, result.pairs, result.effort, result.multipliers)
+    >>> certificate = certify(model, result.statements, result.effort, result.multipliers)
     >>> certificate.lower <= 2 * (3 + 2 * 2**0.5) <= certificate.upper
     True
     """
@@ -48,10 +48,11 @@ NOTHING_TO_PAY = Certificate(0.0, 0.0, 0.0)
 
 
 @np.errstate(all="ignore")
-def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: Array) -> Certificate:
-    """Certify T* from an effort per arm and a weight per pair, both non-negative.
+def certify(model: BanditModel, statements: Sequence[Statement | Pair], effort: Array, weights: Array) -> Certificate:
+    """Certify T* from an effort per arm and a weight per statement, both non-negative.
 
-    With ``m_e`` the weighted mean of a pair's arms, or the mean of its free arm,
+    A pair (a, b) is the statement that a beats b. A statement that enters twice (`caet_opt.kernels.statement_columns`)
+    has two weights. With ``m_e`` the weighted mean of a pair's arms, or the mean of its free arm,
 
         sum(q) / max_a [ sum_{e at a} q_e d(mu_a, m_e) / c_a ]  <=  T*  <=  c . w / min_e f_e(w),
 
@@ -60,35 +61,46 @@ def certify(model: BanditModel, pairs: Sequence[Pair], effort: Array, weights: A
     are.
 
     >>> model = BanditModel("gaussian", [1, 0], costs=[1, 1])
-    >>> value, lower, upper = certify(model, pairs=[(0, 1)], effort=[2, 3], weights=[1])
+    >>> value, lower, upper = certify(model, [(0, 1)], effort=[2, 3], weights=[1])
     >>> round(lower, 6), round(upper, 6)
     (5.555556, 8.333333)
     """
     arms, effort, weights = len(model.means), np.asarray(effort, dtype=float), np.asarray(weights, dtype=float)
-    if effort.shape != (arms,) or weights.shape != (len(pairs),):
-        raise ValueError(f"{arms} efforts and {len(pairs)} weights are needed, got {effort.shape} and {weights.shape}")
+    found = columns_of(model, statements)
+    size = len(found.owners)
+    if effort.shape != (arms,) or weights.shape != (size,):
+        raise ValueError(f"{arms} efforts and {size} weights are needed, got {effort.shape} and {weights.shape}")
+    return certify_columns(model, found, effort, weights)
+
+
+def certify_columns(model: BanditModel, columns: Columns, effort: Array, weights: Array) -> Certificate:
+    """`certify` for the columns of statements."""
     kernel = present_kernel(type(model.family))
-    found = kernel["certify_pairs"](
-        model_numbers(model), pair_columns(tuple(pairs)), effort, weights, np.zeros((2, arms))
-    )
+    numbers, load = model_numbers(model), np.zeros((2, len(model.means)))
+    found = kernel["certify_pairs"](numbers, columns.pairs, columns.margins, effort, weights, load)
     return Certificate(*map(float, found))
 
 
-@lru_cache(maxsize=256)
-def pair_columns(pairs: tuple[Pair, ...]) -> Integers:
-    """Pairs as the kernel reads them."""
-    return columns(pairs, 2)
+def columns_of(model: BanditModel, statements: Sequence[Statement | Pair]) -> Columns:
+    """The columns of statements, of which plain ones may be pairs."""
+    return list_columns(tuple(Statement(*statement) for statement in statements), type(model.family))
 
 
-def narrowest_gap(model: BanditModel, pairs: Sequence[Pair]) -> float:
+def narrowest_gap(model: BanditModel, columns: Columns) -> float:
     """The gap that rounding alone leaves, roughly."""
-    most = int(np.max(np.bincount(np.ravel(pairs))))
+    most = int(np.max(np.bincount(1 + np.ravel(columns.pairs))[1:]))
     return 2.0 * (model.family.divergence_error + most + 20.0) * UNIT
 
 
-def pair_terms(model: BanditModel, pairs: Sequence[Pair], effort: Array) -> Array:
-    """f_e(w) of every pair: infinite when both arms are free or when any positive effort settles the pair."""
-    terms = np.zeros(len(pairs))
+def statement_terms(model: BanditModel, statements: Sequence[Statement | Pair], effort: Array) -> Array:
+    """f_e(w) of every statement: infinite when both arms are free or when any positive effort settles it."""
+    found = columns_of(model, statements)
+    return found.least_by_statement(column_terms(model, found, effort))
+
+
+def column_terms(model: BanditModel, columns: Columns, effort: Array) -> Array:
+    """The terms of columns."""
+    terms = np.zeros(len(columns.owners))
     fill = interpreted_kernel(type(model.family))["fill_terms"]
-    fill(model_numbers(model), pair_columns(tuple(pairs)), effort, terms)
+    fill(model_numbers(model), columns.pairs, columns.margins, effort, terms)
     return terms

@@ -8,15 +8,16 @@ from time import perf_counter
 import numpy as np
 
 from caet_opt.bandits.model import Arrays, BanditModel
-from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.bandits.tasks import Task
 from caet_opt.common.numbers import write_gap
 from caet_opt.errors import SolverError
 from caet_opt.kernels.native import present_kernel
+from caet_opt.kernels.statement_columns import Columns
 from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Point
 from caet_opt.solving.backends.base import point_in_model, point_in_problem
-from caet_opt.solving.certificate import Certificate, certify, narrowest_gap
+from caet_opt.solving.certificate import Certificate, certify_columns, narrowest_gap
 from caet_opt.solving.polish import polish
-from caet_opt.solving.problem import Question, read_task
+from caet_opt.solving.problem import Question, ask, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import count_solve
 from caet_opt.solving.result import CharacteristicTime
@@ -46,12 +47,12 @@ def characteristic_time(
     tolerance
         Largest accepted relative gap; by default the profile's, 1e-9.
     warm_start
-        An earlier result for the same pairs, from which solvers that can do so start.
+        An earlier result for the same statements, from which solvers that can do so start.
 
     Raises
     ------
     InputError
-        The model or the task is not valid, or two arms of a needed pair are tied.
+        The model or the task is not valid, or a statement is a tie.
     SolverError
         The certified gap exceeds the tolerance.
 
@@ -67,24 +68,31 @@ def characteristic_time(
     profile = find_profile(solver)
     if tolerance is not None and tolerance != profile.tolerance:
         profile = replace(profile, tolerance=tolerance)
-    task.check(len(model.means))
-    question = Question(model, task, task.pairs(model.means))
+    return solve_question(ask(model, task), profile, warm_start, started)
+
+
+def solve_question(
+    question: Question, profile: Profile, previous: CharacteristicTime | None = None, started: float | None = None
+) -> CharacteristicTime:
+    """The certified answer to a question, by the solver of a profile or the one it falls back on."""
+    started = perf_counter() if started is None else started
     try:
-        return find(question, profile, warm_start, started)
+        return find(question, profile, previous, started)
     except SolverError:
         if profile.fallback is None:
             raise
-        return characteristic_time(model, task, solver=profile.fallback, tolerance=profile.tolerance)
+        other = replace(find_profile(profile.fallback), tolerance=profile.tolerance)
+        return solve_question(question, other, None, started)
 
 
 def find(
     question: Question, profile: Profile, previous: CharacteristicTime | None, started: float
 ) -> CharacteristicTime:
     """The backend's answer, polished where that helps, and certified to the profile's tolerance or a `SolverError`."""
-    model, pairs = question.model, question.pairs
+    model, columns = question.model, question.columns
     backend = BACKENDS[profile.backend]
     start = None
-    if previous is not None and can_start(previous, pairs, model.costs):
+    if previous is not None and can_start(previous, columns, model.costs):
         start = Point(previous.effort, previous.multipliers)
     try:
         answer = backend().answer(question, profile, start)
@@ -94,7 +102,7 @@ def find(
         point, own = answer.point, answer.certificate
         best = own
     else:
-        own = certify(model, pairs, *answer.point)
+        own = certify_columns(model, columns, *answer.point)
         point, best = polish_point(question, answer.point, own) if backend.polish else (answer.point, own)
     gap = best.gap
     if not gap <= profile.tolerance:
@@ -108,28 +116,31 @@ def find(
     count_solve(profile.backend)
     (effort, weights), seconds, own_gap = point, perf_counter() - started, gap if own is best else own.gap
     return CharacteristicTime(
-        model, question.task, *best, gap, effort, pairs, weights, profile.backend, answer.iterations, seconds, own_gap
+        model, question.task, *best, gap, effort, columns, weights, profile.backend, answer.iterations, seconds, own_gap
     )
 
 
-def can_start(previous: CharacteristicTime, pairs: tuple[Pair, ...], costs: Sequence[float]) -> bool:
-    """Whether a solve can start from an earlier answer: one for as many arms and the same pairs, with effort on every
-    arm of them that costs something now."""
-    if previous.value == 0 or previous.pairs != pairs or previous.effort.size != len(costs):
+def can_start(previous: CharacteristicTime, columns: Columns, costs: Sequence[float]) -> bool:
+    """Whether a solve can start from an earlier answer: one for as many arms and the same statements, with effort on
+    every arm of them that costs something now."""
+    known = previous.columns is columns or previous.statements == columns.statements
+    if previous.value == 0 or not known or previous.effort.size != len(costs):
+        return False
+    if len(previous.columns.owners) != len(columns.owners):
         return False
     effort = previous.effort.tolist()
-    return all(effort[arm] > 0 or costs[arm] == 0 for pair in pairs for arm in pair)
+    return all(effort[arm] > 0 or costs[arm] == 0 for arm in set(columns.pairs.ravel().tolist()) - {-1})
 
 
 @np.errstate(all="ignore")
 def polish_point(question: Question, point: Point, own: Certificate) -> tuple[Point, Certificate]:
     """The best point that Newton's method on the binding pairs passes, and its certificate."""
-    best, enough = own, POLISHED_GAP + 2 * narrowest_gap(question.model, question.pairs)
+    best, enough = own, POLISHED_GAP + 2 * narrowest_gap(question.model, question.columns)
     if own.gap <= enough:
         return point, own
     for refined in polish(question.problem, point_in_problem(question, point)):
         new = point_in_model(question, refined)
-        found = certify(question.model, question.pairs, *new)
+        found = certify_columns(question.model, question.columns, *new)
         if found.gap < best.gap:
             point, best = new, found
         if best.gap < enough:

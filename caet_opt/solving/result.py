@@ -1,5 +1,6 @@
 """A characteristic time with its certificate."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -10,13 +11,16 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Mask
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair, Task
-from caet_opt.common.numbers import format_certified, html_table, pair_names, proportion, table, write_gap
+from caet_opt.bandits.tasks import Task
+from caet_opt.bandits.tasks.statements import Statement
+from caet_opt.common.files import escape_controls
+from caet_opt.common.numbers import format_certified, html_table, proportion, table, write_gap
 from caet_opt.errors import InputError
-from caet_opt.solving.certificate import pair_terms
+from caet_opt.kernels.statement_columns import Columns
+from caet_opt.solving.certificate import column_terms
 from caet_opt.solving.sensitivity import cost_sensitivities, total_mean_sensitivities
 
-#: A pair is binding when its term exceeds the smallest one by no more than this, relatively.
+#: A statement is binding when its term exceeds the smallest one by no more than this, relatively.
 BINDING_SLACK = 1e-7
 
 #: The forms of the lower bound on the expected cost.
@@ -31,8 +35,10 @@ class CharacteristicTime:
     ----------
     value : T* at the returned proportions; the true T* lies in [lower, upper]
     gap : relative width of the certified interval
-    effort : w*, pulls per unit of information, scaled so that the binding pair terms are one and c . w = value
-    pairs, multipliers : every needed pair and its share of T*; the multipliers sum to `value`
+    effort : w*, pulls per unit of information, scaled so that the binding terms are one and c . w = value
+    statements : what the answer asserts
+    multipliers : the share of T* of each statement, which sum to `value`; a statement that enters the certificate twice
+        (`columns` says which) has two
     solver, iterations, seconds : who computed it
     solver_gap : the gap of the solver's own point, before it was polished
 
@@ -40,8 +46,8 @@ class CharacteristicTime:
     --------
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> result = characteristic_time(model, "ranking")
-    >>> f"{result.value:.6f}", result.binding_pairs, f"{result.lower_bound(delta=0.01):.4f}"
-    ('11.656854', ((0, 2),), '52.4933')
+    >>> f"{result.value:.6f}", tuple(map(str, result.binding_statements)), f"{result.lower_bound(delta=0.01):.4f}"
+    ('11.656854', ('0 > 2',), '52.4933')
     >>> result.mean_sensitivities.round(4)
     array([-28.1421,   8.2426,  19.8995])
     """
@@ -53,12 +59,17 @@ class CharacteristicTime:
     upper: float
     gap: float
     effort: Array
-    pairs: tuple[Pair, ...]
+    columns: Columns
     multipliers: Array
     solver: str
     iterations: int
     seconds: float
     solver_gap: float
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """What the answer asserts."""
+        return self.columns.statements
 
     @property
     def information_rate(self) -> float:
@@ -77,31 +88,35 @@ class CharacteristicTime:
 
     @cached_property
     def _binding(self) -> Mask:
-        """Which pairs hold with equality at the optimum."""
+        """Which statements hold with equality at the optimum."""
+        columns = self.columns
         if self.value == 0:
-            return np.zeros(len(self.pairs), dtype=bool)
-        close = pair_terms(self.model, self.pairs, self.effort) <= 1.0 + BINDING_SLACK
-        return np.asarray(close | (self.multipliers > BINDING_SLACK * self.value))
+            return np.zeros(len(columns.statements), dtype=bool)
+        terms = columns.least_by_statement(column_terms(self.model, columns, self.effort))
+        carried = columns.sum_by_statement(self.multipliers)
+        return np.asarray((terms <= 1.0 + BINDING_SLACK) | (carried > BINDING_SLACK * self.value))
 
     @property
-    def binding_pairs(self) -> tuple[Pair, ...]:
-        """The pairs that decide T*."""
-        return tuple(pair for pair, binds in zip(self.pairs, self._binding.tolist(), strict=True) if binds)
+    def binding_statements(self) -> tuple[Statement, ...]:
+        """The statements that decide T*."""
+        return tuple(each for each, binds in zip(self.statements, self._binding.tolist(), strict=True) if binds)
 
     @property
-    def pair_weights(self) -> Array:
-        """The multipliers of the binding pairs, as weights that sum to one."""
-        return normalise(self.multipliers[self._binding])
+    def statement_weights(self) -> Array:
+        """The multipliers of the binding statements, as weights that sum to one."""
+        return normalise(self.columns.sum_by_statement(self.multipliers)[self._binding])
 
     @cached_property
     def cost_sensitivities(self) -> Array:
-        """dT*/dc_a; for a free arm the derivative to the right, infinite at a binding pair."""
-        return cost_sensitivities(self.model, self.pairs, self.effort, set(self.binding_pairs))
+        """dT*/dc_a; for a free arm the derivative to the right, infinite at a binding statement."""
+        return cost_sensitivities(self.model, self.statements, self.effort, set(self.binding_statements))
 
     @cached_property
     def mean_sensitivities(self) -> Array:
         """dT*/dmu_a; costs that are gaps follow the means, costs that were given stay as they are."""
-        return total_mean_sensitivities(self.model, self.pairs, self.effort, self.multipliers, self.cost_sensitivities)
+        return total_mean_sensitivities(
+            self.model, self.columns, self.effort, self.multipliers, self.cost_sensitivities
+        )
 
     def lower_bound(
         self, delta: float | None = None, form: BoundForm = "kl", *, log_inv_delta: float | None = None
@@ -131,8 +146,9 @@ class CharacteristicTime:
             "gap": self.gap,
             "cost_proportions": self.cost_proportions.tolist(),
             "sampling_proportions": self.sampling_proportions.tolist(),
-            "binding_pairs": [list(pair) for pair in self.binding_pairs],
-            "pair_weights": self.pair_weights.tolist(),
+            "statements": [statement.write(self.model.arms) for statement in self.statements],
+            "binding_statements": [statement.write(self.model.arms) for statement in self.binding_statements],
+            "statement_weights": self.statement_weights.tolist(),
             "solver": self.solver,
             "iterations": self.iterations,
             "seconds": self.seconds,
@@ -171,12 +187,18 @@ def arm_rows(result: CharacteristicTime) -> list[list[str]]:
 
 
 def binding_line(result: CharacteristicTime) -> str:
-    """The pairs that decide T*, with their weights."""
-    if not result.binding_pairs:
-        return "binding pairs: none, no pair constrains an arm that costs something"
-    names = pair_names(result.binding_pairs, result.model.arms)
-    weights = map(proportion, result.pair_weights.tolist())
-    return "binding pairs: " + ", ".join(f"{name} (weight {w})" for name, w in zip(names, weights, strict=True))
+    """The statements that decide T*, with their weights."""
+    if not result.binding_statements:
+        return "binding statements: none, no statement constrains an arm that costs something"
+    names = statement_names(result.binding_statements, result.model.arms)
+    weights = map(proportion, result.statement_weights.tolist())
+    return "binding statements: " + ", ".join(f"{name} (weight {w})" for name, w in zip(names, weights, strict=True))
+
+
+def statement_names(statements: Iterable[Statement], arms: Sequence[str]) -> list[str]:
+    """Statements by the names of their arms, for a page or a terminal."""
+    names = tuple(map(escape_controls, arms))
+    return [statement.write(names) for statement in statements]
 
 
 def certified_line(result: CharacteristicTime) -> str:

@@ -1,77 +1,112 @@
 """Derivatives of T* with respect to costs and means, read off the optimum."""
 
 from collections.abc import Sequence
-from math import inf, nan
+from math import exp, inf, log, nan
 
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import GAPS, BanditModel
-from caet_opt.bandits.tasks import Pair
-from caet_opt.kernels.family_codes import FAMILY_CODES
+from caet_opt.bandits.tasks.pairs import MARGIN_ROWS, RATIO
+from caet_opt.bandits.tasks.statements import Statement
+from caet_opt.kernels.family_codes import FAMILY_CODES, model_numbers
 from caet_opt.kernels.native import interpreted_kernel
+from caet_opt.kernels.statement_columns import Columns
+from caet_opt.kernels.term import BERNOULLI, GAUSSIAN, POISSON
+from caet_opt.solving.problem import statement_numbers
 
 
-def cost_sensitivities(model: BanditModel, pairs: Sequence[Pair], effort: Array, binding: set[Pair]) -> Array:
+def cost_sensitivities(
+    model: BanditModel, statements: Sequence[Statement], effort: Array, binding: set[Statement]
+) -> Array:
     """``dT*/dc_a = w_a``, for the effort scaled to ``min_e f_e = 1``.
 
-    For a free arm it is the derivative to the right: the least effort with which its pairs would still hold. That
+    For a free arm it is the derivative to the right: the least effort with which its statements would still hold. That
     is infinite when one of them is binding, where T* grows like the square root of the cost.
     """
     result = np.array(effort)
     for arm in np.flatnonzero(np.array(model.costs) == 0).tolist():
-        result[arm] = max((least_effort(model, pair, arm, effort, binding) for pair in pairs), default=0.0)
+        about = [statement for statement in statements if arm in statement.arms]
+        result[arm] = max((least_effort(model, statement, arm, effort, binding) for statement in about), default=0.0)
     return result
 
 
-def least_effort(model: BanditModel, pair: Pair, arm: int, effort: Array, binding: set[Pair]) -> float:
-    """The effort of a free arm at which ``f_e = 1`` for a pair it occurs in, the other arm's effort given."""
-    if arm not in pair:
-        return 0.0
-    if pair in binding:
+def least_effort(model: BanditModel, statement: Statement, arm: int, effort: Array, binding: set[Statement]) -> float:
+    """The effort of a free arm at which ``f_e = 1`` for a statement about it, the other arm's effort given."""
+    if statement in binding:
         return inf
-    other = pair[1] if arm == pair[0] else pair[0]
-    phi, free = model.dispersions, model.costs[other] == 0
-    low, high, w_other = -700.0, 700.0, effort[other] / phi[other]
+    phi, (low, high, *_) = model.dispersions, model.family.mean_space
+    efforts = [0.0 if other is None else effort[other] / phi[other] for other in statement[:2]]
+    free = [other is None or (other != arm and model.costs[other] == 0) for other in statement[:2]]
+    place, numbers = statement[:2].index(arm), statement_numbers(model, statement)
+    term, code = interpreted_kernel(type(model.family))["statement_term"], FAMILY_CODES.get(type(model.family), -1)
+    below, above = -700.0, 700.0
     for _ in range(80):
-        middle = 0.5 * (low + high)
-        term = term_of(model, (arm, other), np.exp(middle), w_other, (False, free))[0]
-        low, high = (middle, high) if term < 1 else (low, middle)
-    return float(phi[arm] * np.exp(high)) if high > -690 else 0.0
+        middle = 0.5 * (below + above)
+        efforts[place] = exp(middle)
+        found = term(code, low, high, *efforts, *numbers, *free)[1]
+        below, above = (middle, above) if found < 1 else (below, middle)
+    return float(phi[arm] * exp(above)) if above > -690 else 0.0
 
 
-def term_of(model: BanditModel, pair: Pair, wa: float, wb: float, free: tuple[bool, bool]) -> tuple[float, ...]:
-    """`pair_term` of two arms of a model: their efforts over dispersions, and which of them count as free."""
-    (a, b), means, rests, family = pair, model.means, model.mean_rests, type(model.family)
-    kernel, code = interpreted_kernel(family), FAMILY_CODES.get(family, -1)
-    found: tuple[float, ...] = kernel["pair_term"](code, wa, wb, means[a], means[b], rests[a], rests[b], *free)
-    return found
-
-
-def mean_sensitivities(model: BanditModel, pairs: Sequence[Pair], effort: Array, multipliers: Array) -> Array:
+def mean_sensitivities(model: BanditModel, columns: Columns, effort: Array, multipliers: Array) -> Array:
     """``dT*/dmu_a = -sum_e z_e df_e/dmu_a`` at fixed costs, for ``min_e f_e = 1`` and multipliers that sum to T*.
 
-    With natural parameter theta and m the common mean, ``df_e/dmu_a = w_a (theta(mu_a) - theta(m))``; for a free
-    arm b it is ``w_a (mu_b - mu_a) / V(mu_b)``.
+    With natural parameter theta and x the point of arm a in a statement, ``df_e/dmu_a = w_a (theta(mu_a) - theta(x))``.
+    Where b is free, x is what it asks of arm a, ``r mu_b + e``, and ``df_e/dmu_b = r w_a (x - mu_a) / V(x)``; where a
+    is free, x is ``(mu_a - e) / r``.
     """
-    means, costs, theta = model.means, model.costs, model.family.natural_parameter
+    means, costs, theta = model.means, (*model.costs, 0.0), model.family.natural_parameter
     w, result = effort / model.dispersions, np.zeros(len(means))
     with np.errstate(divide="ignore"):
-        for (a, b), z in zip(pairs, multipliers, strict=True):
+        for p, ((a, b), z) in enumerate(zip(columns.pairs.T.tolist(), multipliers, strict=True)):
             if z == 0.0:
                 continue
-            *_, ua, ub = term_of(model, (a, b), w[a], w[b], (costs[a] == 0, costs[b] == 0))
-            m = ua * means[a] + ub * means[b]
-            for arm, other in ((a, b), (b, a)):
+            parameters, points = points_of(model, columns, w, p)
+            ratio = 1.0 if columns.is_plain else float(columns.margins[RATIO, p])
+            for arm, other, place in ((a, b, 0), (b, a, 1)):
                 if costs[arm] > 0:
-                    result[arm] -= z * w[arm] * (theta(means[arm]) - theta(m))
-                else:
-                    result[arm] -= z * w[other] * (m - means[other]) / model.family.unit_variance(m)
+                    result[arm] -= z * w[arm] * (theta(means[arm]) - parameters[place])
+                elif arm >= 0:
+                    x, moved = points[1 - place], 1.0 / ratio if arm == a else ratio
+                    result[arm] -= z * w[other] * moved * (x - means[other]) / model.family.unit_variance(x)
     return result
+
+
+def points_of(
+    model: BanditModel, columns: Columns, effort: Array, p: int
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Natural parameters and means of the winner's and the loser's point in a column: m twice where it is plain."""
+    kernel, given, theta = interpreted_kernel(type(model.family)), model_numbers(model), model.family.natural_parameter
+    a, b = columns.pairs[:, p].tolist()
+    means, rests = (*given.means, np.float64(0.0)), (*given.rests, np.float64(0.0))
+    numbers = means[a], means[b], rests[a], rests[b]
+    stated = (0.0, 0.0, 1.0, 0.0) if columns.is_plain else tuple(columns.margins[:MARGIN_ROWS, p].tolist())
+    margin, rest, ratio, _ = stated
+    free_a, free_b = (arm < 0 or model.costs[arm] == 0 for arm in (a, b))
+    if free_a or free_b:
+        seen = ("seen_winner", means[a], rests[a]) if free_a else ("seen_loser", means[b], rests[b])
+        point = kernel[seen[0]](*seen[1:], *stated)[0]
+        return (float(theta(point)),) * 2, (point, point)
+    wa, wb = effort[a], effort[b]
+    if margin == 0.0 or given.family == GAUSSIAN:
+        loser, loser_rest = kernel["seen_loser"](means[b], rests[b], *stated)
+        scaled = wb / ratio if given.family == POISSON else wb
+        *_, ua, ub = kernel["pair_term"](given.family, wa, scaled, means[a], loser, rests[a], loser_rest, False, False)
+        first = ua * means[a] + ub * loser
+        second = first if columns.is_plain else (first - margin) / ratio
+        return (float(theta(first)), float(theta(second))), (first, second)
+    piece = kernel["column_piece"](given, columns.pairs, columns.margins, p)
+    *_, odds = kernel["margin_term"](given.family, wa, wb, *numbers, margin, rest, *piece)
+    frame = kernel["margin_frame"](given.family, *numbers, margin, rest)
+    _, _, first, second, fails, second_fails = kernel["margin_point"](means[b], frame, *kernel["shares_of"](odds))
+    if given.family == BERNOULLI:  # a point may be so near to 1 that a double does not tell them apart
+        return (log(first / fails), log(second / second_fails)), (first, second)
+    return (float(theta(first)), float(theta(second))), (first, second)
 
 
 def total_mean_sensitivities(
-    model: BanditModel, pairs: Sequence[Pair], effort: Array, multipliers: Array, by_cost: Array
+    model: BanditModel, columns: Columns, effort: Array, multipliers: Array, by_cost: Array
 ) -> Array:
     """dT*/dmu_a with everything that moves with the mean, ``by_cost`` being dT*/dc.
 
@@ -84,7 +119,7 @@ def total_mean_sensitivities(
     Where several arms are best, T* has a kink in each of their means: as one rises the others begin to cost. The
     derivative is nan there.
     """
-    partial = mean_sensitivities(model, pairs, effort, multipliers)
+    partial = mean_sensitivities(model, columns, effort, multipliers)
     if model.cost_rule != GAPS:
         return partial
     best = np.array(model.costs) == 0

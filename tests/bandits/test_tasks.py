@@ -162,15 +162,15 @@ def test_pairs_at_risk_by_brute_force(text, arms):
     """R of the task, and of the same task given by its answers, is the most over all orders of the fewest that do."""
     task = parse_task(text)
     found = [smallest_meeting(wrong_pairs(task, order, arms)) for order in permutations(range(arms))]
-    assert task.pairs_at_risk(arms) == max(found)
+    assert task.statements_at_risk(arms) == max(found)
     answers = {task.answer([-order.index(arm) for arm in range(arms)]) for order in permutations(range(arms))}
     custom = Custom([task.answer_pairs(answer, arms) for answer in sorted(answers, key=str)])
-    assert custom.pairs_at_risk(arms) == max(found)
+    assert custom.statements_at_risk(arms) == max(found)
 
 
 def test_pairs_at_risk_of_a_large_custom_task_are_those_compared():
     answers = [[(best, arm) for arm in range(8) if arm != best] for best in range(8)]
-    assert Custom(answers).pairs_at_risk(8) == 28
+    assert Custom(answers).statements_at_risk(8) == 28
 
 
 @pytest.mark.parametrize("name", ["best-arm", "top-arms:M", "ranking", "control:ARM"])
@@ -181,4 +181,4 @@ def test_the_page_counts_pairs_as_the_tasks_do(name):
     for arms, size in ((4, 1), (5, 2), (7, 3)):
         task = parse_task(name.replace("ARM", "0").replace(":M", f":{size}"))
         found = [eval(re.sub(r"(\w) \(", r"\1 * (", text), {"K": arms, "m": size}) for text in formulas]
-        assert found == [task.count_pairs(arms), task.pairs_at_risk(arms)]
+        assert found == [task.count_statements(arms), task.statements_at_risk(arms)]

@@ -57,8 +57,9 @@ KEYS = [
     "gap",
     "cost_proportions",
     "sampling_proportions",
-    "binding_pairs",
-    "pair_weights",
+    "statements",
+    "binding_statements",
+    "statement_weights",
     "solver",
     "iterations",
     "seconds",
@@ -82,8 +83,8 @@ def test_json_is_one_object_with_the_keys_of_the_contract(capsys):
     assert record["gap"] == (record["upper"] - record["lower"]) / record["upper"] <= 1e-9
     assert record["sampling_proportions"] == pytest.approx([0.585786437627, 0, 0.414213562373], abs=1e-6)
     assert record["cost_proportions"] == pytest.approx([0.414213562373, 0, 0.585786437627], abs=1e-6)
-    assert record["binding_pairs"] == [[0, 2]]
-    assert record["pair_weights"] == [1.0]
+    assert record["binding_statements"] == ["0 > 2"]
+    assert record["statement_weights"] == [1.0]
     assert record["iterations"] > 0
     assert record["seconds"] > 0
 
@@ -100,7 +101,7 @@ def test_json_of_a_problem_with_nothing_to_pay(capsys):
     assert list(record) == KEYS
     assert record["characteristic_time"] == record["gap"] == 0
     assert record["sampling_proportions"] == [0, 0, 0]
-    assert record["binding_pairs"] == record["pair_weights"] == []
+    assert record["binding_statements"] == record["statement_weights"] == []
 
 
 def test_json_carries_the_lower_bound_when_delta_is_given(capsys):

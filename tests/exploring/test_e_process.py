@@ -74,7 +74,7 @@ def test_what_is_covered_is_above_the_level_on_a_grid(family):
         x = (winner.weight * winner.mean + loser.weight * loser.mean) / (winner.weight + loser.weight)
         both = log_martingale(code, winner, x, True), log_martingale(code, loser, x, False)
         for level, verdict in ((least + 1e-6, False), (least - 0.05 - 1e-3 * abs(least), True)):
-            assert is_covered(code, space.low, space.high, level, winner, loser, x, *both) == verdict
+            assert is_covered(code, space.low, space.high, level, winner, loser, 0.0, x, *both) == verdict
             verdicts.append(verdict)
     assert set(verdicts) == {True, False}
 
@@ -118,8 +118,9 @@ def test_a_family_of_ones_own_decides_alike():
     for _ in range(40):
         winner, loser = draw_sides(Poisson(), rng, most=100)
         evidence = evidence_of(Poisson(), winner, loser)
-        arguments = (0.0, math.inf, 0.5 * evidence, evidence, winner, loser, True)
-        assert ours(-1, *arguments) == needed_evidence(FAMILY_CODES[Poisson], *arguments)
+        arguments = (0.0, math.inf, 0.5 * evidence, evidence, winner, loser)
+        plain = needed_evidence(FAMILY_CODES[Poisson], *arguments, True)
+        assert ours(-1, *arguments, 0.0, 1.0, math.nan, True) == plain
 
 
 def test_a_family_without_martingale_takes_the_mixture():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from caet_opt import BestArm, Custom, Explorer, Gaussian, parse_task
+from caet_opt.bandits.tasks import Statement
 from caet_opt.exploring.exclusion import MOST_ANSWERS
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import EProcess
@@ -42,7 +43,7 @@ def test_an_answer_is_left_until_the_reverse_of_one_of_its_pairs_is_sure():
     begun = explored("best-arm", [1.0, 0.9, -1.5], 2)
     assert begun.not_excluded == ((0, 1, 2), ())  # an arm without an outcome is nobody's reverse
     later = explored("best-arm", [1.0, 0.9, -1.5], 30)
-    assert later.not_excluded == ((0, 1), ((0, 2), (1, 2)))
+    assert later.not_excluded == ((0, 1), (Statement(0, 2), Statement(1, 2)))
     ended = explored("best-arm", [1.0, 0.0, -1.5], 150)
     assert ended.stopped
     assert ended.not_excluded.answers == (0,)
@@ -51,7 +52,7 @@ def test_an_answer_is_left_until_the_reverse_of_one_of_its_pairs_is_sure():
 def test_tasks_with_many_answers_say_which_pairs_are_sure():
     found = explored("ranking", [float(arm) for arm in range(8)], 80).not_excluded
     assert found.answers is None
-    assert (7, 0) in found.established
+    assert Statement(7, 0) in found.established
     custom = Custom([[(0, 1)], [(1, 0)]])
     assert explored(custom, [3.0, 0.0], 20).not_excluded.answers == (0,)
     assert MOST_ANSWERS < 40320
@@ -62,7 +63,7 @@ def test_of_many_arms_the_pairs_of_the_leading_answer_are_judged(task):
     arms = 150  # 11175 pairs
     found = explored(task, [*(0.0 for _ in range(arms - 1)), 9.0], 4 * arms).not_excluded
     assert (found.answers is None) == (task == "ranking")
-    assert {(arms - 1, arm) for arm in range(arms - 1)} >= {*found.established} != set()
+    assert {Statement(arms - 1, arm) for arm in range(arms - 1)} >= {*found.established} != set()
     if task == "best-arm":
         assert found.answers == (arms - 1,)
 
@@ -76,13 +77,13 @@ class Untold(BestArm):
 
 def test_a_task_need_not_list_its_answers():
     found = explored(Untold(), [3.0, 0.0], 20).not_excluded
-    assert found == (None, ((0, 1),))
+    assert found == (None, (Statement(0, 1),))
 
 
 def test_fewer_pairs_than_those_at_risk_count():
     """A ranking of four has six pairs at risk, and an answer of it three."""
     explorer = explored("ranking", [0.6, 0.0, 5.0, -5.0], 4)
-    while (0, 1) not in explorer.not_excluded.established:
+    while Statement(0, 1) not in explorer.not_excluded.established:
         explorer.observe(explorer.next_arm(), [0.6, 0.0, 5.0, -5.0][explorer.next_arm()])
     ((evidence, needed),) = explorer.setup.weigh(explorer.state, ((0, 1),))
     assert np.log(3 / 0.05) < evidence < needed == pytest.approx(np.log(6 / 0.05))

@@ -13,7 +13,7 @@ from caet_opt.exploring.settings import Parameters
 from caet_opt.kernels import boxes
 from caet_opt.kernels.boxes import HIGH, LOW
 from caet_opt.simulating.streams import ArmStreams
-from caet_opt.solving.certificate import pair_terms
+from caet_opt.solving.certificate import statement_terms
 from cases.instances import FAMILIES, TASKS, ordinary_instance
 
 MODEL = BanditModel("gaussian", [1.0, 0.6, 0.0], costs=[1, 2, 1])
@@ -67,7 +67,7 @@ def test_the_box_certifies_what_it_says(seed, family, task, source):
         assert caet.task.pairs(means.tolist()) == pairs
         model = BanditModel(caet.family, means.tolist(), costs.tolist())
         best = characteristic_time(model, caet.task)
-        assert costs @ aim.effort / min(pair_terms(model, pairs, aim.effort)) <= (1 + allowed) * best.upper
+        assert costs @ aim.effort / min(statement_terms(model, pairs, aim.effort)) <= (1 + allowed) * best.upper
 
 
 def test_a_lazy_run_solves_seldom_and_an_exact_one_always():
@@ -143,7 +143,7 @@ def test_efforts_that_follow_the_means_are_certified_at_them(family):
                 corner = means.copy()
                 corner[a], corner[b] = aim.box[LOW, a], aim.box[HIGH, b]
                 there = BanditModel(model.family, corner.tolist(), model.costs)
-                assert pair_terms(there, ((int(a), int(b)),), aim.effort)[0] >= 1
+                assert statement_terms(there, ((int(a), int(b)),), aim.effort)[0] >= 1
             best = characteristic_time(BanditModel(model.family, means.tolist(), model.costs), posed)
             assert model.costs @ aim.effort <= (1 + parameters.solve_gap) * best.upper
     assert followed > 50

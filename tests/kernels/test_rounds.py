@@ -17,7 +17,7 @@ from caet_opt.kernels import boxes, ledger
 from caet_opt.live.replay import absorb_outcome
 from caet_opt.simulating.runs import compile_loop
 from caet_opt.simulating.streams import ArmStreams
-from caet_opt.solving.certificate import pair_terms
+from caet_opt.solving.certificate import statement_terms
 
 #: Answers of two pairs and of three: arm 1 is the best, or else all three are put in order.
 UNEVEN = Custom(
@@ -48,7 +48,7 @@ def is_best(explorer):
     best = characteristic_time(model, explorer.task)
     if best.value == 0:
         return not np.any(aim.effort)
-    return arms[ledger.COST] @ aim.effort / min(pair_terms(model, pairs, aim.effort)) <= (1 + 1e-7) * best.upper
+    return arms[ledger.COST] @ aim.effort / min(statement_terms(model, pairs, aim.effort)) <= (1 + 1e-7) * best.upper
 
 
 TROUBLED = [

@@ -17,7 +17,7 @@ from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.state import State
 from caet_opt.kernels import ledger
 from caet_opt.kernels.compile import compile_functions, find_compiler, is_counted
-from caet_opt.kernels.e_values import BLUR, needed_evidence, told_apart
+from caet_opt.kernels.e_values import BLUR, needed_by, needed_evidence, told_apart
 from caet_opt.kernels.ledger import add
 from caet_opt.kernels.native import compiled_kernel
 from caet_opt.kernels.term import EXPONENTIAL, GAUSSIAN
@@ -213,5 +213,5 @@ def test_intervals_count_rounding_where_it_counts():
 def test_no_round_counts_who_holds_an_array():
     """A function that returns anything but numbers does, by locked instructions: a round took three times as long."""
     parts = compiled_shared().parts
-    for function in (ledger.add, ledger.absorb, told_apart, needed_evidence):
+    for function in (ledger.add, ledger.absorb, told_apart, needed_evidence, needed_by):
         assert not is_counted(parts[function.__name__]), function

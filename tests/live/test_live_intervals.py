@@ -98,7 +98,7 @@ def test_zero_is_excluded_as_the_stopping_rule_does():
     assert found.settled
     level = 1.0 - 6.0 / np.exp(threshold.level + np.log(1 - OTHER_SIDE))  # so that K (K - 1) / alpha = R / delta
     intervals = Intervals(explorer.setup, explorer.state, level)
-    assert all(intervals.difference(a, b)[0] > 0 for a, b in found.pairs)
+    assert all(intervals.difference(a, b)[0] > 0 for a, b, *_ in found.statements)
 
 
 def test_without_an_outcome_nothing_is_known():

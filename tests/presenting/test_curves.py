@@ -43,7 +43,7 @@ def test_the_switch_is_where_the_branches_of_the_closed_form_meet():
     curve = trace_curve(RANKING, "ranking", "mean:2", 0, 2.5, 11)
     (switch,) = curve.switches
     assert switch.value == pytest.approx(4 - GOLDEN, abs=1e-6)
-    assert (switch.pair, switch.starts) == ((1, 0), False)
+    assert (str(switch.statement), switch.starts) == ("1 > 0", False)
     assert largest_deviation(curve) < 1e-9
     for point in curve.points:
         second, third = 1.0, 4 - point.value
@@ -176,7 +176,7 @@ def test_the_command_writes_figure_and_csv(capsys, tmp_path):
     assert float(rows[0]["omega[2]"]) == pytest.approx(1 / 3)
     (added,) = [row for row in rows if row["kind"] == "switch"]
     assert float(added["mean"]) == pytest.approx(4 - GOLDEN, abs=1e-6)
-    assert (rows[0]["binding_pairs"], rows[-1]["binding_pairs"]) == ("1 > 0, 0 > 2", "0 > 2")
+    assert (rows[0]["binding_statements"], rows[-1]["binding_statements"]) == ("1 > 0, 0 > 2", "0 > 2")
     assert "at mean 1.38197 the pair 1 > 0 ceases to bind" in out
     assert "closed form three-arm-ranking-gaps at every point" in out
 
@@ -284,7 +284,7 @@ def test_the_example_of_the_readme_crosses_its_branch_point():
     entry = read_model(PAPER)
     curve = trace_curve(entry.model, entry.task, "mean:2", 0, 2.5)
     assert "--sweep mean:2 --from 0 --to 2.5" in command.EXAMPLES
-    assert len({point.result.binding_pairs for point in curve.points}) == 2
+    assert len({point.result.binding_statements for point in curve.points}) == 2
 
 
 def test_a_point_says_what_the_record_of_its_answer_says():

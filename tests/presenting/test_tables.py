@@ -93,7 +93,7 @@ def test_a_row_per_model_solver_and_delta(capsys):
     assert row["characteristic_time"] == pytest.approx(TIME, rel=1e-9)
     assert row["lower"] <= TIME <= row["upper"]
     assert row["lower_bound"] == pytest.approx(TIME * 0.98 * np.log(99))
-    assert row["binding_pairs"] == [[0, 2]]
+    assert row["binding_statements"] == ["0 > 2"]
     assert row["expected"] == TIME
     assert row["deviation"] < 1e-9
     assert row["error"] is None
@@ -214,7 +214,7 @@ def test_columns_are_chosen_by_name_or_heading(capsys):
 
 
 def test_named_arms_are_shown_by_name(capsys, folder):
-    out = tabled(capsys, folder / "named.toml", "--columns", "u*,binding_pairs")
+    out = tabled(capsys, folder / "named.toml", "--columns", "u*,binding_statements")
     assert re.search(
         r"^a & b 0\.\d{4}, 50% \| x_1 0\.\d{4}, c 0\.\d{4}  a & b > 50% \| x_1, 50% \| x_1 > c$", out, re.M
     )
@@ -610,7 +610,7 @@ def test_the_table_goes_to_a_file(capsys, tmp_path):
     ("argv", "message"),
     [
         ([PAPER, "--columns", "model,gapp"], "unknown column 'gapp'; did you mean 'gap'?"),
-        ([PAPER, "--columns", "model,xyz"], "known: arms, binding_pairs, characteristic_time"),
+        ([PAPER, "--columns", "model,xyz"], "known: arms, binding_statements, characteristic_time"),
         ([PAPER, "--columns", "T*,gap,characteristic_time"], "column 'characteristic_time' is chosen twice"),
         ([PAPER, "--columns", ","], "no column is chosen; known: model, title"),
         ([PAPER, "--format", "latx"], "unknown format 'latx'; did you mean 'latex'?"),

@@ -59,7 +59,7 @@ def test_effort_is_optimal(form, seed):
     time, effort = form.characteristic_time(model, task), form.effort(model, task)
     assert effort @ np.array(model.costs) == pytest.approx(time, rel=1e-14, abs=0)
     result = characteristic_time(model, task)
-    cost = certify(model, result.pairs, effort, result.multipliers).value
+    cost = certify(model, result.statements, effort, result.multipliers).value
     assert cost == pytest.approx(time, rel=1e-13, abs=0)
     shares = form.sampling_proportions(model, task)
     assert shares.sum() == pytest.approx(1.0 if time > 0 else 0.0)

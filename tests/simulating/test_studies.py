@@ -336,7 +336,7 @@ def manifests_of_wrong_content(manifest):
             ]
             yield from ({**manifest, part: [{**first, key: odd}, *others]} for odd in odds)
     cell, *others = manifest["cells"]
-    for change in ({"means": [1.0]}, {"means": [1.0, 2.0]}, {"binding_pairs": [[0, 7]]}, {"log_inv_delta": 5.0}):
+    for change in ({"means": [1.0]}, {"means": [1.0, 2.0]}, {"binding_statements": [[0, 7]]}, {"log_inv_delta": 5.0}):
         yield {**manifest, "cells": [{**cell, **change}, *others]}
     yield {**manifest, "cells": [cell, cell]}
     for name in ("name", "title"):

@@ -17,6 +17,7 @@ from caet_opt import (
     characteristic_time,
     characteristic_times,
 )
+from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.kernels import native
 from caet_opt.solving.batch import BLOCK
 
@@ -190,8 +191,8 @@ class Alternating(Task):
             raise InputError("too large for this task")
         return (0, 1) if means[0] >= means[1] else (1, 0)
 
-    def answer_pairs(self, answer, arms):
-        return (answer,)
+    def answer_statements(self, answer, arms):
+        return (Statement(*answer),)
 
     @classmethod
     def parse(cls, argument):

@@ -25,8 +25,8 @@ from caet_opt import (
 from caet_opt.kernels.native import compiled_kernel
 from caet_opt.solving.backends import Answer, Point
 from caet_opt.solving.backends.clarabel import Clarabel
-from caet_opt.solving.backends.native import solve_pairs
-from caet_opt.solving.certificate import Certificate, pair_terms
+from caet_opt.solving.backends.native import solve_columns
+from caet_opt.solving.certificate import Certificate, statement_terms
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(REFERENCES), st.floats(-12, 12))
@@ -48,8 +48,8 @@ def test_bounds_bracket_every_kind_of_problem(family, task):
     result = characteristic_time(model, task)
     for _ in range(20):
         effort = rng.exponential(size=6)
-        weights = rng.exponential(size=len(result.pairs))
-        found = certify(model, result.pairs, effort, weights)
+        weights = rng.exponential(size=len(result.statements))
+        found = certify(model, result.statements, effort, weights)
         assert found.lower <= result.upper
         assert found.upper >= result.lower
 
@@ -57,7 +57,7 @@ def test_bounds_bracket_every_kind_of_problem(family, task):
 def test_the_optimum_is_certified_from_the_result_alone():
     problem = REFERENCES[0]
     result = characteristic_time(problem.model, problem.task)
-    again = certify(problem.model, result.pairs, result.effort, result.multipliers)
+    again = certify(problem.model, result.statements, result.effort, result.multipliers)
     assert again.gap < 1e-12
     assert again.value == pytest.approx(result.value, rel=1e-14)
 
@@ -65,13 +65,13 @@ def test_the_optimum_is_certified_from_the_result_alone():
 def test_an_infinite_term_constrains_nothing():
     model = BanditModel(Bernoulli(), [0.5, 0.0, 0.3], [1.0, 0.0, 1.0])
     found = certify(model, [(0, 1), (0, 2)], np.array([10.0, 0.0, 10.0]), np.array([5.0, 1.0]))
-    assert np.isinf(pair_terms(model, [(0, 1)], np.array([10.0, 0.0, 10.0]))[0])
+    assert np.isinf(statement_terms(model, [(0, 1)], np.array([10.0, 0.0, 10.0]))[0])
     assert 0 < found.lower <= found.upper < np.inf
 
 
 def test_a_solver_that_is_wrong_is_refused_with_its_gap(monkeypatch):
     def lie(self, problem, profile, start=None):
-        arms, terms = problem.shape.arms, len(problem.pairs)
+        arms, terms = problem.shape.arms, len(problem.statements)
         return Answer(Point(np.ones(arms), np.ones(terms)), 1, "optimal")
 
     monkeypatch.setattr(Clarabel, "solve", lie)
@@ -170,7 +170,7 @@ def test_a_start_for_other_numbers_of_arms_or_pairs_is_no_start():
         assert cold.lower <= warm.upper
         assert len(warm.effort) == 5
     with pytest.raises(ValueError, match="for another problem"):
-        solve_pairs(model, cold.pairs, Profile("native"), Point(small.effort, small.multipliers))
+        solve_columns(model, cold.columns, Profile("native"), Point(small.effort, small.multipliers))
 
 
 def test_no_effort_is_no_upper_bound():

@@ -19,6 +19,7 @@ from caet_opt import (
     characteristic_time,
     parse_family,
 )
+from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.solving.backends import installed_backends
 
 instances = st.builds(
@@ -38,7 +39,7 @@ def test_reference_problem(problem, solver):
     assert result.lower <= result.value <= result.upper
     np.testing.assert_allclose(result.sampling_proportions, problem.sampling_proportions, atol=1e-6)
     assert result.cost_proportions.sum() == pytest.approx(1.0)
-    assert result.pair_weights.sum() == pytest.approx(1.0)
+    assert result.statement_weights.sum() == pytest.approx(1.0)
     assert result.solver == solver
 
 
@@ -212,7 +213,7 @@ def test_cost_sensitivity_of_a_free_arm():
     # Ranking 0 > 1 > 2 with arm 0 free and its pair slack: a small cost of arm 0 is paid for its least effort.
     model = BanditModel(Gaussian(), [5.0, 1.0, 0.0], [0.0, 1.0, 1.0])
     result = characteristic_time(model, "ranking")
-    assert result.binding_pairs == ((1, 2),)
+    assert result.binding_statements == (Statement(1, 2),)
     dearer = characteristic_time(moved(model, 0, cost=1e-4), "ranking")
     assert result.cost_sensitivities[0] == pytest.approx((dearer.value - result.value) / 1e-4, rel=1e-3)
     binding = characteristic_time(BanditModel(Gaussian(), [1.0, 0.0], [0.0, 1.0]), "best-arm")
@@ -223,7 +224,7 @@ def test_a_free_pair_contributes_nothing(solver):
     model = BanditModel(Gaussian(), [3.0, 2.9, 1.0], [0.0, 0.0, 2.0])
     result = characteristic_time(model, "ranking", solver=solver)
     assert result.value == pytest.approx(2.0 / (1.9**2 / 2), rel=1e-12)
-    assert result.binding_pairs == ((1, 2),)
+    assert result.binding_statements == (Statement(1, 2),)
 
 
 def test_all_support_free_costs_nothing(solver):

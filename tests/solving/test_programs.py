@@ -58,7 +58,7 @@ def test_derivatives_match_finite_differences(kind, family):
         program = NonlinearProgram(problem.shape)
     program.update(problem)
     z = rng.uniform(0.5, 2.0, problem.shape.arms + 1)
-    multipliers = rng.uniform(-1.0, 1.0, len(problem.pairs) + 1)
+    multipliers = rng.uniform(-1.0, 1.0, len(problem.statements) + 1)
     jacobian = dense(program.jacobianstructure(), program.jacobian(z), (len(multipliers), len(z)))
     lower = dense(program.hessianstructure(), program.hessian(z, multipliers, 1.0), (len(z), len(z)))
     hessian = lower + np.tril(lower, -1).T
@@ -79,14 +79,14 @@ def dense(structure, values, shape):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_programs_agree_on_the_pair_terms(task):
+def test_programs_agree_on_the_terms(task):
     """The Pyomo expressions and the analytic terms are the same functions."""
     from caet_opt.solving.programs.algebraic import AlgebraicProgram
 
     rng = np.random.default_rng(8)
     for family in FAMILIES:
         problem = pose(*random_instance(rng, family, task, 7))
-        if not problem.pairs:
+        if not problem.statements:
             continue
         z = rng.uniform(0.5, 2.0, problem.shape.arms + 1)
         first, second = NonlinearProgram(problem.shape), AlgebraicProgram(problem.shape)

@@ -61,6 +61,7 @@ class Family(ABC):
     name: ClassVar[str]
     mean_space: ClassVar[MeanSpace]
     counts: ClassVar[bool] = False  # whether rewards are whole numbers
+    has_ratios: ClassVar[bool] = False  # whether statements of the form a > r b have a term of the same form as a > b
 
     #: Bound on the relative error of `mixture_divergence`, in units of 2^-53, by which certified intervals are widened.
     #: That of a shipped family is proven in docs/mathematics/certificate.md; for your own, state one, or trust 64.

@@ -78,6 +78,7 @@ class Poisson(Family):
     name = "poisson"
     mean_space = MeanSpace(0.0, np.inf, low_included=True)
     counts = True
+    has_ratios = True
     largest_drawn = 1e18  # numpy draws them as 64-bit integers
     divergence_error = 26.0
     log_martingale = staticmethod(martingales.poisson_log_martingale)

@@ -24,6 +24,7 @@ class Exponential(Family):
 
     name = "exponential"
     mean_space = MeanSpace(0.0, np.inf)
+    has_ratios = True
     divergence_error = 31.0
     log_martingale = staticmethod(exponential_log_martingale)
     log_martingale_floor = staticmethod(exponential_log_martingale_floor)

@@ -1,27 +1,37 @@
-"""Tasks: what is to be found out about the arms, each answer a set of ordered pairs."""
+"""Tasks: what is to be found out about the arms, each answer a set of statements about their means."""
 
+import re
 from collections.abc import Sequence
 
-from caet_opt.bandits.tasks.arm_names import number_arms
+from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks.arm_names import NUMBER
 from caet_opt.bandits.tasks.base import Pair, Task
 from caet_opt.bandits.tasks.custom import Custom
-from caet_opt.bandits.tasks.shipped import BestArm, Comparisons, Control, Groups, Ranking, TopArms
+from caet_opt.bandits.tasks.lower import SUFFIX, LowerIsBetter
+from caet_opt.bandits.tasks.shipped import BestArm, Groups, Ranking, TopArms
+from caet_opt.bandits.tasks.stated import Above, Cheapest, Comparisons, Control
+from caet_opt.bandits.tasks.statements import Statement
+from caet_opt.common.exact import brief
 from caet_opt.common.registry import Registry
+from caet_opt.errors import InputError
 
 TASKS: Registry[type[Task]] = Registry(
     """Tasks by their name in the grammar.
 
     >>> from caet_opt.bandits.tasks import TASKS
     >>> list(TASKS)
-    ['best-arm', 'ranking', 'top-arms', 'groups', 'control', 'comparisons', 'custom']
+    ['best-arm', 'ranking', 'top-arms', 'groups', 'control', 'comparisons', 'above', 'cheapest', 'custom']
     >>> TASKS["top-arms"].parse("2") == TopArms(2)
     True
     """,
-    *(BestArm, Ranking, TopArms, Groups, Control, Comparisons, Custom),
+    *(BestArm, Ranking, TopArms, Groups, Control, Comparisons, Above, Cheapest, Custom),
 )
 
+#: An answer that is right up to a number, as tasks may end one day.
+TOLERANCE = re.compile(rf"~\s*{NUMBER}\s*")
 
-def parse_task(text: str, names: Sequence[str] = (), *, kept: bool = False) -> Task:
+
+def parse_task(text: str, names: Sequence[str] = (), *, kept: bool = False, lower_is_better: bool = False) -> Task:
     """Read ``name`` or ``name:parameters``, for example ``ranking`` or ``groups:0,1/2,3,4``.
 
     Parameters
@@ -32,6 +42,8 @@ def parse_task(text: str, names: Sequence[str] = (), *, kept: bool = False) -> T
         Of the arms, by which they can be given, too, in quotes or not; without, by number only.
     kept
         Whether the text is from a file, where digits mean the number of an arm, whatever arms are called.
+    lower_is_better
+        Whether an arm is better if its mean is lower, which ``(lower is better)`` at the end of the text says, too.
 
     Examples
     --------
@@ -39,23 +51,60 @@ def parse_task(text: str, names: Sequence[str] = (), *, kept: bool = False) -> T
     <task groups:0,1/2,3,4>
     >>> parse_task("comparisons:gpt-4-local", ["gpt-4", "local"])
     <task comparisons:0-1>
+    >>> parse_task("cheapest:control:gpt-4-0.02", ["gpt-4", "local"])
+    <task cheapest:control:0-0.02>
+    >>> parse_task("above:0.3", lower_is_better=True)
+    <task above:0.3 (lower is better)>
     """
-    task, argument = TASKS.split("task", text, "'ranking' or 'top-arms:2'")
-    if argument and names and task.between_arms:
-        argument = number_arms(task.name, argument, names, task.between_arms, kept)
-    return task.parse(argument)
+    if isinstance(text, str) and text.rstrip().endswith(SUFFIX):
+        text, lower_is_better = text.rstrip().removesuffix(SUFFIX), True
+    try:
+        kind, argument = TASKS.split("task", text, "'ranking' or 'top-arms:2'")
+        task = kind.read(argument, names, kept)
+    except InputError:
+        if isinstance(text, str) and re.fullmatch(rf".*{TOLERANCE.pattern}", text, re.DOTALL):
+            raise InputError(f"task {brief(text)!r}: a tolerance (~) is not available") from None
+        raise
+    return LowerIsBetter(task) if lower_is_better else task
+
+
+def pose_task(model: BanditModel, task: Task | str) -> Task:
+    """A task, or one in the grammar, for a model: told the costs if it needs them, and checked against the model's
+    number of arms, family, and whether the lower mean is better.
+
+    >>> model = BanditModel("bernoulli", [0.7, 0.8], costs=[1, 2], arms=["small", "large"])
+    >>> pose_task(model, "cheapest:control:large-0.15").answer(model.exact_means)
+    0
+    """
+    if isinstance(task, str):
+        task = parse_task(task, model.arms, lower_is_better=model.lower_is_better)
+    task.check(len(model.means))
+    task.check_family(model.family)
+    if task.lower_is_better != model.lower_is_better and not isinstance(task, Custom):
+        said = "lower_is_better" if model.lower_is_better else "no lower_is_better"
+        raise InputError(f"the model has {said}, and the task is {task}; say the same of both")
+    if not task.needs_costs:
+        return task
+    if model.cost_rule is not None:
+        raise InputError(f"task {str(task)!r} needs known costs, and gaps depend on the means; give one cost per arm")
+    return task.for_costs(model.exact_costs)
 
 
 __all__ = [
     "TASKS",
+    "Above",
     "BestArm",
+    "Cheapest",
     "Comparisons",
     "Control",
     "Custom",
     "Groups",
+    "LowerIsBetter",
     "Pair",
     "Ranking",
+    "Statement",
     "Task",
     "TopArms",
     "parse_task",
+    "pose_task",
 ]

@@ -1,43 +1,88 @@
-"""What a task must supply: its answer for given means, and the ordered pairs that an answer asserts."""
+"""What a task must supply: its answer for given means, and the statements that an answer asserts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
-from caet_opt.bandits.families.numerics import Integers
+import numpy as np
+
+from caet_opt.bandits.families.base import Family
+from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.bandits.tasks.arm_names import number_arms
+from caet_opt.bandits.tasks.constraints import Pair as Pair
+from caet_opt.bandits.tasks.constraints import plain_pairs
+from caet_opt.bandits.tasks.pairs import LISTED, MARGIN_ROWS
+from caet_opt.bandits.tasks.statements import Statement, number_text
 from caet_opt.common.exact import brief, read_whole
 from caet_opt.errors import InputError
 
-Pair = tuple[int, int]
+#: More statements than this are refused: so many of them take the native solver about half a minute, and four times as
+#: many more than anyone waits.
+MOST_STATEMENTS = 250_000
 
-#: More pairs than this are refused: so many of them take the native solver about half a minute, and four times as many
-#: more than anyone waits.
-MOST_PAIRS = 250_000
+
+class Form(NamedTuple):
+    """A task as compiled code knows it (`caet_opt.bandits.tasks.pairs`): the shape of its answers, which arms take part
+    in it, and the margins of its statements, where it has some."""
+
+    shape: int
+    members: Integers
+    numbers: Array = np.zeros((2 * MARGIN_ROWS, 0))
 
 
 class Task(ABC):
-    """A pairwise exploration task (Definition 1): each answer is a set of ordered pairs "a beats b".
+    """A pairwise exploration task (Definition 1): each answer asserts statements, most of them "a beats b".
 
-    Ties between means are broken by the lower arm number, so that `answer` is defined for any means; whether a
-    tie matters is decided where the pairs are used.
+    Means are floats, or exact: whole numbers, decimals, fractions, of which answers are exact. Ties between means are
+    broken by the lower arm number, and what is equal to a margin or level does not exceed it, so that `answer` is
+    defined for any means; whether a tie matters is decided where the statements are used.
 
     >>> task = parse_task("top-arms:2")
-    >>> task.answer([3, 4, 2]), task.pairs([3, 4, 2])
-    ((0, 1), ((0, 2), (1, 2)))
+    >>> task.answer([3, 4, 2])
+    (0, 1)
+    >>> print(*task.statements([3, 4, 2]), sep=", ")
+    0 > 2, 1 > 2
     """
 
     name: ClassVar[str]
 
+    #: Whether the answer depends on costs, which have to be known then: see `for_costs`.
+    needs_costs: ClassVar[bool] = False
+
+    #: Whether the arm with the lower mean is the better one: see `caet_opt.bandits.tasks.lower`.
+    lower_is_better: ClassVar[bool] = False
+
     #: What may stand after each arm of the argument, in turn, as characters; nothing where the argument has no arms.
     between_arms: ClassVar[tuple[str, ...]] = ()
 
+    #: Whether the last arm in turn may have a margin or ratio: ARM+0.02, ARM-0.02, ARM*1.1.
+    has_margins: ClassVar[bool] = False
+
     @abstractmethod
-    def answer(self, means: Sequence[float]) -> Hashable:
+    def answer(self, means: Sequence[Any]) -> Hashable:
         """The answer that holds for these means."""
 
     @abstractmethod
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
+        """What the answer asserts of ``arms`` arms."""
+
+    def statements(self, means: Sequence[Any]) -> tuple[Statement, ...]:
+        """The statements of the answer that holds for these means."""
+        return self.answer_statements(self.answer(means), len(means))
+
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
-        """The pairs (a, b), "a beats b", that the answer asserts among ``arms`` arms."""
+        """The statements of an answer as pairs (a, b), "a beats b"; `InputError` where some are more than that."""
+        return self._as_pairs(self.answer_statements(answer, arms))
+
+    def pairs(self, means: Sequence[Any]) -> tuple[Pair, ...]:
+        """The statements for these means as pairs; `InputError` where some are more than that."""
+        return self._as_pairs(self.statements(means))
+
+    def _as_pairs(self, statements: tuple[Statement, ...]) -> tuple[Pair, ...]:
+        pairs = plain_pairs(statements)
+        if len(pairs) < len(statements):
+            raise InputError(f"task {str(self)!r} has levels or margins, which are not available here")
+        return pairs
 
     def list_answers(self, arms: int) -> Iterable[Hashable] | None:
         """Every answer that some means have, one after the other, of which there may be very many; None if not told."""
@@ -47,30 +92,55 @@ class Task(ABC):
         """Raise `InputError` unless the task makes sense for this number of arms."""
         if arms < 2:
             raise InputError(f"a task needs at least two arms, got {arms}")
-        check_size(self.count_pairs(arms))
+        check_size(self.count_statements(arms))
 
-    def count_pairs(self, arms: int) -> int:
-        """How many pairs an answer has, at most; a task that compares more than all arms with one overrides this."""
+    def numbered_statements(self) -> Iterable[Statement]:
+        """Statements with every level, margin and ratio of the task, for `check_family`."""
+        return ()
+
+    def check_family(self, family: Family) -> None:
+        """Raise `InputError` for a level, margin or ratio that makes no sense for rewards of this family."""
+        for statement in self.numbered_statements():
+            check_statement(statement, family, str(self))
+
+    def for_costs(self, costs: Sequence[Any]) -> Self:
+        """The task for arms of which pulls have these costs; most tasks do not depend on them."""
+        return self
+
+    def count_statements(self, arms: int) -> int:
+        """How many statements an answer has, at most; a task that compares more than all arms with one overrides it."""
         return arms - 1
 
-    def pairs_at_risk(self, arms: int) -> int:
-        """R: for every truth, so many wrongly ordered pairs that each wrong answer asserts one of them.
+    def statements_at_risk(self, arms: int) -> int:
+        """R: for every truth, so many false statements that each wrong answer asserts one of them.
 
         A truth inverts one direction of each two arms: K (K - 1) / 2. A task for which fewer will do overrides this.
         """
         return arms * (arms - 1) // 2
 
-    def pairs(self, means: Sequence[float]) -> tuple[Pair, ...]:
-        """The pairs of the answer that holds for these means."""
-        return self.answer_pairs(self.answer(means), len(means))
-
-    def compiled_shape(self, arms: int) -> tuple[int, Integers] | None:
-        """Shape and members for `caet_opt.bandits.tasks.pairs`; None for a task whose answers have none there."""
+    def compiled_form(self, arms: int) -> Form | None:
+        """The task for `caet_opt.bandits.tasks.pairs`; None for one whose answers have no shape there."""
         return None
 
-    def support(self, means: Sequence[float]) -> tuple[int, ...]:
-        """The arms that occur in some pair of the answer for these means."""
-        return tuple(sorted({arm for pair in self.pairs(means) for arm in pair}))
+    def compiled_shape(self, arms: int) -> tuple[int, Integers] | None:
+        """Shape and members of a task of which all statements are pairs; None for others."""
+        form = self.compiled_form(arms)
+        return None if form is None or form.shape > LISTED else form[:2]
+
+    def support(self, means: Sequence[Any]) -> tuple[int, ...]:
+        """The arms that occur in some statement of the answer for these means."""
+        return tuple(sorted({arm for statement in self.statements(means) for arm in statement.arms}))
+
+    def describe(self) -> str:
+        """The question in words."""
+        return f"the answer of the task {self}"
+
+    @classmethod
+    def read(cls, argument: str | None, names: Sequence[str] = (), kept: bool = False) -> "Task":
+        """Build the task from what follows the colon, in which arms may be given by name."""
+        if argument and names and cls.between_arms:
+            argument = number_arms(cls.name, argument, names, cls.between_arms, kept, cls.has_margins)
+        return cls.parse(argument)
 
     @classmethod
     def parse(cls, argument: str | None) -> "Task":
@@ -93,7 +163,7 @@ class Task(ABC):
         return hash((type(self), str(self)))
 
 
-def sort_arms(means: Sequence[float]) -> tuple[int, ...]:
+def sort_arms(means: Sequence[Any]) -> tuple[int, ...]:
     """Arms from the best to the worst; equal means in the order of their numbers."""
     return tuple(sorted(range(len(means)), key=means.__getitem__, reverse=True))
 
@@ -113,10 +183,32 @@ def check_arms_exist(used: Sequence[int], arms: int, task: str) -> None:
             raise InputError(f"task {task!r} names arm {arm}, but the model has arms 0 to {arms - 1}")
 
 
-def check_size(pairs: int) -> None:
-    """Raise `InputError` for more pairs than can be solved in reasonable time."""
-    if pairs > MOST_PAIRS:
+def check_statement(statement: Statement, family: Family, task: str) -> None:
+    """Raise `InputError` unless means of a family can be on both sides of a statement."""
+    space, margin = family.mean_space, statement.margin
+    if statement.ratio != 1 and not family.has_ratios:
+        known = "exponential, gamma and poisson"
         raise InputError(
-            f"the task has {pairs} pairs of arms to compare; up to {MOST_PAIRS} are solved in reasonable time, so ask "
-            "for less or about fewer arms"
+            f"task {task!r}: ratios of means are for {known} rewards, not for {family.name}; give a margin"
+        )
+    if len(statement.arms) == 1:
+        level = -margin / statement.ratio if statement.winner is None else margin
+        if not space.low < level < space.high:
+            where = f"between {space.low:g} and {space.high:g}, the ends of the {family.name} means"
+            raise InputError(
+                f"task {task!r}: level {number_text(level)} must be {where}, or nothing is to be found out"
+            )
+    elif abs(margin) >= space.high - space.low:
+        length = f"the means of the {family.name} family, which are in {space}"
+        raise InputError(
+            f"task {task!r}: margin {number_text(margin)} is as large as the difference of any two of {length}"
+        )
+
+
+def check_size(statements: int) -> None:
+    """Raise `InputError` for more statements than can be solved in reasonable time."""
+    if statements > MOST_STATEMENTS:
+        raise InputError(
+            f"the task has {statements} pairs of arms to compare; up to {MOST_STATEMENTS} are solved in reasonable "
+            "time, so ask for less or about fewer arms"
         )

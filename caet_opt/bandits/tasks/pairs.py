@@ -1,16 +1,104 @@
-"""The pairs of the answer for given means, in the subset of Python that numba compiles.
+"""The statements of the answer for given means, in the subset of Python that numba compiles.
 
-An answer of a shipped task has one of four shapes; ``members`` says which arms take part in it:
+Statements are two arrays with a column each (`caet_opt.bandits.tasks.statements.encode`): ``pairs``, the winner and the
+loser, -1 for none; ``margins``, the rows MARGIN, REST, RATIO and RATIO_REST of ``winner > ratio loser + margin``, where
+each number is a double and a rest, which is what rounding to a double took away.
+
+An answer of a shipped task has one of six shapes; ``members`` says which arms take part in it:
 
     CHAIN        each arm beats the next (nothing)
     STARS        in each group one arm beats the others (the size of a group, its arms, the size of the next, ...)
     BIPARTITE    each of m arms beats each of the others (m)
     LISTED       each comparison has a winner, the first of its arms if they are equal (both arms of each comparison)
+    STATED       each statement or its reverse holds, the statement if neither (winner and loser of each statement)
+    CHEAPEST     up to the first statement that holds, the reverses of those before it (winner and loser of each)
+
+The answers of the first four have no margins. For the last two, ``numbers`` has a column for each statement: its
+margin and ratio with their rests, and those of its reverse. A shape from MIRRORED on is one of the first four, with
+lower means ahead of higher ones: each statement is then turned around.
 """
+
+from math import inf
 
 from caet_opt.bandits.families.numerics import Array, Integers
 
-CHAIN, STARS, BIPARTITE, LISTED = range(4)
+CHAIN, STARS, BIPARTITE, LISTED, STATED, CHEAPEST = range(6)
+
+MIRRORED = 8
+
+#: Rows of ``margins``, and how many they are.
+MARGIN, REST, RATIO, RATIO_REST, MARGIN_ROWS = range(5)
+
+#: What rounding the means, and computing with them, can do to a difference, relative to its parts.
+ROUNDING = 2.0**-51
+
+
+def write_statements(
+    shape: int, members: Integers, numbers: Array, means: Array, pairs: Integers, margins: Array
+) -> None:
+    """Replace the statements of the answer for some means by those for these, as `Task.statements` lists them.
+
+    Shape, members and numbers are those of `Task.compiled_form`. The arrays may have more columns than there are
+    statements: what is left says ``0 > 0 - 1``.
+    """
+    if shape >= MIRRORED:  # in place, as compiled code makes no arrays
+        turn_around(means, pairs)
+        write_pairs(shape - MIRRORED, members, means, pairs)
+        turn_around(means, pairs)
+    elif shape == STATED:
+        for p in range(numbers.shape[1]):
+            a, b = members[2 * p], members[2 * p + 1]
+            reverse = surplus_of(means, a, b, numbers[MARGIN, p], numbers[RATIO, p]) < -1.0
+            write_column(members, numbers, p, reverse, pairs, margins)
+    elif shape == CHEAPEST:
+        write_cheapest(members, numbers, means, pairs, margins)
+    else:
+        write_pairs(shape, members, means, pairs)
+
+
+def turn_around(means: Array, pairs: Integers) -> None:
+    """Exchange winners and losers, and the signs of the means; done twice, all is as it was."""
+    for a in range(means.size):
+        means[a] = -means[a]
+    for p in range(pairs.shape[1]):
+        pairs[0, p], pairs[1, p] = pairs[1, p], pairs[0, p]
+
+
+def write_cheapest(members: Integers, numbers: Array, means: Array, pairs: Integers, margins: Array) -> None:
+    """The reverses of the statements before the first that holds, that one, and nothing after it."""
+    found = False
+    for p in range(pairs.shape[1]):
+        if found or p >= numbers.shape[1]:
+            pairs[0, p], pairs[1, p] = -1, -1
+            margins[MARGIN, p], margins[REST, p], margins[RATIO, p], margins[RATIO_REST, p] = -1.0, 0.0, 1.0, 0.0
+        else:
+            a, b = members[2 * p], members[2 * p + 1]
+            found = surplus_of(means, a, b, numbers[MARGIN, p], numbers[RATIO, p]) > 1.0
+            write_column(members, numbers, p, not found, pairs, margins)
+
+
+def write_column(members: Integers, numbers: Array, p: int, reverse: bool, pairs: Integers, margins: Array) -> None:
+    """Write a listed statement, or its reverse."""
+    pairs[0, p], pairs[1, p] = members[2 * p + int(reverse)], members[2 * p + 1 - int(reverse)]
+    for row in range(MARGIN_ROWS):
+        margins[row, p] = numbers[row + int(reverse) * MARGIN_ROWS, p]
+
+
+def surplus_of(means: Array, a: int, b: int, margin: float, ratio: float) -> float:
+    """`surplus` for two arms, of which one may be none, with mean 0."""
+    return surplus(means[a] if a >= 0 else 0.0, means[b] if b >= 0 else 0.0, margin, ratio)
+
+
+def surplus(x: float, y: float, margin: float, ratio: float) -> float:
+    """``x - ratio y - margin`` in units of what rounding can do to it: beyond 1 it is above zero, within it is a tie.
+
+    Without margin and ratio the order of two doubles is what it is, and the difference plus or minus infinity.
+    """
+    if margin == 0.0 and ratio == 1.0:
+        return inf if x > y else (-inf if x < y else 0.0)
+    scaled = ratio * y
+    unit = (abs(x) * ROUNDING + abs(scaled) * ROUNDING) + abs(margin) * ROUNDING
+    return ((x - scaled) - margin) / unit if unit > 0.0 else 0.0
 
 
 def write_pairs(shape: int, members: Integers, means: Array, pairs: Integers) -> None:
@@ -115,5 +203,20 @@ def pairs_hold(means: Array, pairs: Integers, arm: int) -> bool:
     for p in range(pairs.shape[1]):
         a, b = pairs[0, p], pairs[1, p]
         if (arm < 0 or a == arm or b == arm) and not means[a] > means[b]:
+            return False
+    return True
+
+
+def statements_hold(means: Array, pairs: Integers, margins: Array, arm: int) -> bool:
+    """Whether each statement about this arm holds clearly, or each statement for arm -1.
+
+    As with `pairs_hold`, the answer is then the one that has these statements. Twice the rounding is asked for, so that
+    a statement that holds here is one that `write_statements` writes, though the ratio of its reverse is rounded, too.
+    """
+    for p in range(pairs.shape[1]):
+        a, b = pairs[0, p], pairs[1, p]
+        if (arm < 0 or a == arm or b == arm) and not surplus_of(
+            means, a, b, margins[MARGIN, p], margins[RATIO, p]
+        ) > 2.0:
             return False
     return True

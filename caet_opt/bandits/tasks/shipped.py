@@ -1,16 +1,15 @@
-"""The tasks of the grammar: best arm, the m best arms, ranking, groups, control, comparisons."""
+"""Tasks about the order of the means alone: best arm, the m best arms, ranking, groups."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations, pairwise, permutations, product
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import Integers
-from caet_opt.bandits.tasks.base import Pair, Task, check_arms_exist, read_arm, sort_arms
-from caet_opt.bandits.tasks.custom import linear_order
-from caet_opt.bandits.tasks.pairs import BIPARTITE, CHAIN, LISTED, STARS
+from caet_opt.bandits.tasks.base import Form, Task, check_arms_exist, read_arm, sort_arms
+from caet_opt.bandits.tasks.pairs import BIPARTITE, CHAIN, STARS
+from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.exact import brief, read_whole
 from caet_opt.errors import InputError
 
@@ -24,22 +23,25 @@ class BestArm(Task):
 
     name = "best-arm"
 
-    def answer(self, means: Sequence[float]) -> int:
+    def answer(self, means: Sequence[Any]) -> int:
         return max(range(len(means)), key=means.__getitem__)
 
     def list_answers(self, arms: int) -> Iterable[Hashable]:
         return range(arms)
 
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
         best = cast(int, answer)
-        return tuple((best, arm) for arm in range(arms) if arm != best)
+        return tuple(Statement(best, arm) for arm in range(arms) if arm != best)
 
-    def pairs_at_risk(self, arms: int) -> int:
+    def statements_at_risk(self, arms: int) -> int:
         """K - 1: a wrong answer i asserts (i, best)."""
         return arms - 1
 
-    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
-        return STARS, np.array([arms, *range(arms)], dtype=np.int64)
+    def compiled_form(self, arms: int) -> Form:
+        return Form(STARS, np.array([arms, *range(arms)], dtype=np.int64))
+
+    def describe(self) -> str:
+        return "which arm is the best"
 
 
 class TopArms(Task):
@@ -61,26 +63,29 @@ class TopArms(Task):
             raise InputError(f"top-arms:{self.size} needs M between 1 and {arms - 1} for {arms} arms")
         super().check(arms)
 
-    def count_pairs(self, arms: int) -> int:
+    def count_statements(self, arms: int) -> int:
         return self.size * (arms - self.size)
 
-    def pairs_at_risk(self, arms: int) -> int:
+    def statements_at_risk(self, arms: int) -> int:
         """K - 1: from the best arm down, some arm of a wrong set directly follows one that is not in the set."""
         return arms - 1
 
-    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+    def answer(self, means: Sequence[Any]) -> tuple[int, ...]:
         return tuple(sorted(sort_arms(means)[: self.size]))
 
     def list_answers(self, arms: int) -> Iterable[Hashable]:
         return combinations(range(arms), self.size)
 
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
         top = cast(tuple[int, ...], answer)
         others = sorted(set(range(arms)) - set(top))
-        return tuple((good, bad) for good in top for bad in others)
+        return tuple(Statement(good, bad) for good in top for bad in others)
 
-    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
-        return BIPARTITE, np.array([self.size], dtype=np.int64)
+    def compiled_form(self, arms: int) -> Form:
+        return Form(BIPARTITE, np.array([self.size], dtype=np.int64))
+
+    def describe(self) -> str:
+        return f"which {self.size} arms are the best"
 
     @classmethod
     def parse(cls, argument: str | None) -> "TopArms":
@@ -102,18 +107,21 @@ class Ranking(Task):
 
     name = "ranking"
 
-    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+    def answer(self, means: Sequence[Any]) -> tuple[int, ...]:
         return sort_arms(means)
 
     def list_answers(self, arms: int) -> Iterable[Hashable]:
         return permutations(range(arms))
 
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
         order = cast(tuple[int, ...], answer)
-        return tuple(pairwise(order))
+        return tuple(Statement(better, worse) for better, worse in pairwise(order))
 
-    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
-        return CHAIN, np.array([], dtype=np.int64)
+    def compiled_form(self, arms: int) -> Form:
+        return Form(CHAIN, np.array([], dtype=np.int64))
+
+    def describe(self) -> str:
+        return "the order of the arms from the best to the worst"
 
 
 class Groups(Task):
@@ -139,24 +147,30 @@ class Groups(Task):
         super().check(arms)
         check_arms_exist([arm for group in self.groups for arm in group], arms, str(self))
 
-    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
+    def answer(self, means: Sequence[Any]) -> tuple[int, ...]:
         return tuple(min(group, key=lambda arm: (-means[arm], arm)) for group in self.groups)
 
     def list_answers(self, arms: int) -> Iterable[Hashable]:
         return product(*self.groups)
 
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
         winners = cast(tuple[int, ...], answer)
         return tuple(
-            (best, arm) for best, group in zip(winners, self.groups, strict=True) for arm in group if arm != best
+            Statement(best, arm)
+            for best, group in zip(winners, self.groups, strict=True)
+            for arm in group
+            if arm != best
         )
 
-    def pairs_at_risk(self, arms: int) -> int:
+    def statements_at_risk(self, arms: int) -> int:
         """Sum of (size - 1): a wrong answer asserts (i, best) in one of the groups."""
         return sum(len(group) - 1 for group in self.groups)
 
-    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
-        return STARS, np.array([entry for group in self.groups for entry in (len(group), *group)], dtype=np.int64)
+    def compiled_form(self, arms: int) -> Form:
+        return Form(STARS, np.array([entry for group in self.groups for entry in (len(group), *group)], dtype=np.int64))
+
+    def describe(self) -> str:
+        return f"which arm is the best of each group: {' / '.join(', '.join(map(str, group)) for group in self.groups)}"
 
     @classmethod
     def parse(cls, argument: str | None) -> "Groups":
@@ -167,113 +181,3 @@ class Groups(Task):
 
     def __str__(self) -> str:
         return f"{self.name}:{'/'.join(','.join(map(str, group)) for group in self.groups)}"
-
-
-class Control(Task):
-    """Which arms have a larger mean than a control arm.
-
-    >>> Control(0).answer([3, 4, 2]), Control(0).pairs([3, 4, 2])
-    ((1,), ((1, 0), (0, 2)))
-    """
-
-    name = "control"
-    between_arms = ("",)
-
-    def __init__(self, control: int) -> None:
-        self.control = control
-
-    def check(self, arms: int) -> None:
-        super().check(arms)
-        check_arms_exist([self.control], arms, str(self))
-
-    def answer(self, means: Sequence[float]) -> tuple[int, ...]:
-        return tuple(arm for arm, mean in enumerate(means) if arm != self.control and mean > means[self.control])
-
-    def list_answers(self, arms: int) -> Iterable[Hashable]:
-        others = [arm for arm in range(arms) if arm != self.control]
-        return (better for size in range(arms) for better in combinations(others, size))
-
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
-        better = set(cast(tuple[int, ...], answer))
-        return tuple(
-            (arm, self.control) if arm in better else (self.control, arm) for arm in range(arms) if arm != self.control
-        )
-
-    def pairs_at_risk(self, arms: int) -> int:
-        """K - 1: a wrong answer asserts the wrong order of some arm and the control."""
-        return arms - 1
-
-    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
-        compared = [(self.control, arm) for arm in range(arms) if arm != self.control]
-        return LISTED, np.array(compared, dtype=np.int64).ravel()
-
-    @classmethod
-    def parse(cls, argument: str | None) -> "Control":
-        if not argument:
-            raise InputError("task 'control' needs the control arm, for example control:0")
-        return cls(read_arm(argument, f"{cls.name}:{argument}"))
-
-    def __str__(self) -> str:
-        return f"{self.name}:{self.control}"
-
-
-class Comparisons(Task):
-    """For each listed pair of arms, which one has the larger mean.
-
-    >>> Comparisons([(0, 1), (2, 3)]).pairs([3, 4, 2, 1])
-    ((1, 0), (2, 3))
-    """
-
-    name = "comparisons"
-    between_arms = ("-", ",")
-
-    def __init__(self, compared: Sequence[Pair]) -> None:
-        self.compared = tuple((int(a), int(b)) for a, b in compared)
-        if not self.compared:
-            raise InputError("task 'comparisons' needs at least one pair, for example comparisons:0-1,2-3")
-        seen: set[frozenset[int]] = set()
-        for a, b in self.compared:
-            if a == b:
-                raise InputError(f"task {str(self)!r} compares arm {a} with itself")
-            if frozenset((a, b)) in seen:
-                raise InputError(f"task {str(self)!r} lists the pair {a}-{b} twice")
-            seen.add(frozenset((a, b)))
-
-    def check(self, arms: int) -> None:
-        super().check(arms)
-        check_arms_exist([arm for pair in self.compared for arm in pair], arms, str(self))
-
-    def count_pairs(self, arms: int) -> int:
-        return len(self.compared)
-
-    def pairs_at_risk(self, arms: int) -> int:
-        """Their number: a wrong answer asserts the wrong order of one of the listed pairs."""
-        return len(self.compared)
-
-    def answer(self, means: Sequence[float]) -> tuple[Pair, ...]:
-        return tuple((a, b) if means[a] >= means[b] else (b, a) for a, b in self.compared)
-
-    def list_answers(self, arms: int) -> Iterable[Hashable]:
-        either = product(*((pair, pair[::-1]) for pair in self.compared))
-        return (answer for answer in either if linear_order(answer) is not None)
-
-    def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
-        return cast(tuple[Pair, ...], answer)
-
-    def compiled_shape(self, arms: int) -> tuple[int, Integers]:
-        return LISTED, np.array(self.compared, dtype=np.int64).ravel()
-
-    @classmethod
-    def parse(cls, argument: str | None) -> "Comparisons":
-        if not argument:
-            raise InputError("task 'comparisons' needs its pairs, for example comparisons:0-1,2-3")
-        text, compared = f"{cls.name}:{argument}", []
-        for item in argument.split(","):
-            ends = item.split("-")
-            if len(ends) != 2:
-                raise InputError(f"task {text!r}: write each pair as A-B, got {item!r}")
-            compared.append((read_arm(ends[0], text), read_arm(ends[1], text)))
-        return cls(compared)
-
-    def __str__(self) -> str:
-        return f"{self.name}:{','.join(f'{a}-{b}' for a, b in self.compared)}"

@@ -4,14 +4,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from math import fsum, inf
-from typing import Any, ClassVar
+from math import fsum, inf, nan
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.bandits.tasks import Pair, Statement, Task
+from caet_opt.bandits.tasks.base import Form
+from caet_opt.bandits.tasks.pairs import REST
+from caet_opt.bandits.tasks.statements import encode
 from caet_opt.errors import InputError
 from caet_opt.exploring import compiling
 from caet_opt.exploring.saving import TARGET_KEYS, Target
@@ -20,13 +23,16 @@ from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import EProcess, Threshold
 from caet_opt.exploring.stopping.base import PairState
 from caet_opt.exploring.stopping.e_process import foreign_martingales, prior_scales
-from caet_opt.kernels import ledger
-from caet_opt.kernels.compile import Kernel
+from caet_opt.kernels import e_values, ledger, statement_evidence
+from caet_opt.kernels.compile import Kernel, list_functions
 from caet_opt.kernels.e_values import told_apart
 from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.interpret import Interpreted, interpret
 from caet_opt.kernels.ledger import NO_STREAMS, Seen, View
-from caet_opt.kernels.native import interpreted_kernel
+from caet_opt.kernels.native import KERNEL, interpreted_kernel
+from caet_opt.kernels.records import COLUMN_ROWS
+from caet_opt.kernels.statement_columns import TWO_MINIMA
+from caet_opt.kernels.statement_evidence import boundary_point
 from caet_opt.kernels.term import pair_term
 from caet_opt.kernels.thresholds import E_PROCESS
 from caet_opt.solving.backends.native import target_of
@@ -43,8 +49,8 @@ class Diagnostics:
 
     Attributes
     ----------
-    answer, pairs : what the empirical means say, and the pairs that this answer asserts
-    evidence, thresholds : of each of these pairs
+    answer, statements : what the empirical means say, and what this answer asserts
+    evidence, thresholds : of each of these statements
     costs : the costs that decisions were made with, negligible ones at zero
     target, projected : u_alpha, and its projection that forces exploration; None for a policy that solves for no target
 
@@ -53,12 +59,12 @@ class Diagnostics:
     >>> caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2])
     >>> caet.observe(0, 1.5)
     >>> caet.observe(1, 0.5)
-    >>> caet.diagnostics.pairs, caet.diagnostics.evidence, caet.diagnostics.settled
-    (((0, 1),), array([0.25]), False)
+    >>> print(*caet.diagnostics.statements, caet.diagnostics.evidence, caet.diagnostics.settled)
+    0 > 1 [0.25] False
     """
 
     answer: Hashable
-    pairs: tuple[Pair, ...]
+    statements: tuple[Statement, ...]
     evidence: Array
     thresholds: Array
     costs: Array
@@ -67,8 +73,8 @@ class Diagnostics:
 
     @property
     def settled(self) -> bool:
-        """Whether the evidence of every pair exceeds its threshold."""
-        return len(self.pairs) > 0 and bool(np.all(self.evidence > self.thresholds))
+        """Whether the evidence of every statement exceeds its threshold."""
+        return len(self.statements) > 0 and bool(np.all(self.evidence > self.thresholds))
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,7 @@ class Setup:
     def __post_init__(self) -> None:
         if not self.tie_order:
             object.__setattr__(self, "tie_order", tuple(range(self.arms)))
+        self.check_statements()
 
     @cached_property
     def prior_scales(self) -> Array:
@@ -125,8 +132,42 @@ class Setup:
         """The costs that enter decisions: known ones as they are, estimated ones without the negligible."""
         if self.known_costs is not None:
             return self.known_costs
-        estimate = state.mean_costs() if self.parameters.cost_source == "observed" else np.max(means) - means
+        estimate = state.mean_costs()
+        if self.parameters.cost_source == "gaps":
+            estimate = means - np.min(means) if self.task.lower_is_better else np.max(means) - means
         return np.where(estimate > self.parameters.negligible_cost, estimate, 0.0)
+
+    @cached_property
+    def form(self) -> Form | None:
+        """The task in compiled code, as rounds have it; None for one that it does not know."""
+        form = self.task.compiled_form(self.arms)
+        return form and form._replace(numbers=without_rests(form.numbers))
+
+    def is_stated(self, statements: Sequence[Statement]) -> bool:
+        """Whether a view of some statements of the task has their margins: where any statement of the task is more than
+        the order of two arms."""
+        numbered = (*self.task.numbered_statements(), *statements)
+        return not all(statement.is_plain for statement in numbered)
+
+    def some_statements(self) -> tuple[Statement, ...]:
+        """Of the answer for equal means, or of the first answer if none is for those."""
+        try:
+            return self.task.statements([0.0] * self.arms)
+        except InputError:
+            answers = self.task.list_answers(self.arms)
+            if answers is None:
+                raise
+            return self.task.answer_statements(next(iter(answers)), self.arms)
+
+    def check_statements(self) -> None:
+        """Raise `InputError` for a task whose statements make no sense for the family, or have no formula there."""
+        self.task.check_family(self.family)
+        for statement in self.task.numbered_statements():
+            if self.code < 0 and len(statement.arms) == 2 and not statement.is_plain:
+                raise InputError(
+                    f"task {str(self.task)!r}: margins and ratios are for the shipped families, not for "
+                    f"{self.family.name}; levels are for every family"
+                )
 
     @cached_property
     def code(self) -> int:
@@ -138,38 +179,99 @@ class Setup:
         term = pair_term if self.code >= 0 else interpreted_kernel(type(self.family)).parts["pair_term"]
         return float(term(self.code, wa, wb, x, y, 0.0, 0.0, False, False)[0])
 
-    def evidence(self, state: State, pairs: tuple[Pair, ...], means: Array) -> Array:
-        """Z_ab of each pair."""
-        with np.errstate(over="ignore"):  # as in compiled code: evidence that is not a number stops no run
-            weight = (np.array(state.counts) / self.dispersions).tolist()
-        mean = means.tolist()
-        return np.array([self.pair_evidence(weight[a], weight[b], mean[a], mean[b]) for a, b in pairs])
+    def sides_of(self, state: State, means: Array, statement: Statement) -> tuple[PairState | None, PairState | None]:
+        """The two arms of a statement."""
+        winner, loser = (
+            None
+            if arm is None
+            else PairState(
+                state.counts[arm], float(means[arm]), float(self.dispersions[arm]), float(self.prior_scales[arm])
+            )
+            for arm in statement[:2]
+        )
+        return winner, loser
 
-    def needed(self, state: State, pairs: tuple[Pair, ...], means: Array, evidence: Array) -> Array:
-        """What the evidence of each pair must exceed: itself, where it would not with rounding counted against it."""
-        known = means.tolist(), self.dispersions.tolist(), self.prior_scales.tolist()
-        arms = list(map(PairState, state.counts, *known))
-        weighed = zip(pairs, evidence.tolist(), strict=True)
-        return np.array([self.needed_of(found, state.round, arms[a], arms[b]) for (a, b), found in weighed])
+    def statement_rule(self, name: str, winner: PairState | None, loser: PairState | None, *numbers: float) -> float:
+        """A function of `caet_opt.kernels.statement_evidence` for two sides and what follows them there, as in a
+        round."""
+        weights = (0.0 if arm is None else np.float64(arm.pulls) / arm.dispersion for arm in (winner, loser))
+        means = (np.float64(0.0 if arm is None else arm.mean) for arm in (winner, loser))
+        space = self.family.mean_space
+        ends = () if name == boundary_point.__name__ else (float(space.low), float(space.high))
+        found = interpret_evidence(type(self.family))[name](self.code, *ends, *weights, *means, *numbers)
+        return float(found)
 
-    def weigh(self, state: State, pairs: tuple[Pair, ...]) -> list[tuple[float, float]]:
-        """Evidence and what it must exceed, as people read them: of the e-process log E_ab and log(R / delta)."""
+    def evidence(self, state: State, statements: Sequence[Statement | Pair], means: Array) -> Array:
+        """Z of each statement; a pair (a, b) is the statement that a beats b."""
+        return np.array([self.evidence_of(state, Statement(*statement), means) for statement in statements])
+
+    def evidence_of(self, state: State, statement: Statement, means: Array) -> float:
+        """The same of one statement."""
+        winner, loser = self.sides_of(state, means, statement)
+        if statement.is_plain and winner is not None and loser is not None:
+            with np.errstate(over="ignore"):  # as in compiled code: evidence that is not a number stops no run
+                wa, wb = (float(np.float64(arm.pulls) / arm.dispersion) for arm in (winner, loser))
+            return self.pair_evidence(wa, wb, winner.mean, loser.mean)
+        return self.statement_rule("statement_evidence", winner, loser, *numbers_of(statement))
+
+    def needed(self, state: State, statements: Sequence[Statement | Pair], means: Array, evidence: Array) -> Array:
+        """What the evidence of each statement must exceed: itself, where it would not with rounding counted against
+        it."""
+        weighed = zip(statements, evidence.tolist(), strict=True)
+        return np.array([self.needed_by(state, Statement(*statement), means, found) for statement, found in weighed])
+
+    def needed_by(self, state: State, statement: Statement, means: Array, evidence: float) -> float:
+        """The same of one statement."""
+        sides = self.sides_of(state, means, statement)
+        numbers = () if statement.is_plain else numbers_of(statement)[:3]
+        return self.needed_of(evidence, state.round, *sides, *numbers)
+
+    def weigh(self, state: State, statements: Sequence[Statement | Pair]) -> list[tuple[float, float]]:
+        """Evidence and what it must exceed, as people read them: of the e-process log E and log(R / delta)."""
         means, rule = state.means(), self.threshold
-        evidence = self.evidence(state, pairs, means)
+        evidence = self.evidence(state, statements, means)
         if not isinstance(rule, EProcess):
-            return list(zip(evidence.tolist(), self.needed(state, pairs, means, evidence).tolist(), strict=True))
-        known = means.tolist(), self.dispersions.tolist(), self.prior_scales.tolist()
-        arms = list(map(PairState, state.counts, *known))
-        weighed = zip(pairs, evidence.tolist(), strict=True)
-        return [(rule.log_e_value(self.family, found, arms[a], arms[b]), rule.level) for (a, b), found in weighed]
+            return list(zip(evidence.tolist(), self.needed(state, statements, means, evidence).tolist(), strict=True))
+        weighed, level = [], rule.level
+        for statement, found in zip(statements, evidence.tolist(), strict=True):
+            winner, loser = self.sides_of(state, means, Statement(*statement))
+            margin, rest, ratio, _ = numbers_of(Statement(*statement))
+            x = self.point_of(winner, loser, margin, rest, ratio)
+            weighed.append((rule.log_e_value(self.family, found, winner, loser, margin, ratio, x), level))
+        return weighed
 
-    def needed_of(self, evidence: float, now: float, winner: PairState, loser: PairState) -> float:
-        """The same of one pair."""
-        needed = self.threshold.needed(self.family, evidence, now, winner, loser)
+    def point_of(
+        self, winner: PairState | None, loser: PairState | None, margin: float, rest: float, ratio: float
+    ) -> float:
+        """The winner's mean at the minimum that is the evidence, where it is needed."""
+        if margin == 0.0 or winner is None or loser is None:
+            return nan
+        return self.statement_rule("boundary_point", winner, loser, margin, rest, ratio)
+
+    def needed_of(
+        self,
+        evidence: float,
+        now: float,
+        winner: PairState | None,
+        loser: PairState | None,
+        margin: float = 0.0,
+        rest: float = 0.0,
+        ratio: float = 1.0,
+    ) -> float:
+        """What the evidence of ``winner > ratio loser + margin`` must exceed, given the double that the margin is and
+        its rest."""
+        is_pair = winner is not None and loser is not None and margin == 0.0 and ratio == 1.0
+        if not is_pair and not evidence > self.threshold.level:
+            return self.threshold.level
+        more = () if is_pair else (margin, ratio, self.point_of(winner, loser, margin, rest, ratio))
+        needed = self.threshold.needed(self.family, evidence, now, winner, loser, *more)
         if self.threshold.code == E_PROCESS or not evidence > needed:  # the e-process has counted rounding
             return needed
-        weights = winner.pulls / winner.dispersion, loser.pulls / loser.dispersion
-        found = self.pair_evidence(*weights, *told_apart(self.code, winner.mean, loser.mean))
+        if is_pair and winner is not None and loser is not None:
+            weights = winner.pulls / winner.dispersion, loser.pulls / loser.dispersion
+            found = self.pair_evidence(*weights, *told_apart(self.code, winner.mean, loser.mean))
+        else:
+            found = self.statement_rule("certain_evidence", winner, loser, margin, rest, ratio)
         return needed if found > needed else evidence
 
     def setting(self, *, tracking: int, blind: bool = False, given: Array | None = None) -> ledger.Conditions:
@@ -200,7 +302,15 @@ class Setup:
             gap=parameters.solve_gap,
             batch=parameters.batch_rule[0],
             growth=parameters.batch_rule[1],
+            lower_is_better=self.task.lower_is_better,
         )
+
+
+class RoundColumns(NamedTuple):
+    """Statements as a view has them, see `ledger.View`."""
+
+    pairs: Integers
+    margins: Array
 
 
 class Policy(ABC):
@@ -288,20 +398,41 @@ class Policy(ABC):
     def begin(self) -> Seen:
         """Before the first round, with nothing to remember."""
         setup = self.setup
-        arms, pairs = np.zeros((ledger.ARM_ROWS, setup.arms)), setup.task.pairs([0.0] * setup.arms)
+        arms = np.zeros((ledger.ARM_ROWS, setup.arms))
         if self.blind or setup.known_costs is not None:
             arms[ledger.COST] = 1.0 if self.blind else setup.known_costs
         arms[ledger.ORDER], arms[ledger.PLACE] = setup.tie_order, np.argsort(setup.tie_order)
-        return self.make_view(arms, np.zeros(3), as_columns(pairs))
+        return self.make_view(arms, np.zeros(3), self.columns_of(setup.some_statements()))
 
-    def make_view(self, arms: Array, clock: Array, pairs: Integers) -> Seen:
+    def make_view(self, arms: Array, clock: Array, columns: "RoundColumns") -> Seen:
         """What the policy sees, with arrays of its own."""
-        shape = self.setup.task.compiled_shape(self.setup.arms) or (-1, np.zeros(0, dtype=np.int64))
-        return View(self.setting, arms, clock, pairs, np.zeros(pairs.shape[1]), *shape)
+        form = self.setup.form or Form(-1, np.zeros(0, dtype=np.int64))
+        parts: Any = (self.setting, arms, clock, *columns, np.zeros(columns.pairs.shape[1]), *form)
+        return View(*parts)
+
+    def columns(self, means: Array) -> "RoundColumns":
+        """The columns of the answer for some means, as the task says it."""
+        return self.columns_of(self.setup.task.statements(means.tolist()))
+
+    def columns_of(self, statements: tuple[Statement, ...]) -> "RoundColumns":
+        """Statements as the columns of a view: as many as the compiled form of the task has, which do not depend on the
+        answer, and where there may be two minima as many again, for the second pieces."""
+        form, family = self.setup.form, type(self.setup.family)
+        many = len(statements) if form is None or not form.numbers.shape[1] else form.numbers.shape[1]
+        if not self.setup.is_stated(statements):
+            return RoundColumns(encode(statements)[0], np.zeros((COLUMN_ROWS, 0)))
+        twice = issubclass(family, TWO_MINIMA) and any(
+            len(one.arms) == 2 and one.margin != 0 for one in (*self.setup.task.numbered_statements(), *statements)
+        )
+        pairs, margins = encode(statements, many * (1 + twice))
+        margins = without_rests(margins)
+        for p in range(many if twice else 0):
+            ledger.write_second(pairs, margins, p, many + p)
+        return RoundColumns(pairs, np.vstack([margins, np.repeat([0.0, 1.0], [many, many * twice])]))
 
     def copy_view(self, view: Seen) -> Seen:
         """A view that can be changed without changing this one."""
-        own = {name: getattr(view, name).copy() for name in ("arms", "clock", "pairs", "evidence")}
+        own = {name: getattr(view, name).copy() for name in ("arms", "clock", "pairs", "margins", "evidence")}
         return view._replace(**own)
 
     def restore(self, state: State, saved: Target) -> Seen:
@@ -350,10 +481,10 @@ class Policy(ABC):
         return self.ask(view)
 
     def ask(self, view: Seen, means: Array | None = None) -> Seen:
-        """The view with the pairs of the answer for its means, or for others, as the task says it."""
-        pairs = as_columns(self.setup.task.pairs((view.arms[ledger.MEAN] if means is None else means).tolist()))
+        """The view with the statements of the answer for its means, or for others, as the task says it."""
+        found = self.columns(view.arms[ledger.MEAN] if means is None else means)
         view.clock[ledger.ANSWERED] = view.clock[ledger.ROUND]
-        return view._replace(pairs=pairs, evidence=np.zeros(pairs.shape[1]))
+        return view._replace(**found._asdict(), evidence=np.zeros(found.pairs.shape[1]))
 
     def next_arm(self, view: Seen) -> int:
         """The arm to pull, a function of the view alone; every arm has an outcome."""
@@ -386,10 +517,10 @@ class Policy(ABC):
         """What the present state says, with what the policy adds to it."""
         setup, state = self.setup, state_of(view)
         means, answer = state.means(), self.answer(state)
-        pairs = setup.task.answer_pairs(answer, setup.arms)
-        evidence = setup.evidence(state, pairs, means)
-        needed = setup.needed(state, pairs, means, evidence)
-        return Diagnostics(answer, pairs, evidence, needed, **{"costs": setup.costs(state, means), **more})
+        statements = setup.task.answer_statements(answer, setup.arms)
+        evidence = setup.evidence(state, statements, means)
+        needed = setup.needed(state, statements, means, evidence)
+        return Diagnostics(answer, statements, evidence, needed, **{"costs": setup.costs(state, means), **more})
 
 
 def state_of(view: Seen) -> State:
@@ -404,9 +535,21 @@ def state_of(view: Seen) -> State:
     return State(int(view.clock[ledger.ROUND]), counts, rewards, costs, memory, total, rests)
 
 
-def as_columns(pairs: Sequence[Pair]) -> Integers:
-    """Pairs as compiled code has them."""
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
+def without_rests(margins: Array) -> Array:
+    """Margins and ratios as rounds have them: doubles.
+
+    What rounding took from a margin is less than what it takes from an empirical mean, against which the rules for
+    stopping are safe, and would hide whether a mean and a margin meet exactly, at an end of the mean space.
+    """
+    margins = margins.copy()
+    margins[REST::2] = 0.0
+    return margins
+
+
+def numbers_of(statement: Statement) -> list[float]:
+    """Margin and ratio of a statement, with their rests, as rounds have them."""
+    found: list[float] = without_rests(encode([statement])[1])[:, 0].tolist()
+    return found
 
 
 @cache
@@ -416,18 +559,39 @@ def interpret_play(policy: type[Policy], family: type[Family]) -> Interpreted:
     return interpret(compiling.list_play(policy), family, formulas)
 
 
+@cache
+def interpret_evidence(family: type[Family]) -> Interpreted:
+    """The functions of `caet_opt.kernels.statement_evidence`, as they are, on a family."""
+    return interpret((*KERNEL, *list_functions(e_values, statement_evidence)), family)
+
+
 def foreign_threshold(setup: Setup) -> Kernel:
     """What stands in `ledger` and `confidence` for the shipped thresholds, of a user's own."""
     dispersions, scales = setup.dispersions.tolist(), setup.prior_scales.tolist()
 
+    def side_of(arms: Array, arm: int) -> PairState:
+        return PairState(float(arms[ledger.COUNT, arm]), float(arms[ledger.MEAN, arm]), dispersions[arm], scales[arm])
+
     def exceeds(
         setting: ledger.Conditions, arms: Array, now: float, a: int, b: int, evidence: float, everywhere: bool
     ) -> bool:
-        winner, loser = (
-            PairState(float(arms[ledger.COUNT, arm]), float(arms[ledger.MEAN, arm]), dispersions[arm], scales[arm])
-            for arm in (a, b)
-        )
-        return bool(evidence > setup.needed_of(float(evidence), float(now), winner, loser))
+        needed = setup.needed_of(float(evidence), float(now), side_of(arms, a), side_of(arms, b))
+        return bool(evidence > needed)
+
+    def statement_exceeds(
+        setting: ledger.Conditions,
+        arms: Array,
+        now: float,
+        pairs: Integers,
+        margins: Array,
+        p: int,
+        evidence: float,
+        everywhere: bool,
+    ) -> bool:
+        winner, loser = (None if arm < 0 else side_of(arms, arm) for arm in pairs[:, p].tolist())
+        if winner is None and loser is None:
+            return True
+        return bool(evidence > setup.needed_of(float(evidence), float(now), winner, loser, *margins[:3, p].tolist()))
 
     def bound_level(setting: ledger.Conditions, arms: Array, now: float, arm: int) -> float:
         pulls = float(arms[ledger.COUNT, arm])
@@ -436,4 +600,9 @@ def foreign_threshold(setup: Setup) -> Kernel:
     def levels_are_equal(setting: ledger.Conditions) -> bool:
         return False
 
-    return {"exceeds": exceeds, "bound_level": bound_level, "levels_are_equal": levels_are_equal}
+    return {
+        "exceeds": exceeds,
+        "statement_exceeds": statement_exceeds,
+        "bound_level": bound_level,
+        "levels_are_equal": levels_are_equal,
+    }

@@ -34,12 +34,12 @@ class IndexPolicy(Policy):
 
     @staticmethod
     def ended(view: Seen) -> bool:
-        """Whether the answer is final: the evidence of every pair exceeds its threshold."""
+        """Whether the answer is final: the evidence of every statement exceeds its threshold."""
         return short_pair(view) < 0
 
     @staticmethod
     def refresh(view: Seen, arm: int) -> bool:
-        """Costs, pairs and evidence after an observation of an arm; False where Python has to find the answer."""
+        """Costs, statements and evidence after an observation of an arm; False where Python has to find the answer."""
         return refresh_pairs(view, arm)
 
     @staticmethod

@@ -1,5 +1,7 @@
 """Policies that solve for their target and track it."""
 
+from fractions import Fraction
+from functools import lru_cache
 from math import fsum, isclose
 from typing import Any, ClassVar
 
@@ -7,8 +9,9 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.errors import InputError, SolverError
-from caet_opt.exploring.policies.base import Diagnostics, Policy, Setup, state_of
+from caet_opt.exploring.policies.base import Diagnostics, Policy, RoundColumns, Setup, state_of
 from caet_opt.exploring.saving import NUMBERS, TARGET_KEYS, Solution, Target
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.kernels import aiming, boxes, ledger
@@ -18,8 +21,10 @@ from caet_opt.kernels.elimination_order import nothing_to_lay_out
 from caet_opt.kernels.instance import Layout, make_workspace
 from caet_opt.kernels.ledger import COUNT, CUMULATED, DONE, MEMORY, ROUND, Seen
 from caet_opt.kernels.native import without_compiling
-from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.problem import lay_out
+from caet_opt.kernels.records import COLUMN_ROWS, PIECE
+from caet_opt.kernels.statement_columns import Columns, list_columns
+from caet_opt.solving.characteristic import solve_question
+from caet_opt.solving.problem import Question, lay_out
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.result import CharacteristicTime
 
@@ -50,11 +55,11 @@ class TrackingPolicy(Policy):
 
     @staticmethod
     def respond(view: Any, arm: int, waiting: bool) -> int:
-        """Decide on the target where that is due, add it to the cumulated one, look at the pairs.
+        """Decide on the target where that is due, add it to the cumulated one, look at the statements.
 
-        A pair that was short of its threshold stays so until one of its arms is pulled, as thresholds do not fall with
-        the rounds: while there is such a pair, no other is looked at, and that one only once its counts have outgrown
-        what the box allows (`watch`).
+        One that was short of its threshold stays so until one of its arms is pulled, as thresholds do not fall with
+        the rounds: while there is such a statement, no other is looked at, and that one only once its counts have
+        outgrown what the box allows (`watch`).
         """
         setting, arms, aim, now = view.setting, view.arms, view.aim, view.clock[ROUND]
         if waiting:
@@ -80,7 +85,7 @@ class TrackingPolicy(Policy):
 
     @staticmethod
     def ended(view: Any) -> bool:
-        """Whether every pair was found settled in this round; it is looked at where a batch ends."""
+        """Whether every statement was found settled in this round; it is looked at where a batch ends."""
         return bool(view.aim.numbers[ENDED] == view.clock[ROUND])
 
     def __init__(self, setup: Setup) -> None:
@@ -94,28 +99,29 @@ class TrackingPolicy(Policy):
         view.arms[ledger.MEMORY] = 1.0 / self.setup.arms
         return view
 
-    def make_view(self, arms: Array, clock: Array, pairs: Integers) -> Seen:
-        view: Any = super().make_view(arms, clock, pairs)
+    def make_view(self, arms: Array, clock: Array, columns: RoundColumns) -> Seen:
+        view: Any = super().make_view(arms, clock, columns)
+        many = columns.pairs.shape[1]
         aim = boxes.Aim(
             effort=np.zeros(self.setup.arms),
-            weights=np.zeros(pairs.shape[1]),
-            solved=np.full(pairs.shape, -1),
+            weights=np.zeros(many),
+            solved=np.full((2, many), UNSOLVED),
             box=np.zeros((boxes.BOX_ROWS, self.setup.arms)),
             numbers=np.zeros(boxes.AIM_NUMBERS),
         )
         aim.numbers[boxes.TIED] = 1.0
         boxes.clear_box(aim)
         aiming.look_anew(aim)
-        parts: Any = (*view, aim, self.make_space(pairs, None))
+        parts: Any = (*view, aim, self.make_space(columns, None))
         return Pursuit(*parts)
 
     def copy_view(self, view: Any) -> Any:
         """Both share what a solve works in, as it is written before it is read: all but the layout, which has arms."""
-        setting, arms, clock, pairs, evidence, shape, members, aim, space = view
+        setting, arms, clock, pairs, margins, evidence, shape, members, numbers, aim, space = view
         space = space._replace(layout=Layout._make(part.copy() for part in space.layout))
         aim = boxes.Aim._make(part.copy() for part in aim)
-        own = arms.copy(), clock.copy(), pairs.copy(), evidence.copy()
-        return Pursuit(setting, *own, shape, members, aim, space)
+        own = arms.copy(), clock.copy(), pairs.copy(), margins.copy(), evidence.copy()
+        return Pursuit(setting, *own, shape, members, numbers, aim, space)
 
     def check_state(self, state: State) -> None:
         super().check_state(state)
@@ -129,45 +135,62 @@ class TrackingPolicy(Policy):
     def supply(self, view: Seen, need: int) -> Seen:
         """The answer, the layout of its problem, or its solution by whichever solver was asked for."""
         if need == ledger.NEED_LAYOUT:
-            return view._replace(space=self.make_space(view.pairs, view.arms[ledger.COST]))
+            return view._replace(space=self.make_space(columns_in(view), view.arms[ledger.COST]))
         return self.solve(view) if need == ledger.NEED_SOLUTION else super().supply(view, need)
 
-    def make_space(self, pairs: Integers, costs: Array | None) -> Space:
-        """What a solve for these pairs works in, laid out for these costs; without them there is no layout yet."""
-        sides = np.full(pairs.shape, -1.0) if costs is None else (costs[pairs] > 0).astype(float)
-        found = None
+    def make_space(self, columns: RoundColumns, costs: Array | None) -> Space:
+        """What a solve for these columns works in, laid out for these costs; without them there is no layout yet."""
+        pairs, found = columns.pairs, None
+        sides = np.full(pairs.shape, -1.0)
         if costs is not None:
-            listed = tuple((int(a), int(b)) for a, b in pairs.T)
-            pattern = type(self.setup.family), listed, tuple((costs > 0).tolist())
+            sides = np.where(pairs >= 0, costs[pairs] > 0, False).astype(float)
+            pattern = self.pattern_of(columns), type(self.setup.family), tuple((costs > 0).tolist())
             found = cached_program("native layout", pattern, lay_out)
         layout, plan = found or nothing_to_lay_out(pairs)
-        own = Layout(*(part.copy() for part in layout))
+        own = copy_layout(layout)
         return Space(own, plan, make_workspace(own, plan), np.zeros(self.setup.arms), np.zeros(pairs.shape[1]), sides)
 
+    def pattern_of(self, columns: RoundColumns) -> Columns:
+        """Columns for `lay_out`, the same object for the same columns."""
+        if not columns.margins.size:
+            pairs = columns.pairs.T.tolist()
+            return list_columns(tuple(Statement(a, b) for a, b in pairs), type(self.setup.family))
+        return keep_columns(*(part.tobytes() for part in columns))
+
     def ask(self, view: Seen, means: Array | None = None) -> Seen:
-        """The pairs of the answer; where there are more or fewer than before, no solution of them is known."""
+        """The statements of the answer; where there are more or fewer columns than before, no solution of them is
+        known."""
         asked, aim = super().ask(view, means), pursuit_of(view).aim
         many = asked.pairs.shape[1]
         if many != aim.weights.size:
-            aim = aim._replace(weights=np.zeros(many), solved=np.full((2, many), -1))
-        return asked._replace(aim=aim, space=self.make_space(asked.pairs, None))
+            aim = aim._replace(weights=np.zeros(many), solved=np.full((2, many), UNSOLVED))
+        return asked._replace(aim=aim, space=self.make_space(columns_in(asked), None))
 
     def solve(self, view: Seen) -> Seen:
         """The view aimed at the solution for its means and costs; `SolverError` or `InputError` where there is none."""
-        setup, space = self.setup, pursuit_of(view).space
-        model = BanditModel(setup.family, view.arms[ledger.MEAN].tolist(), view.arms[ledger.COST].tolist())
+        setup, space, means = self.setup, pursuit_of(view).space, view.arms[ledger.MEAN].tolist()
+        asserted = setup.task.statements(means)
+        if ledger.is_stated(view):  # what is a number of a statement, and what is a mean, is the double here
+            asserted = tuple(statement._replace(margin=Fraction(float(statement.margin))) for statement in asserted)
+            means = list(map(Fraction, means))
+        model = BanditModel(setup.family, means, view.arms[ledger.COST].tolist())
+        statements = list_columns(asserted, type(setup.family))
         with without_compiling():  # a round waits for no compiler; who plays many has compiled them
-            found = characteristic_time(model, setup.task, solver=setup.profile, warm_start=self.last_solution(view))
-        space.effort[:], space.weights[:] = found.effort, found.multipliers
+            found = solve_question(
+                Question(model, setup.task, statements), setup.profile, self.last_solution(view, statements)
+            )
+        space.effort[:], space.weights[:] = found.effort, 0.0
+        space.weights[places_of(statements, view)] = found.multipliers
         self.functions["adopt"](view)
         if not isclose(np.sum(view.arms[ledger.TARGET]), 1.0, rel_tol=1e-9):
             raise SolverError("the effort of a round is outside double precision; rescale the means or the variances")
         return view
 
-    def last_solution(self, view: Seen) -> CharacteristicTime | None:
-        """The last solution, as far as a solve that starts from it needs it; None before the first."""
-        aim = pursuit_of(view).aim
-        if not np.all(aim.solved >= 0):
+    def last_solution(self, view: Seen, columns: Columns) -> CharacteristicTime | None:
+        """The last solution, as far as a solve for these columns that starts from it needs it; None before the first,
+        and for another answer."""
+        aim, places = pursuit_of(view).aim, places_of(columns, view)
+        if not np.array_equal(aim.solved[:, places], columns.pairs):
             return None
         box, value = aim.box, float(np.sum(aim.weights))
         model = BanditModel(self.setup.family, box[boxes.CENTRE].tolist(), box[boxes.PAID].tolist())
@@ -179,8 +202,8 @@ class TrackingPolicy(Policy):
             upper=value,
             gap=0.0,
             effort=aim.effort.copy(),
-            pairs=tuple((int(a), int(b)) for a, b in aim.solved.T),
-            multipliers=aim.weights.copy(),
+            columns=columns,
+            multipliers=aim.weights[places],
             solver=self.setup.profile.backend,
             iterations=0,
             seconds=0.0,
@@ -242,8 +265,9 @@ class TrackingPolicy(Policy):
             "intervals": intervals if np.isfinite(intervals).all() else None,
         }
         solution = None
-        if (solved >= 0).all():
-            solution = Solution(float(np.sum(aim.weights)), solved.T, aim.effort, aim.weights)._asdict()
+        if (solved != UNSOLVED).all():
+            pairs = [[None if arm < 0 else arm for arm in pair] for pair in solved.T.tolist()]
+            solution = {**Solution(float(np.sum(aim.weights)), (), aim.effort, aim.weights)._asdict(), "pairs": pairs}
         return {"target": view.arms[ledger.TARGET], "kept": kept, "solution": solution}
 
     def pretend(self, view: Seen, arm: int) -> Seen:
@@ -260,8 +284,37 @@ class TrackingPolicy(Policy):
         return super().diagnose(view, costs=costs, target=target, projected=projected)
 
 
+#: In `Aim.solved`, that no solution is known; -1 is a side that is no arm.
+UNSOLVED = -2
+
 #: Entries of Aim.numbers in the order of `saving.NUMBERS`.
 SAVED_NUMBERS = [boxes.SOLVES, boxes.WIDEST, boxes.SOLVED, boxes.DECIDED, boxes.DUE]
+
+
+def copy_layout(layout: Layout) -> Layout:
+    """A layout of its own arrays."""
+    parts: Any = (part.copy() for part in layout)
+    return Layout(*parts)
+
+
+def columns_in(view: Seen) -> RoundColumns:
+    """The columns of a view."""
+    return RoundColumns(view.pairs, view.margins)
+
+
+@lru_cache(maxsize=1024)
+def keep_columns(pairs: bytes, margins: bytes) -> Columns:
+    """Columns from the bytes of their arrays, for `lay_out`; whose statements they are nobody asks there."""
+    ends, numbers = np.frombuffer(pairs, dtype=np.int64).reshape(2, -1), np.frombuffer(margins).reshape(COLUMN_ROWS, -1)
+    return Columns((), ends, numbers, np.zeros(0, dtype=np.int64))
+
+
+def places_of(columns: Columns, view: Seen) -> Integers:
+    """Where the columns of a question are among those of a view, which has second pieces after all first ones."""
+    if columns.is_plain:
+        return columns.owners
+    first = int(np.sum(view.margins[PIECE] == 0.0))
+    return np.asarray(columns.owners + first * columns.margins[PIECE].astype(np.int64))
 
 
 def pursuit_of(view: Seen) -> Pursuit:

@@ -5,12 +5,23 @@ from math import inf
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.bandits.tasks.pairs import pairs_hold, write_pairs
-from caet_opt.exploring.policies.base import as_columns
 from caet_opt.exploring.policies.index import IndexPolicy
-from caet_opt.kernels.choosing import free_turn, share_of_first, weakest_pair
+from caet_opt.kernels.choosing import free_turn, named_arms, share_of_first, weakest_pair
 from caet_opt.kernels.draws import posterior_mean, uniform
-from caet_opt.kernels.ledger import COST, COUNT, MEAN, PROJECTED, ROUND, Seen, evidence_between, weight_of
+from caet_opt.kernels.ledger import (
+    COST,
+    COUNT,
+    MEAN,
+    PROJECTED,
+    ROUND,
+    Seen,
+    answer_holds,
+    evidence_between,
+    evidence_of,
+    is_stated,
+    weight_of,
+    write_answer,
+)
 
 #: Draws of posterior means begin here, in steps of 64 indices; those before are for the coin and for ties.
 TIES = 16
@@ -36,10 +47,10 @@ class BestChallenger(IndexPolicy):
         if free >= 0:
             return free
         pair = weakest_pair(view, False, True)
-        a, b = int(view.pairs[0, pair]), int(view.pairs[1, pair])
-        if arms[COST, a] == 0.0 or arms[COST, b] == 0.0:
+        a, b = named_arms(view.pairs, pair)
+        if a == b or arms[COST, a] == 0.0 or arms[COST, b] == 0.0:
             return b if arms[COST, a] == 0.0 else a
-        share = share_of_first(view, a, b)
+        share = share_of_first(view, pair)
         first, second = share / (arms[COST, a] * arms[COUNT, a]), (1.0 - share) / (arms[COST, b] * arms[COUNT, b])
         return a if first > second or (first == second and arms[COUNT, a] <= arms[COUNT, b]) else b
 
@@ -58,9 +69,8 @@ class TopTwo(IndexPolicy):
     @staticmethod
     def choose(view: Seen) -> int:
         """One of the two arms of the weakest pair."""
-        pair = weakest_pair(view, True, False)
-        side = 0 if uniform(view.setting.seed, int(view.clock[ROUND]), 0) < 0.5 else 1
-        return int(view.pairs[side, pair])
+        a, b = named_arms(view.pairs, weakest_pair(view, True, False))
+        return a if uniform(view.setting.seed, int(view.clock[ROUND]), 0) < 0.5 else b
 
 
 class TopTwoIds(IndexPolicy):
@@ -85,11 +95,11 @@ class TopTwoIds(IndexPolicy):
         if free >= 0:
             return free
         pair = weakest_pair(view, True, True)
-        a, b = int(view.pairs[0, pair]), int(view.pairs[1, pair])
+        a, b = named_arms(view.pairs, pair)
         ca, cb = view.arms[COST, a], view.arms[COST, b]
-        if ca == 0.0 or cb == 0.0:
+        if a == b or ca == 0.0 or cb == 0.0:
             return b if ca == 0.0 else a
-        share = share_of_first(view, a, b)
+        share = share_of_first(view, pair)
         first, second = share / ca, (1.0 - share) / cb
         return a if uniform(view.setting.seed, int(view.clock[ROUND]), 0) * (first + second) < first else b
 
@@ -111,18 +121,18 @@ class ThompsonTopTwo(IndexPolicy):
     def choose(view: Seen) -> int:
         """The arm for the answer of the draw; a task that compiled code does not know is left to the object."""
         draw_means(view)
-        if pairs_hold(view.arms[PROJECTED], view.pairs, -1):  # the draw says what the empirical means say
+        if answer_holds(view, view.arms[PROJECTED], -1):  # the draw says what the empirical means say
             return choose_from(view, view.pairs, view.evidence)
         if view.shape < 0:
             return -1
-        pairs = view.pairs.copy()
-        write_pairs(view.shape, view.members, view.arms[PROJECTED], pairs)
-        return choose_from(view, pairs, weigh_drawn(view, pairs))
+        pairs, margins = view.pairs.copy(), view.margins.copy()
+        write_answer(view, view.arms[PROJECTED], pairs, margins)
+        return choose_from(view, pairs, weigh_drawn(view, pairs, margins))
 
     def choose_here(self, view: Seen) -> int:
         draw_means(view)
-        pairs = as_columns(self.setup.task.pairs(view.arms[PROJECTED].tolist()))
-        return choose_from(view, pairs, weigh_drawn(view, pairs))
+        found = self.columns(view.arms[PROJECTED])
+        return choose_from(view, found.pairs, weigh_drawn(view, *found))
 
 
 def draw_means(view: Seen) -> None:
@@ -134,25 +144,30 @@ def draw_means(view: Seen) -> None:
         arms[PROJECTED, a] = posterior_mean(setting.family, weight, arms[MEAN, a], setting.seed, now, TIES + a)
 
 
-def weigh_drawn(view: Seen, pairs: Integers) -> Array:
-    """Z of each pair of the draw's answer, zero where the empirical means contradict it."""
+def weigh_drawn(view: Seen, pairs: Integers, margins: Array) -> Array:
+    """Z of each statement of the draw's answer, zero where the empirical means contradict it."""
     evidence = np.zeros(pairs.shape[1])
     for p in range(pairs.shape[1]):
-        a, b = pairs[0, p], pairs[1, p]
-        if view.arms[MEAN, a] > view.arms[MEAN, b]:
+        if is_stated(view):
+            evidence[p] = evidence_of(view.setting, view.arms, pairs, margins, p)
+        elif view.arms[MEAN, pairs[0, p]] > view.arms[MEAN, pairs[1, p]]:
+            a, b = pairs[0, p], pairs[1, p]
             evidence[p] = evidence_between(view.setting, view.arms, a, b, view.arms[MEAN, a], view.arms[MEAN, b])
     return evidence
 
 
 def choose_from(view: Seen, pairs: Integers, evidence: Array) -> int:
-    """One arm of the pair with the least Z, one of those at random if there are several."""
+    """One arm of the statement with the least Z, one of those at random if there are several."""
     seed, now = view.setting.seed, int(view.clock[ROUND])
     ties, chosen, least = 0, 0, inf
     for p in range(evidence.size):
+        if is_stated(view) and evidence[p] == inf:  # of no arm, or a second piece
+            continue
         if evidence[p] < least:
             ties, chosen, least = 1, p, evidence[p]
         elif evidence[p] == least:
             ties += 1
             if uniform(seed, now, min(ties, 64 * TIES - 1)) * ties < 1.0:  # of n ties the last with probability 1 / n
                 chosen = p
-    return int(pairs[0 if uniform(seed, now, 0) < 0.5 else 1, chosen])
+    a, b = named_arms(pairs, chosen)
+    return a if uniform(seed, now, 0) < 0.5 else b

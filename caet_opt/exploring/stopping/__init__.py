@@ -64,7 +64,7 @@ def make_threshold(
     at_risk = arms * (arms - 1) // 2  # of any task: a truth inverts one direction of each two arms
     if task is not None:
         task.check(arms)
-        at_risk = task.pairs_at_risk(arms)
+        at_risk = task.statements_at_risk(arms)
     return THRESHOLDS[name].build(family, arms, at_risk, read_level(delta, log_inv_delta), options)
 
 

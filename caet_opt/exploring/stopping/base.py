@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp
+from math import exp, nan
 from typing import Any, ClassVar, NamedTuple, Self
 
 from caet_opt.bandits.families import Family
@@ -18,7 +18,7 @@ PROBES = ((4, 2, 2), (1000, 10, 900), (10**7, 5 * 10**6, 10**4))
 
 
 class PairState(NamedTuple):
-    """An arm of a pair: its pulls, empirical mean and dispersion, and how many times rho its prior is worth."""
+    """An arm of a statement: its pulls, empirical mean and dispersion, and how many times rho its prior is worth."""
 
     pulls: float
     mean: float
@@ -28,12 +28,14 @@ class PairState(NamedTuple):
 
 @dataclass(frozen=True)
 class Threshold(ABC):
-    """beta(t): an answer is declared once every pair it needs has evidence ``Z_ab(t) > beta(t)``.
+    """beta(t): an answer is declared once every statement it needs has evidence ``Z(t) > beta(t)``.
 
-    A declared answer is wrong only if one of its pairs is wrongly ordered, mu_a <= mu_b, and every wrong answer has one
-    of at most R such pairs (`caet_opt.bandits.tasks.Task.pairs_at_risk`). So it is enough that with probability
-    1 - delta none of these R pairs ever exceeds beta. Everything is written in ``log_inv_delta = log(1/delta)``,
-    because delta itself may be as small as exp(-500).
+    A declared answer is wrong only if one of its statements is false, mu_a <= mu_b for a pair, and every wrong answer
+    has one of at most R such statements (`caet_opt.bandits.tasks.Task.statements_at_risk`). So it is enough that with
+    probability 1 - delta none of these R ever exceeds beta. What bounds the deviation of two arms together does so for
+    any margin, since the true means are among those where a false statement is false, and for a level, of one arm, all
+    the more. Everything is written in ``log_inv_delta = log(1/delta)``, because delta itself may be as small as
+    exp(-500).
 
     Attributes
     ----------
@@ -99,9 +101,21 @@ class Threshold(ABC):
         """beta at `PROBES`: what is computed, however it is described."""
         return tuple(float(self.value(*probe)) for probe in PROBES)
 
-    def needed(self, family: Family, evidence: float, t: float, winner: PairState, loser: PairState) -> float:
-        """What the evidence of a pair must exceed, where beta may depend on means and evidence as well."""
-        return self.value(t, winner.pulls, loser.pulls)
+    def needed(
+        self,
+        family: Family,
+        evidence: float,
+        t: float,
+        winner: PairState | None,
+        loser: PairState | None,
+        margin: float = 0.0,
+        ratio: float = 1.0,
+        x: float = nan,
+    ) -> float:
+        """What the evidence of ``winner > ratio loser + margin`` must exceed, where beta may depend on means and
+        evidence as well; an arm that is None has mean 0. See `EProcess.needed` for x; a pair is told without the rest.
+        """
+        return self.value(t, *(1.0 if arm is None else arm.pulls for arm in (winner, loser)))
 
     @classmethod
     def build(cls, family: Family, arms: int, pairs: int, log_inv_delta: float, options: Mapping[str, Any]) -> Self:

@@ -1,9 +1,9 @@
-"""The threshold from one-sided mixture martingales: an e-process for every pair."""
+"""The threshold from one-sided mixture martingales: an e-process for every pair, and for every other statement."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from math import inf, log, log1p, nextafter
+from math import inf, log, log1p, nan, nextafter
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from caet_opt.common.checks import is_number
 from caet_opt.errors import InputError
 from caet_opt.exploring.stopping.base import PairState, Threshold
 from caet_opt.kernels import e_values
-from caet_opt.kernels.compile import Kernel
+from caet_opt.kernels.compile import Kernel, list_functions
 from caet_opt.kernels.e_values import Side
 from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.interpret import interpret
@@ -38,6 +38,9 @@ class EProcess(Threshold):
 
     As ``Z_ab > beta`` it has ``beta = log(R / delta) + (Z_ab - log E_ab)``. For many pulls, up to terms that vanish,
     ``beta = log(R / delta) + log(1 + N_a / rho) / 2 + log(1 + N_b / rho) / 2 - 2 log 2``.
+
+    A statement ``a > ratio b + margin`` has ``E = min over x of M_a(x) M_b((x - margin) / ratio)``; ``a > level`` has
+    M_a(level) alone, ``b < level`` M_b(level) (`caet_opt.kernels.e_values`).
     """
 
     name = "e-process"
@@ -74,23 +77,62 @@ class EProcess(Threshold):
         """beta for many pulls; `needed` has it for given means."""
         return self.level + 0.5 * (log1p(n_a / self.rho) + log1p(n_b / self.rho)) - 2.0 * log(2.0)
 
-    def needed(self, family: Family, evidence: float, t: float, winner: PairState, loser: PairState) -> float:
-        return self.needed_at(self.level, family, evidence, winner, loser)
+    def needed(
+        self,
+        family: Family,
+        evidence: float,
+        t: float,
+        winner: PairState | None,
+        loser: PairState | None,
+        margin: float = 0.0,
+        ratio: float = 1.0,
+        x: float = nan,
+    ) -> float:
+        """What the evidence of ``winner > ratio loser + margin`` must exceed; an arm that is None has mean 0.
 
-    def needed_at(self, level: float, family: Family, evidence: float, winner: PairState, loser: PairState) -> float:
-        """What Z_ab must exceed for log E_ab to exceed a level."""
+        x is the winner's mean at the minimum that is the evidence, as `e_values.needed_by` has it; a pair needs none.
+        """
+        return self.needed_at(self.level, family, evidence, winner, loser, margin, ratio, x)
+
+    def needed_at(
+        self,
+        level: float,
+        family: Family,
+        evidence: float,
+        winner: PairState | None,
+        loser: PairState | None,
+        margin: float = 0.0,
+        ratio: float = 1.0,
+        x: float = nan,
+    ) -> float:
+        """What the evidence of a statement must exceed for log E to exceed a level."""
         space, code = family.mean_space, FAMILY_CODES.get(type(family), -1)
-        sides = (
-            Side(arm.pulls / arm.dispersion, arm.mean, self.rho * arm.scale / arm.dispersion) for arm in (winner, loser)
+        sides = (self.side_of(winner), self.side_of(loser))
+        return float(
+            rule_of(type(family))(code, space.low, space.high, level, evidence, *sides, margin, ratio, x, True)
         )
-        return float(rule_of(type(family))(code, space.low, space.high, level, evidence, *sides, True))
 
-    def log_e_value(self, family: Family, evidence: float, winner: PairState, loser: PairState) -> float:
-        """log E_ab from below: the largest level that it is found to exceed by the rule for stopping, by bisection."""
+    def side_of(self, arm: PairState | None) -> Side:
+        """An arm as the rule reads it."""
+        if arm is None:
+            return Side(0.0, 0.0, 0.0)
+        return Side(arm.pulls / arm.dispersion, arm.mean, self.rho * arm.scale / arm.dispersion)
+
+    def log_e_value(
+        self,
+        family: Family,
+        evidence: float,
+        winner: PairState | None,
+        loser: PairState | None,
+        margin: float = 0.0,
+        ratio: float = 1.0,
+        x: float = nan,
+    ) -> float:
+        """log E from below: the largest level that it is found to exceed by the rule for stopping, by bisection."""
         level = self.level
 
         def exceeds(height: float) -> bool:
-            return evidence > self.needed_at(height, family, evidence, winner, loser)
+            return evidence > self.needed_at(height, family, evidence, winner, loser, margin, ratio, x)
 
         settled = exceeds(level)
         low, high = (level, min(evidence, LARGEST)) if settled else (LEAST, level)
@@ -110,11 +152,10 @@ class EProcess(Threshold):
 
 @cache
 def rule_of(family: type[Family]) -> Callable[..., Any]:
-    """`e_values.needed_evidence` with the martingales of the family."""
+    """`e_values.needed_by` with the martingales of the family."""
     if family in FAMILY_CODES:
-        return e_values.needed_evidence
-    rules = e_values.is_covered, e_values.needed_evidence
-    return interpret(rules, family, foreign_martingales(family))["needed_evidence"]
+        return e_values.needed_by
+    return interpret(list_functions(e_values), family, foreign_martingales(family))["needed_by"]
 
 
 def foreign_martingales(family: type[Family]) -> Kernel:

@@ -5,11 +5,10 @@ from itertools import groupby, pairwise
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.common.numbers import pair_names
 from caet_opt.presenting.curves import Curve, CurvePoint
 from caet_opt.presenting.figures import style
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
-from caet_opt.solving.result import CharacteristicTime, headline
+from caet_opt.solving.result import CharacteristicTime, headline, statement_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -116,13 +115,13 @@ def label_regions(axis: Any, curve: Curve) -> None:
 
 
 def region_labels(curve: Curve, logarithmic: bool) -> list[tuple[float, str]]:
-    """The centre of each region, and the binding pairs there."""
+    """The centre of each region, and the binding statements there."""
     names, scale, unscale = curve.model.arms, log if logarithmic else float, exp if logarithmic else float
     solved = [(scale(point.value), point.result) for point in curve.points if point.result is not None]
     labels: list[tuple[float, str]] = []
-    for pairs, run in groupby(solved, lambda entry: entry[1].binding_pairs):
+    for statements, run in groupby(solved, lambda entry: entry[1].binding_statements):
         places = [place for place, _ in run]
-        text = ", ".join(pair_names(pairs, names))
+        text = ", ".join(statement_names(statements, names))
         if len(places) > 2:
             text = text if labels else f"binding: {text or 'none'}"
             labels.append((unscale((places[0] + places[-1]) / 2), text))

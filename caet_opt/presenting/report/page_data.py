@@ -32,7 +32,7 @@ MISSING = "-"
 #: Columns of the file of models.
 MODEL_COLUMNS = (
     *("model", "title", "task", "family", "arms", "means", "arm_costs", "characteristic_time", "lower", "upper", "gap"),
-    *("cost_proportions", "sampling_proportions", "binding_pairs"),
+    *("cost_proportions", "sampling_proportions", "binding_statements"),
 )
 
 #: Colours of curves that differ, from there on they repeat, with another symbol; and curves in one chart, at most.

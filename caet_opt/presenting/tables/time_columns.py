@@ -5,6 +5,7 @@ from functools import partial
 
 from caet_opt.bandits.families.base import NAMED_AFTER
 from caet_opt.common import numbers
+from caet_opt.common.files import escape_controls
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector, Writer
 
 #: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
@@ -104,8 +105,8 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         """Computed from proportions, so the root of the gap limits the digits."""
         return lambda value, row: Number(numbers.to_digits(value, numbers.digits_rooted(row["gap"], most or usual)))
 
-    def pairs(binding: Sequence[Sequence[int]], row: Row) -> Cell:
-        return ", ".join(numbers.pair_names(binding, row["names"])) or "none"
+    def statements(binding: Sequence[str], row: Row) -> Cell:
+        return ", ".join(map(escape_controls, binding)) or "none"
 
     def width(gap: float, row: Row) -> Cell:
         return Number(numbers.write_gap(gap, 1))
@@ -129,7 +130,7 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         Column("gap", "gap", "relative width of the certified interval", width, numeric=True),
         Column("cost_proportions", "omega*", "share of the cost of each arm", shares, r"$\omega^\star$"),
         Column("sampling_proportions", "u*", "share of the pulls of each costly arm", shares, r"$u^\star$"),
-        Column("binding_pairs", "binding pairs", "the pairs that decide T*", pairs),
+        Column("binding_statements", "binding statements", "the statements that decide T*", statements),
         number_column("delta", "delta", "error probability, as asked for", "g", r"$\delta$"),
         Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", write_bound(digits), kl, True),
         Column("cost_blind_time", "blind T", paid, blind(BLIND_DIGITS), r"blind $T$", True),

@@ -16,7 +16,7 @@ from caet_opt.common.numbers import relative_deviation
 from caet_opt.errors import CaetError, SolverError
 from caet_opt.presenting.tables.layout import ERROR
 from caet_opt.simulating.pool import check_workers, run_jobs
-from caet_opt.solving.certificate import pair_terms
+from caet_opt.solving.certificate import statement_terms
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.compare import prepare
 from caet_opt.solving.profiles import Profile
@@ -111,7 +111,9 @@ def compare_blind(result: CharacteristicTime, profile: Profile) -> dict[str, Any
     optimum = characteristic_time(unaware, result.task, solver=profile)
     if optimum.value == 0:
         return {}
-    time = float(np.array(model.costs) @ optimum.effort / np.min(pair_terms(unaware, optimum.pairs, optimum.effort)))
+    time = float(
+        np.array(model.costs) @ optimum.effort / np.min(statement_terms(unaware, optimum.statements, optimum.effort))
+    )
     return {
         "cost_blind_time": time,
         "cost_blind_ratio": time / result.value if result.value > 0 else None,

@@ -121,7 +121,7 @@ def judge_by_solver(
 def judge_by_cost(model: BanditModel, result: CharacteristicTime, shares: Array, value: Value) -> Verdict:
     """Compare what the formula's proportions cost, ``c . u / min_e f_e(u)``, with T*."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        cost = certify(model, result.pairs, shares, np.zeros(len(result.pairs))).value
+        cost = certify(model, result.statements, shares, np.zeros(len(result.multipliers))).value
     excess = max(0.0, -1.0 + cost / as_float(value.number)) if value.number else cost
     return Verdict(PROPORTIONS, excess, excess <= LARGEST_EXCESS, finding=f"{show(value)}, u* costs {cost!r}")
 

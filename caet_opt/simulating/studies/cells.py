@@ -24,7 +24,7 @@ from caet_opt.simulating.studies.study import ALL, Study
 #: What a manifest says of the certified answer.
 ANSWER = (
     *("characteristic_time", "lower", "upper", "gap"),
-    *("cost_proportions", "sampling_proportions", "binding_pairs"),
+    *("cost_proportions", "sampling_proportions", "binding_statements"),
 )
 
 #: Digits of a hash.

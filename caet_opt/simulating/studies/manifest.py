@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.checks import is_number, is_whole
 from caet_opt.common.files import parse_json
 from caet_opt.errors import InputError
@@ -86,7 +87,7 @@ CELL_KINDS = {
     "guaranteed": FLAG,
     **dict.fromkeys(("characteristic_time", "lower", "upper", "gap", "lower_bound"), AMOUNT),
     **dict.fromkeys(("upper_bound", "predicted_cost"), AMOUNT.or_nothing()),
-    "binding_pairs": PAIRS,
+    "binding_statements": TEXTS,
 }
 
 #: Keys of a cell with an entry for every arm.
@@ -125,6 +126,7 @@ def check_manifest(manifest: Any) -> None:
     for number, failure in enumerate(manifest["failures"]):
         check_keys(failure, FAILURE_KINDS, f"failure {number}")
     for number, cell in enumerate(manifest["cells"]):
+        name_pairs(cell, f"cell {number}")
         check_keys(cell, CELL_KINDS, f"cell {number}")
         check_keys(cell, {name: kind for name, kind in RECORDED_KINDS.items() if name in cell}, f"cell {number}")
         check_arms(cell, f"cell {number}")
@@ -154,11 +156,20 @@ def check_keys(record: Mapping[str, Any], kinds: Mapping[str, Kind], what: str) 
             raise InputError(f"{key!r} of {what} must be {kind.words}")
 
 
+def name_pairs(cell: Record, what: str) -> None:
+    """Put texts in place of the pairs of arms that versions before 0.3 wrote; `InputError` where they are none."""
+    if "binding_pairs" not in cell:
+        return
+    check_keys(cell, {"binding_pairs": PAIRS, "arms": TEXTS}, what)
+    pairs, arms = cell.pop("binding_pairs"), cell["arms"]
+    if any(arm >= len(arms) for pair in pairs for arm in pair):
+        raise InputError(f"'binding_pairs' of {what} must be of its {len(arms)} arms")
+    cell["binding_statements"] = [Statement(a, b).write(tuple(arms)) for a, b in pairs]
+
+
 def check_arms(cell: Mapping[str, Any], what: str) -> None:
-    """Raise `InputError` unless every list has an entry per arm, and pairs are of arms that there are."""
+    """Raise `InputError` unless every list has an entry per arm."""
     arms = len(cell["arms"])
     for key in BY_ARM:
         if len(cell[key]) != arms:
             raise InputError(f"{key!r} of {what} must have an entry for each of its {arms} arms")
-    if any(arm >= arms for pair in cell["binding_pairs"] for arm in pair):
-        raise InputError(f"'binding_pairs' of {what} must be of its {arms} arms")

@@ -32,7 +32,7 @@ NUMBERS = ("log_inv_delta", "delta", *(setting.name for setting in RECORDED if s
 #: What is known of the truth about a cell.
 TRUTH = (
     *("characteristic_time", "lower", "upper", "gap", "lower_bound", "upper_bound", "predicted_cost", "guaranteed"),
-    *("cost_proportions", "sampling_proportions", "binding_pairs"),
+    *("cost_proportions", "sampling_proportions", "binding_statements"),
 )
 
 #: Quantiles of the stopping time, in per cent.

@@ -1,4 +1,4 @@
-"""What a backend must supply: from a problem to an effort and pair weights, with no promise about either."""
+"""What a backend must supply: from a problem to an effort and weights of statements, with no promise about either."""
 
 from importlib.util import find_spec
 from typing import ClassVar, NamedTuple
@@ -6,14 +6,15 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.errors import MissingExtraError, missing_extra
+from caet_opt.errors import InputError, MissingExtraError, missing_extra
 from caet_opt.solving.certificate import Certificate
 from caet_opt.solving.problem import Problem, Question
 from caet_opt.solving.profiles import Profile
 
 
 class Point(NamedTuple):
-    """An effort per arm and a non-negative weight per pair, in any scale: those of the problem, or of the model."""
+    """An effort per arm and a non-negative weight per term, in any scale: those of the problem, or of the model, whose
+    terms are the columns of its statements."""
 
     effort: Array
     weights: Array
@@ -33,20 +34,20 @@ class Answer(NamedTuple):
 
 
 def point_in_model(question: Question, point: Point) -> Point:
-    """A problem's point as effort per arm and weight per pair of the model."""
+    """A problem's point as effort per arm and weight per column of the model."""
     problem = question.problem
     effort = np.zeros(len(question.model.means))
     effort[problem.labels] = point.effort * problem.dispersions
-    weight = dict(zip(problem.pairs, point.weights, strict=True))
-    return Point(effort, np.array([weight.get(pair, 0.0) for pair in question.pairs]))
+    weight = dict(zip(problem.statements, point.weights, strict=True))
+    return Point(effort, np.array([weight.get(statement, 0.0) for statement in question.statements]))
 
 
 def point_in_problem(question: Question, point: Point) -> Point:
     """A model's point as effort per arm and weight per term of the problem."""
     problem = question.problem
-    weight = dict(zip(question.pairs, point.weights, strict=True))
+    weight = dict(zip(question.statements, point.weights, strict=True))
     effort = point.effort[problem.labels] / problem.dispersions
-    return Point(effort, np.array([weight[pair] for pair in problem.pairs]))
+    return Point(effort, np.array([weight[statement] for statement in problem.statements]))
 
 
 class Backend:
@@ -72,8 +73,10 @@ class Backend:
         Overflow on a solver's way raises no warning: the certificate judges what came of it.
         """
         self.require()
-        if not question.problem.pairs:
-            nothing = Point(np.zeros(len(question.model.means)), np.zeros(len(question.pairs)))
+        if not question.columns.is_plain:
+            raise InputError(f"solver {self.name!r} has no levels, margins and ratios; use the solver 'native'")
+        if not question.problem.statements:
+            nothing = Point(np.zeros(len(question.model.means)), np.zeros(len(question.statements)))
             return Answer(nothing, 0, "nothing to pay")
         own = None if start is None else point_in_problem(question, start)
         if own is not None and not np.sum(own.weights) > 0:

@@ -164,7 +164,7 @@ class WatchedProgram:
 
 def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, start: Point | None) -> Answer:
     """Solve a program in scaled variables ``(x, t)`` whose last constraint is ``shares . x = 1``."""
-    size, terms = problem.shape.arms + 1, len(problem.pairs)
+    size, terms = problem.shape.arms + 1, len(problem.statements)
     derivatives = {name: len(getattr(program, f"{name}structure")()[0]) for name in ("jacobian", "hessian")}
     watched = WatchedProgram(program, {"objective": 1, "gradient": size, "constraints": terms + 1, **derivatives})
     least, most = np.append(np.zeros(terms), 1.0), np.append(np.full(terms, 1e20), 1.0)
@@ -220,7 +220,7 @@ def silence_stdout() -> Iterator[None]:
 def initial_point(problem: Problem, scale: Units, start: Point | None) -> tuple[Array, Array]:
     """Scaled variables and constraint multipliers: the units themselves, or a previous answer."""
     if start is None:
-        return np.ones(problem.shape.arms + 1), np.zeros(len(problem.pairs) + 1)
+        return np.ones(problem.shape.arms + 1), np.zeros(len(problem.statements) + 1)
     x = start.effort / scale.effort
     x = x / (scale.shares @ x)
     t = np.min(problem.terms(scale.effort * x)) / scale.information

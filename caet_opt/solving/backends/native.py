@@ -4,16 +4,16 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Integers
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair
 from caet_opt.errors import SolverError
 from caet_opt.kernels.elimination_order import pack_shape
 from caet_opt.kernels.family_codes import family_facts
 from caet_opt.kernels.instance import IRREGULAR
 from caet_opt.kernels.interior import CERTIFIED, LIMIT, STALLED
 from caet_opt.kernels.native import kernel_for
+from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.solving.backends.base import Answer, Backend, Point
-from caet_opt.solving.certificate import Certificate
-from caet_opt.solving.problem import Pattern, Question, constrains, lay_out
+from caet_opt.solving.certificate import NOTHING_TO_PAY, Certificate
+from caet_opt.solving.problem import Pattern, Question, check_no_ties, constrains, lay_out
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
 
@@ -42,33 +42,41 @@ class Native(Backend):
         """Solve by one call of the kernel, which certifies as well.
 
         Where it cannot, there is a reason: a tie or a number outside double precision, which posing the problem names,
-        or an arm whose every pair is settled by any positive effort, without which it is solved again.
+        or an arm whose every statement is settled by any positive effort, without which it is solved again.
         """
-        model, pairs = question.model, question.pairs
-        found = solve_pairs(model, pairs, profile, start)
+        model, columns = question.model, question.columns
+        if not columns.is_plain:
+            check_no_ties(model, question.task, question.statements)
+        found = solve_columns(model, columns, profile, start)
         if found is not None:
             return found
-        nothing = Point(np.zeros(len(model.means)), np.zeros(len(pairs)))
-        if not question.problem.pairs:
-            return Answer(nothing, 0, "nothing to pay")
-        binding = np.array([constrains(model, pair) for pair in pairs])
-        if np.all(binding):
-            raise SolverError("a pair term left double precision")
+        nothing = Point(np.zeros(len(model.means)), np.zeros(len(columns.owners)))
+        if not question.problem.statements:
+            return Answer(nothing, 0, "nothing to pay", None if columns.is_plain else NOTHING_TO_PAY)
+        statements = question.statements
+        stated = np.array([constrains(model, statement) for statement in statements])
+        if np.all(stated):
+            raise SolverError("a term left double precision")
+        binding = stated[columns.owners]
         rest = None if start is None else Point(start.effort, start.weights[binding])
-        kept = tuple(pair for pair, binds in zip(pairs, binding, strict=True) if binds)
-        found = solve_pairs(model, kept, profile, rest if rest is not None and np.sum(rest.weights) > 0 else None)
+        kept = tuple(statement for statement, binds in zip(statements, stated, strict=True) if binds)
+        left = list_columns(kept, type(model.family))
+        found = solve_columns(model, left, profile, rest if rest is not None and np.sum(rest.weights) > 0 else None)
         if found is None:
-            raise SolverError("a pair term left double precision")
+            raise SolverError("a term left double precision")
         nothing.weights[binding] = found.point.weights
-        return found._replace(point=Point(found.point.effort, nothing.weights), certificate=None)
+        point = Point(found.point.effort, nothing.weights)
+        # Where rounding hides that a level is no mean, only what is left can be certified.
+        return found._replace(point=point, certificate=None if columns.is_plain else found.certificate)
 
 
-def solve_pairs(model: BanditModel, pairs: tuple[Pair, ...], profile: Profile, start: Point | None) -> Answer | None:
+def solve_columns(model: BanditModel, columns: Columns, profile: Profile, start: Point | None) -> Answer | None:
     """The certified answer by one call of the kernel; None where two means tie, or numbers are not representable."""
-    pattern = cached_program("native call", (type(model.family), pairs, model.costly), pack_pattern)
+    family = type(model.family)
+    pattern = cached_program("native call", (columns, family, model.costly), pack_pattern)
     if pattern is None:
         return None
-    effort, weights = np.zeros(len(model.means)), np.zeros(len(pairs))
+    effort, weights = np.zeros(len(model.means)), np.zeros(len(columns.owners))
     if start is not None:
         if start.effort.shape != effort.shape or start.weights.shape != weights.shape:
             raise ValueError(
@@ -77,8 +85,11 @@ def solve_pairs(model: BanditModel, pairs: tuple[Pair, ...], profile: Profile, s
         effort, weights = start.effort.copy(), start.weights.copy()
     tolerance = profile.tolerance
     target = target_of(tolerance)
-    status, steps, value, lower, upper = kernel_for(type(model.family), len(pairs))["solve_instance"](
-        model.kernel_numbers, *pattern, effort, weights, start is not None, tolerance, target, profile.max_iterations
+    numbers = model.kernel_numbers
+    if columns.margins.size:
+        numbers = np.append(numbers, columns.margins).reshape(1, -1)
+    status, steps, value, lower, upper = kernel_for(family, len(columns.owners))["solve_instance"](
+        numbers, *pattern, effort, weights, start is not None, tolerance, target, profile.max_iterations
     )
     if status == IRREGULAR:
         return None
@@ -88,4 +99,4 @@ def solve_pairs(model: BanditModel, pairs: tuple[Pair, ...], profile: Profile, s
 def pack_pattern(pattern: Pattern) -> tuple[Integers, int, float, float, float] | None:
     """What `solve_instance` takes beside the numbers, the same for all models of a pattern; None where none will do."""
     found = lay_out(pattern)
-    return None if found is None else (pack_shape(*found), *family_facts(pattern[0]))
+    return None if found is None else (pack_shape(*found), *family_facts(pattern[1]))

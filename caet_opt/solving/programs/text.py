@@ -5,39 +5,43 @@ from collections.abc import Iterable, Sequence
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.bandits.tasks import Task
+from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.files import escape_controls
-from caet_opt.common.numbers import pair_names
-from caet_opt.solving.problem import constrains, pose
+from caet_opt.solving.problem import ask, asked_level, constrains
 
 
 def show_program(model: BanditModel, task: Task) -> str:
-    """``max t  s.t.  t <= w_a d(mu_a, m) + w_b d(mu_b, m)`` for every needed pair, with this model's numbers.
+    """``max t  s.t.  t <= w_a d(mu_a, m) + w_b d(mu_b, m)`` for every statement, with this model's numbers.
 
-    Pairs that constrain nothing are listed with the reason.
+    Statements that constrain nothing are listed with the reason.
     """
-    kept = set(pose(model, task).pairs)
-    pairs = task.pairs(model.means)
+    question = ask(model, task)
+    kept, statements = set(question.problem.statements), question.statements
     lines = [f"1 / T* = max t for task {task}, with w the effort: pulls per unit of information", ""]
     lines += [f"  {line}" for line in divergence_lines(model)]
-    lines += ["", *program_lines(model, [pair for pair in pairs if pair in kept])]
-    dropped = [pair for pair in pairs if pair not in kept]
+    lines += ["", *program_lines(model, [statement for statement in statements if statement in kept])]
+    dropped = [statement for statement in statements if statement not in kept]
     if dropped:
-        names = pair_names(dropped, model.arms)
-        lines += ["", "pairs that constrain nothing"]
-        lines += [f"  {name}: {reason(model, pair)}" for name, pair in zip(names, dropped, strict=True)]
+        lines += ["", "statements that constrain nothing"]
+        lines += [f"  {write(model, statement)}: {reason(model, statement)}" for statement in dropped]
     return "\n".join(lines) + "\n"
 
 
-def program_lines(model: BanditModel, pairs: Sequence[Pair]) -> list[str]:
-    """Objective and constraints, or the statement that there is nothing to pay."""
-    if not pairs:
-        return ["no pair constrains an arm that costs something, so T* = 0"]
-    rows = list(zip([constraint(model, pair) for pair in pairs], pair_names(pairs, model.arms), strict=True))
+def write(model: BanditModel, statement: Statement) -> str:
+    """A statement with the arms' names."""
+    return statement.write(tuple(map(escape_controls, model.arms)))
+
+
+def program_lines(model: BanditModel, statements: Sequence[Statement]) -> list[str]:
+    """Objective and constraints, or the words that there is nothing to pay."""
+    if not statements:
+        return ["no statement constrains an arm that costs something, so T* = 0"]
+    rows = [(constraint(model, statement), write(model, statement)) for statement in statements]
     width = max(len(text) for text, _ in rows)
-    used = {arm for pair in pairs for arm in pair if model.costly[arm]}
+    used = {arm for statement in statements for arm in statement.arms if model.costly[arm]}
     budget = format_linear((model.costs[arm], effort(model, arm)) for arm in sorted(used))
-    lines = [f"t <= {text.ljust(width)}    ({pair})" for text, pair in rows]
+    lines = [f"t <= {text.ljust(width)}    ({statement})" for text, statement in rows]
     lines += [f"{budget} = 1", "w >= 0"]
     idle = [arm for arm, costly in enumerate(model.costly) if costly and arm not in used]
     lines += [f"{effort(model, arm)} = 0, the arm is in no constraint" for arm in idle]
@@ -62,28 +66,36 @@ def formula(family: Family) -> str:
     return found[1] if found else f"d(x, y): Kullback-Leibler divergence of the {family.name} family"
 
 
-def constraint(model: BanditModel, pair: Pair) -> str:
-    """What bounds t for a pair: both arms at their common mean, or the costly arm against the free one."""
-    a, b = pair
-    if model.costly[a] and model.costly[b]:
-        weights = [(arm, weight(model, arm)) for arm in pair]
+def constraint(model: BanditModel, statement: Statement) -> str:
+    """What bounds t for a statement: both arms at their common mean, or at means that contradict it, or the costly arm
+    against the free one or the level."""
+    a, b, margin, ratio = statement
+    costly = [arm for arm in statement.arms if model.costly[arm]]
+    if a is not None and b is not None and len(costly) == 2:
+        if not statement.is_plain:
+            factor = "" if ratio == 1 else f"{format_number(float(ratio))} "
+            shift = format_linear([(1.0, f"{factor}y"), (float(margin), "")]).rstrip()
+            return f"min over y of {term(model, a, shift)} + {term(model, b, 'y')}"
+        weights = [(arm, weight(model, arm)) for arm in (a, b)]
         mean = format_linear((model.means[arm], w) for arm, w in weights)
         total = format_linear((1.0, w) for _, w in weights)
         return f"{term(model, a, 'm')} + {term(model, b, 'm')},  m = ({mean}) / ({total})"
-    costly, free = (a, b) if model.costly[a] else (b, a)
-    return f"{term(model, costly, format_number(model.means[free]))},  {name_of(model, free)} is free"
+    level = format_number(float(asked_level(statement, costly[0], model.exact_means.__getitem__)))
+    free = [f",  {name_of(model, arm)} is free" for arm in statement.arms if arm != costly[0]]
+    return "".join([term(model, costly[0], level), *free])
 
 
-def reason(model: BanditModel, pair: Pair) -> str:
-    """Why a pair is not in the program."""
-    costly = [arm for arm in pair if model.costly[arm]]
+def reason(model: BanditModel, statement: Statement) -> str:
+    """Why a statement is not in the program."""
+    costly = [arm for arm in statement.arms if model.costly[arm]]
     if not costly:
-        return "both arms are free of cost"
-    (arm,), (free,) = costly, set(pair) - set(costly)
-    if not constrains(model, pair):
-        x, y = format_number(model.means[arm]), format_number(model.means[free])
+        return "both arms are free of cost" if len(statement.arms) == 2 else "the arm is free of cost"
+    (arm,) = costly
+    if not constrains(model, statement):
+        level = float(asked_level(statement, arm, model.exact_means.__getitem__))
+        x, y = format_number(model.means[arm]), format_number(level)
         return f"d({x}, {y}) is infinite, any effort will do"
-    return f"implied by a pair of {name_of(model, arm)} with a nearer free arm"
+    return f"implied by a statement about {name_of(model, arm)} with a nearer free arm or level"
 
 
 def term(model: BanditModel, arm: int, other: str) -> str:

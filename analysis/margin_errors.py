@@ -1,0 +1,49 @@
+"""Errors at the margin: python analysis/margin_errors.py [--runs N] [--delta D] [--rounds N] [--seed S] [--family F]
+
+Two arms with mu_a = ratio mu_b + margin, or one arm at a level, exactly: how many runs find ``a > ratio b + margin`` to
+hold by the e-process, in this direction alone, looking at every round. Every family, margins of both signs, inside and
+near the ends of the means. Arms are pulled in turn, or one in ten rounds, or so as to provoke errors: the arm whose
+martingale at its true mean is the smaller one. ``p-value`` is that of the exact binomial test against more errors than
+delta allows. Exit status 1 when a rate is not consistent with delta.
+"""
+
+import argparse
+import sys
+
+from caet_opt.common.numbers import table, write_interval
+from caet_opt.simulating.summary import SIGNIFICANCE, error_interval, tail_probability
+from cases.margins import SAMPLING, Case, count_errors, list_cases
+
+
+def rows_of(case: Case, number: int, arguments: argparse.Namespace) -> list[tuple[float, list[str]]]:
+    """A row for each sampling rule, with its p-value before it; one for a level, of which there is one arm to pull."""
+    rows, delta, runs = [], arguments.delta, arguments.runs
+    for sampling, name in enumerate(SAMPLING if len(case.statement.arms) == 2 else ("",)):
+        errors = count_errors(case, sampling, delta, runs, arguments.rounds, (arguments.seed, number, sampling))
+        chance, rate = tail_probability(errors, runs, delta), errors / runs
+        interval = write_interval(*error_interval(errors, errors, runs), 4)
+        means = ", ".join(case.means[arm] for arm in case.statement.arms)
+        cells = [f"{rate:.4f}", interval, f"{rate / delta:.1%}", f"{chance:.3g}"]
+        rows.append((chance, [case.family, means, str(case.statement), name, str(runs), *cells]))
+    return rows
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description="Errors of statements whose means are on the boundary.")
+    parser.add_argument("--runs", type=int, default=5000)
+    parser.add_argument("--delta", type=float, default=0.3)
+    parser.add_argument("--rounds", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--family", help="only this one, as gamma:2.5")
+    arguments = parser.parse_args()
+    cases = [case for case in list_cases() if arguments.family in (None, case.family)]
+    found = [row for number, case in enumerate(cases) for row in rows_of(case, number, arguments)]
+    headers = ["family", "means", "statement", "pulls", "runs", "error rate", "95 %", "used", "p-value"]
+    print(f"delta = {arguments.delta:g}, {arguments.rounds} rounds, a look at each")
+    print(table(headers, [cells for _, cells in found], left=(0, 1, 2, 3)))
+    return int(min(chance for chance, _ in found) < SIGNIFICANCE / len(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
