@@ -76,6 +76,9 @@ class Statement(NamedTuple):
     ratio: Fraction = Fraction(1)
 
 
+#: Margin and ratio of a statement about the order of two arms.
+PLAIN = (Fraction(0), Fraction(1))
+
 Answers = tuple[tuple[Statement, ...], ...]
 
 #: The means of winner and loser at which a statement is false; None for a side that is none.
@@ -169,10 +172,10 @@ def read_claim(content: dict[str, Any], work: Work) -> Claim:
     task = read_task(content.get("task"), content.get("answers"))
     if version == 1 and not is_plain(task):
         raise Rejected("version 1 knows neither levels nor margins")
-    numbers = ([number(item) for item in content[key]] for key in LISTS)
+    means, costs, dispersions, effort = ([number(item) for item in content[key]] for key in LISTS)
     weights = [[number(item)] for item in content["weights"]] if version == 1 else read_weights(content["weights"])
     points = [[] for _ in weights] if version == 1 else read_points(content.get("points"), weights)
-    return Claim(version, family, task, digits, work, *numbers, weights, points)
+    return Claim(version, family, task, digits, work, means, costs, dispersions, effort, weights, points)
 
 
 def read_weights(written: list[Any]) -> list[list[Fraction]]:
@@ -252,14 +255,14 @@ def task_text(task: Task) -> str:
 def is_plain(task: Task) -> bool:
     """Whether a task is about the order of arms alone, the larger mean being the better one."""
     stated = [statement[2:] for answer in task.answers for statement in answer]
-    plain = all(numbers == (0, 1) for numbers in (*stated, *task.numbers))
+    plain = all(numbers == PLAIN for numbers in (*stated, *task.numbers))
     return plain and task.name != "above" and not task.cheapest and not task.lower
 
 
 def read_answers(answers: Any) -> Answers:
     """The answers of a custom task: pairs [a, b], and [a, b, margin] with null for a side that is no arm."""
     rows: list[Any] = answers if type(answers) is list else [None]
-    items = [item for row in rows for item in (row if type(row) is list else [None])]
+    items: list[Any] = [item for row in rows for item in (row if type(row) is list else [None])]
     if not all(
         type(item) is list and len(item) in (2, 3) and all(side is None or type(side) is int for side in item[:2])
         for item in items
@@ -362,7 +365,7 @@ def check_answers(answers: Answers, work: Work) -> None:
     """
     if not all(len(set(answer)) == len(answer) and is_possible(answer, work) for answer in answers):
         raise Rejected("an answer of its custom task repeats a pair or contradicts itself")
-    if any(statement[2:] != (0, 1) or None in statement for answer in answers for statement in answer):
+    if any(statement[2:] != PLAIN or None in statement for answer in answers for statement in answer):
         if any(is_possible((*one, *other), work) for one, other in combinations(answers, 2)):
             raise Rejected("two answers of its custom task can be right together")
         return
@@ -499,10 +502,8 @@ def prove(claim: Claim) -> dict[str, Any]:
     """Verify both bounds, and write the certificate anew (without its digest)."""
     statements = needed_statements(claim)
     known: dict[tuple[Fraction, ...], Fraction] = {}
-    points = [
-        find_points(claim, one, *given, known)
-        for one, *given in zip(statements, claim.weights, claim.points, strict=True)
-    ]
+    given = zip(statements, claim.weights, claim.points, strict=True)
+    points = [find_points(claim, one, weights, listed, known) for one, weights, listed in given]
     lower = total(weight for listed in claim.weights for weight in listed)
     upper = total(c * w for c, w in zip(claim.costs, claim.effort, strict=True))
     if (upper - lower) * 10**claim.digits > upper:
@@ -616,42 +617,44 @@ def total(terms: Iterable[Fraction]) -> Fraction:
 
 def verify_bounds(claim: Claim, statements: list[Statement], points: list[list[Point]]) -> None:
     """``f_e(w) >= 1`` for every statement, and ``sum of q d(mu_a, x) / phi_a <= c_a`` at every costly arm."""
-    family, means, dispersions = claim.family, claim.means, claim.dispersions
-    loads: list[list[Term]] = [[] for _ in means]
-    enough: set[tuple[Term, ...]] = set()
+    loads: list[list[Term]] = [[] for _ in claim.means]
+    enough: set[tuple[Any, ...]] = set()
     for statement, listed, weights in zip(statements, points, claim.weights, strict=True):
-        for point, weight in zip(listed, weights, strict=False):
-            sides = zip(statement[:2], point, strict=True)
-            terms = tuple(
-                (claim.effort[arm], means[arm], dispersions[arm], x)
-                for arm, x in sides
-                if arm is not None and x is not None and claim.costs[arm] > 0
-            )
-            found = terms in enough or is_enough(claim, statement, terms, [x for x, _ in listed if x is not None])
+        terms = [list_terms(claim, statement, point) for point in listed]
+        case = (statement.margin, *(term for by_arm in terms for term in by_arm.values()))
+        if terms and case not in enough:
             words = "is below 1, so the upper bound fails", "was not shown to be 1 or more"
-            require(found, f"the term of {statement_text(statement)}", *words)
-            enough.add(terms)
-            for arm, x in zip(statement[:2], point, strict=True):
-                if arm is not None and x is not None and claim.costs[arm] > 0:
-                    loads[arm].append((-weight, means[arm], dispersions[arm], x))
+            require(is_enough(claim, statement, terms), f"the term of {statement_text(statement)}", *words)
+            enough.add(case)
+        for weight, by_arm in zip(weights, terms, strict=False):  # without terms, version 1 has a weight of zero
+            for arm, (_, mean, dispersion, x) in by_arm.items():
+                loads[arm].append((-weight, mean, dispersion, x))
     for arm, load in enumerate(loads):
-        slack = is_not_negative(family, claim.costs[arm], tuple(term for term in load if term[0]), claim.work)
+        slack = is_not_negative(claim.family, claim.costs[arm], tuple(term for term in load if term[0]), claim.work)
         words = "exceed its cost, so the lower bound fails", "were not shown to be within its cost"
         require(slack, f"the weights at arm {arm}", *words)
 
 
-def is_enough(claim: Claim, statement: Statement, terms: tuple[Term, ...], points: list[Fraction]) -> bool | None:
-    """Whether the term of a statement is 1 or more; None when this cannot be told."""
-    if len(terms) < 2 or not is_searched(claim, statement):
-        return is_not_negative(claim.family, Fraction(-1), terms, claim.work)
-    (wa, mua, phia, _), (wb, mub, phib, _) = terms
-    low, high = point_range(claim, statement)
-    if low == high:
-        return is_not_negative(claim.family, Fraction(-1), terms, claim.work)
+def list_terms(claim: Claim, statement: Statement, point: Point) -> dict[int, Term]:
+    """What each costly arm of a statement contributes to its term at a point."""
+    return {
+        arm: (claim.effort[arm], claim.means[arm], claim.dispersions[arm], x)
+        for arm, x in zip(statement[:2], point, strict=True)
+        if arm is not None and x is not None and claim.costs[arm] > 0
+    }
+
+
+def is_enough(claim: Claim, statement: Statement, terms: list[dict[int, Term]]) -> bool | None:
+    """Whether the term of a statement is 1 or more on its whole boundary; None when this cannot be told."""
+    first = tuple(terms[0].values())
+    if len(first) == 1 or not is_searched(claim, statement) or len(set(point_range(claim, statement))) == 1:
+        return is_not_negative(claim.family, Fraction(-1), first, claim.work)
+    (wa, mua, phia, _), (wb, mub, phib, _) = first
     boundary = Boundary(claim.family, (wa / phia, wb / phib), (mua, mub), statement.margin)
+    points = [next(iter(by_arm.values()))[3] for by_arm in terms]
     for precision in PRECISIONS:
         with ctx.workprec(precision):
-            found = boundary.is_enough(low, high, points, claim.work, precision)
+            found = boundary.is_enough(*point_range(claim, statement), points, claim.work, precision)
         if found is not None:
             return found
     return None
@@ -675,10 +678,10 @@ class Boundary(NamedTuple):
         self, low: Fraction, high: Fraction, points: list[Fraction], work: Work, precision: int
     ) -> bool | None:
         """Whether F is 1 or more between two x; None when this cannot be told by balls of so many bits."""
-        waiting = [(low, high)]
+        waiting, size = [(low, high)], sum(map(bits, (*self.efforts, *self.means, self.margin)))
         while waiting:
             first, last = waiting.pop()
-            work.spend(10 * (precision + 500))
+            work.spend(precision + 600 + size + 4 * (bits(first) + bits(last)))
             if self.value(last, first) >= 1:
                 continue
             nearest = min(points, key=lambda point: max(first - point, point - last))
@@ -714,7 +717,7 @@ class Boundary(NamedTuple):
         if self.family not in BENDS:
             return arb(0), arb(1)
         least, most = arb(0), arb(0)
-        for v, mean, shift in zip(self.efforts, self.means, (0, self.margin), strict=True):
+        for v, mean, shift in zip(self.efforts, self.means, (Fraction(0), self.margin), strict=True):
             (up, down), (last_up, last_down) = (BENDS[self.family](mean, x - shift) for x in (first, last))
             least, most = least + ball(v) * (last_up - down), most + ball(v) * (up - last_down)
         return least, most
@@ -857,7 +860,7 @@ def write(claim: Claim, statements: list[Statement], points: list[list[Point]]) 
 def write_answers(answers: Answers) -> list[list[list[Any]]]:
     """The answers of a custom task, pairs without their margin."""
     return [
-        [[*one[:2]] if one[2:] == (0, 1) and None not in one else [*one[:2], text(one.margin)] for one in answer]
+        [[*one[:2]] if one[2:] == PLAIN and None not in one else [*one[:2], text(one.margin)] for one in answer]
         for answer in answers
     ]
 

@@ -102,4 +102,4 @@ def is_high(boundary: Boundary, first: Fraction, last: Fraction, points: Sequenc
         value, slope = boundary.value(touch), boundary.slope(touch)
         return all(value + slope * ball(x - touch) >= 1 for x in (first, last))
     slopes = boundary.slopes(first, last)
-    return (slopes >= 0 and boundary.value(first) >= 1) or (slopes <= 0 and boundary.value(last) >= 1)
+    return bool(slopes >= 0 and boundary.value(first) >= 1) or bool(slopes <= 0 and boundary.value(last) >= 1)

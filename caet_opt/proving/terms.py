@@ -173,7 +173,9 @@ def build_term(problem: ExactProblem, column: Column, number: dict[int, int]) ->
 def rates(problem: ExactProblem, column: Column, x: Fraction) -> dict[int, Ball]:
     """``d(mu_a, lambda_a) / phi_a`` of the arms of a column at the point of its boundary that has x for the winner."""
     statement = problem.statements[column.statement]
-    points = dict(zip(statement[:2], problem.point(statement, x), strict=True))
+    points = {
+        arm: point for arm, point in zip(statement[:2], problem.point(statement, x), strict=True) if point is not None
+    }
     return {
         arm: divergence_to(problem.family, problem.means[arm], points[arm]) / ball(problem.dispersions[arm])
         for arm in column.arms
