@@ -151,11 +151,11 @@ def find_point(problem: ExactProblem, column: Column, effort: tuple[Fraction, ..
         return problem.weighted_point(problem.statements[column.statement], effort)
     term = build_term(problem, column, {arm: arm for arm in column.arms})
     assert isinstance(term, Searched)
-    x = midpoint_fraction(term.find(*(ball(effort[arm] / problem.dispersions[arm]) for arm in column.arms)))
-    below, above = x - column.low, column.high - x
-    if min(below, above) <= 0:
-        return column.low if below < above else column.high
-    return column.low + round_up(below, digits) if below < above else column.high - round_up(above, digits)
+    end = term.find(*(ball(effort[arm] / problem.dispersions[arm]) for arm in column.arms))
+    if end is not None:
+        return end
+    share = midpoint_fraction(1 / (1 + abs(term.odds).exp())) * (column.high - column.low)
+    return column.low + round_up(share, digits) if term.odds < 0 else column.high - round_up(share, digits)
 
 
 def check_terms(

@@ -5,7 +5,7 @@ has the gradient ``p = (v_a d(mu_a, x) / f, v_b d(mu_b, y) / f)`` in log v, the 
 ``-h (1, -1)(1, -1)'``. Nothing here is rounded outwards or relied upon.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -79,36 +79,43 @@ class Searched:
     margin: Fraction
     low: Fraction
     high: Fraction
-    odds: Ball = None
+    odds: Ball = field(default_factory=lambda: arb(0))
 
     def evaluate(self, effort: list[Ball]) -> Value:
         """The term with its derivatives, ``h = (v_a d_a')^2 / (F'' f) - p_a p_b``, and 0 at an end of the range."""
         va, vb = (effort[arm] for arm in self.arms)
-        x = self.find(va, vb)
-        mua, mub = map(ball, self.means)
-        part_a = va * divergence(self.family, mua, x)
-        part_b = vb * divergence(self.family, mub, x - ball(self.margin))
+        end = self.find(va, vb)
+        if end is not None:
+            part_a, part_b = (
+                va * divergence_to(self.family, self.means[0], end),
+                vb * divergence_to(self.family, self.means[1], end - self.margin),
+            )
+        else:
+            place = self._place(self.odds)
+            part_a, part_b = (
+                v * divergence(self.family, ball(mean), point)
+                for v, mean, point in zip((va, vb), self.means, place.points, strict=True)
+            )
         term = part_a + part_b
         pa, pb = part_a / term, part_b / term
         curvature = arb(0)
-        if self.odds is not None:
-            (slope, bend), (_, other) = self._derivatives(x)
+        if end is None:
+            (slope, bend), (_, other) = self._derivatives(place)
             curvature = (va * slope) ** 2 / ((va * bend + vb * other) * term) - pa * pb
         return Value(term.mid(), term.log().mid(), (pa.mid(), pb.mid()), curvature.mid())
 
-    def find(self, va: Ball, vb: Ball) -> Ball:
-        """x at which the term is least, with the odds of it, which are None at an end of the range."""
+    def find(self, va: Ball, vb: Ball) -> Fraction | None:
+        """Set the log odds of x at which the term is least, or return the end of the range at which it is."""
         for end, sign in ((self.low, 1), (self.high, -1)):
             if sign * self._end_slope(end, va, vb) >= 0:
-                self.odds = None
-                return ball(end)
-        t, low, high = arb(0) if self.odds is None else self.odds, arb("-inf"), arb("inf")
+                return end
+        t, low, high = self.odds, arb("-inf"), arb("inf")
         enough = arb(2) ** (-precision_bits() // 2)
         for _ in range(MOST_STEPS):
-            x, width = self._place(t)
-            (slope_a, bend_a), (slope_b, bend_b) = self._derivatives(x)
+            place = self._place(t)
+            (slope_a, bend_a), (slope_b, bend_b) = self._derivatives(place)
             lean = (-(vb * slope_b) / (va * slope_a)).log().mid()
-            steep = ((bend_b / slope_b - bend_a / slope_a) * width).mid()
+            steep = ((bend_b / slope_b - bend_a / slope_a) * place.width).mid()
             if lean > 0:
                 high = t
             else:
@@ -117,7 +124,7 @@ class Searched:
             t = (t + step).mid() if low < t + step < high else between(low, high, t)
             if abs(step) < enough:
                 self.odds = t
-                return self._place(t)[0]
+                return None
         raise SolverError("the least value of a margin's term was not found")
 
     def _end_slope(self, end: Fraction, va: Ball, vb: Ball) -> Ball:
@@ -126,21 +133,35 @@ class Searched:
         slope, other = (slope_at(self.family, mean, point) for mean, point in points)
         return va * slope + vb * other
 
-    def _place(self, t: Ball) -> tuple[Ball, Ball]:
-        """x at given log odds, and its derivative."""
+    def _place(self, t: Ball) -> "Place":
+        """The point at given log odds. Distances from the nearer end are sums of numbers of one sign."""
         width, odds = ball(self.high - self.low), t.exp()
         share, other = odds / (1 + odds), 1 / (1 + odds)
-        x = ball(self.low) + width * share if t < 0 else ball(self.high) - width * other
-        return x.mid(), (width * share * other).mid()
+        shifts, steps = (Fraction(0), self.margin), []
+        points = [
+            (ball(self.low - e) + width * share if t < 0 else ball(self.high - e) - width * other).mid() for e in shifts
+        ]
+        for mean, e in zip(self.means, shifts, strict=True):
+            step = ball(self.low - e - mean) + width * share if t < 0 else ball(self.high - e - mean) - width * other
+            steps.append(step.mid())
+        return Place(points, steps, (width * share * other).mid())
 
-    def _derivatives(self, x: Ball) -> list[tuple[Ball, Ball]]:
+    def _derivatives(self, place: "Place") -> list[tuple[Ball, Ball]]:
         """d' and d'' of both arms: ``d' = (x - mu) / V``, ``d'' = 1 / V - (x - mu) V' / V^2``."""
         found = []
-        for mean, point in zip(self.means, (x, x - ball(self.margin)), strict=True):
-            spread, step = variance(self.family, point), point - ball(mean)
+        for point, step in zip(place.points, place.steps, strict=True):
+            spread = variance(self.family, point)
             slope = step / spread
             found.append((slope, (1 - slope * variance_slope(self.family, point)) / spread))
         return found
+
+
+class Place(NamedTuple):
+    """x and x - e, their distances from the means of the arms, and the derivative of x in the log odds."""
+
+    points: list[Ball]
+    steps: list[Ball]
+    width: Ball
 
 
 def divergence_to(family: Family, mean: Fraction, point: Fraction) -> Ball:
