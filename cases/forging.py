@@ -128,9 +128,9 @@ def false_tasks(document: Document, factor: Fraction) -> Iterator[Document]:
 def replace_number(text: str, number: str, changed: str) -> str:
     """A number of a statement that a changed one of the task gives: itself, its negative, its inverse."""
     value, old, new = Fraction(text), Fraction(number), Fraction(changed)
-    for form in (lambda x: x, lambda x: -x, lambda x: 1 / x):
-        if value == form(old):
-            return checker.text(form(new))
+    for old_form, new_form in ((old, new), (-old, -new), (1 / old, 1 / new)):
+        if value == old_form:
+            return checker.text(new_form)
     return text
 
 

@@ -288,12 +288,12 @@ def arms(count, pairs=None, **changes):
 
 
 def stated_arms(count, margin):
-    """Exponential arms, each compared with the first by a margin, whose terms are hard to tell from 1 on all of their
-    boundary: the efforts are large, and the points are not where the terms are least."""
-    winner, task = "4", f"control:0-{margin}"
+    """Exponential arms, each compared with the first by a margin, whose terms are just above 1 where they are least,
+    which is not where the points are."""
+    means = [checker.text(Fraction("0.01") + Fraction(k, 10**9)) for k in range(count - 1)]
+    lots = {"means": ["4", *means], "effort": ["0.259"] * count, "weights": [["0.259"]] * (count - 1)}
     points = [[["3", checker.text(3 - Fraction(margin))]]] * (count - 1)
-    lots = {"means": [winner] + ["0.01"] * (count - 1), "effort": [checker.text(Fraction(1, 3) + 10**6)] * count}
-    return arms(count, family="exponential", task=task, points=points, digits=1, **lots)
+    return arms(count, family="exponential", task=f"control:0-{margin}", points=points, digits=1, **lots)
 
 
 def hostile():

@@ -365,7 +365,7 @@ def check_answers(answers: Answers, work: Work) -> None:
     """
     if not all(len(set(answer)) == len(answer) and is_possible(answer, work) for answer in answers):
         raise Rejected("an answer of its custom task repeats a pair or contradicts itself")
-    if any(statement[2:] != PLAIN or None in statement for answer in answers for statement in answer):
+    if not all(map(is_ordering, answers)):
         if any(is_possible((*one, *other), work) for one, other in combinations(answers, 2)):
             raise Rejected("two answers of its custom task can be right together")
         return
@@ -390,6 +390,8 @@ def is_possible(statements: tuple[Statement, ...], work: Work) -> bool:
     Means are raised as far as the statements ask, again and again, each time by a margin and a little more; where this
     does not end after as many rounds as there are sides, margins around a cycle add up to zero or more.
     """
+    if is_ordering(statements):
+        return has_order(statements, work)
     least = {side: (Fraction(0), 0) for statement in statements for side in statement[:2]}
     for _ in range(len(least)):
         work.spend(20 * len(statements) + sum(bits(statement.margin) for statement in statements))
@@ -398,7 +400,24 @@ def is_possible(statements: tuple[Statement, ...], work: Work) -> bool:
             least[winner] = max(least[winner], (least[loser][0] + margin, least[loser][1] + 1))
         if least == before:
             return True
-    return not statements
+    return False
+
+
+def is_ordering(statements: tuple[Statement, ...]) -> bool:
+    """Whether statements are about the order of arms alone."""
+    return all(statement[2:] == PLAIN and None not in statement for statement in statements)
+
+
+def has_order(pairs: tuple[Statement, ...], work: Work) -> bool:
+    """Whether some order satisfies all pairs: arms that no other beats come first, again and again."""
+    while pairs:
+        work.spend(5 * len(pairs))
+        beaten = {pair.loser for pair in pairs}
+        rest = tuple(pair for pair in pairs if pair.winner in beaten)
+        if len(rest) == len(pairs):
+            return False
+        pairs = rest
+    return True
 
 
 def first_arms(answers: list[frozenset[Statement]], work: Work) -> set[int | None]:

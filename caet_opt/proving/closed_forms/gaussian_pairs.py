@@ -77,7 +77,8 @@ class TwoGaussianArms(ClosedForm):
         if rng.random() < 0.3:
             margin = exact(magnitude(rng, -3, 3) * float(rng.choice([-1.0, 1.0])))
             model = BanditModel(gaussian_family(draw_variances(rng, 2)), means, draw_costs(rng, 2))
-            return model, Comparisons([Statement(*rng.permutation(2).tolist(), margin)])
+            winner = int(rng.integers(2))
+            return model, Comparisons([Statement(winner, 1 - winner, margin)])
         return arrange(rng, means, draw_costs(rng, 2), draw_variances(rng, 2), [(0, 1)])
 
 
