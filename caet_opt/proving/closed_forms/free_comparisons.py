@@ -74,10 +74,11 @@ class Levels(FreeBestArm):
 
     def draw(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
         arms = int(rng.integers(2, 9))
-        model, _ = draw_model(rng, arms, [int(rng.integers(arms))] if rng.random() < 0.3 else [])
+        cheapest = rng.random() < 0.3  # which may be a free arm: nothing is to be paid for then
+        model, _ = draw_model(rng, arms, [int(rng.integers(arms))] if rng.random() < 0.3 and not cheapest else [])
         low, high = sorted(rng.choice(sorted(model.means), 2, replace=False).tolist())
         asked = Above(low + (high - low) * rng.uniform(0.1, 0.9))
-        return model, Cheapest(asked) if rng.random() < 0.3 else asked
+        return model, Cheapest(asked) if cheapest else asked
 
 
 class CostlyBestArm(ClosedForm):
