@@ -26,9 +26,15 @@ from caet_opt.solving.result import CharacteristicTime
 MOST_DIGITS = 1000
 
 #: Working precision in bits, and of one attempt after the other: by what it is multiplied, the barrier from which the
-#: refinement starts, and whether it takes bold steps.
+#: refinement starts, whether it takes bold steps, and with true curvatures, be they negative.
 BITS_PER_DIGIT, EXTRA_BITS = 7, 250
-ATTEMPTS = ((1, 1e-10, True), (1, 1e-6, False), (2, 1e-2, True), (4, 1e-4, False), (8, 1e-2, False))
+ATTEMPTS = (
+    (1, 1e-10, True, True),
+    (1, 1e-6, False, True),
+    (2, 1e-2, True, False),
+    (4, 1e-4, False, True),
+    (8, 1e-2, False, False),
+)
 
 #: Certified gap of a double's answer that is good enough to start from.
 ROUGH = 0.5
@@ -104,10 +110,12 @@ def prove(problem: ExactProblem, columns: Sequence[Column], start: Characteristi
         nothing: tuple[tuple[Any, ...], ...] = ((),) * len(problem.statements)
         return Proof(Fraction(0), Fraction(0), (Fraction(0),) * len(problem.means), nothing, nothing)
     gap, weights = float("inf"), starting_weights(columns, start)
-    for factor, barrier, bold in ATTEMPTS:
+    for factor, barrier, bold, true in ATTEMPTS:
         with working_precision(factor * (BITS_PER_DIGIT * digits + EXTRA_BITS)):
             try:
-                refined = refine(problem, columns, start.effort.tolist(), weights, digits + REFINED, barrier, bold)
+                refined = refine(
+                    problem, columns, start.effort.tolist(), weights, digits + REFINED, barrier, bold, true
+                )
                 return bounds(problem, columns, refined, digits)
             except SolverError as error:
                 gap = min(gap, error.gap)

@@ -98,9 +98,9 @@ class Method:
                 loads[arm] += amount * share
         return [load.mid() for load in loads]
 
-    def step(self, iterate: Iterate, values: list[Value], bold: bool) -> Iterate:
+    def step(self, iterate: Iterate, values: list[Value], bold: bool, true: bool) -> Iterate:
         """A predictor-corrector step, or, where that runs in circles, Newton's towards a fifth of the barrier."""
-        matrix = self._matrix(iterate, values, bold)
+        matrix = self._matrix(iterate, values, true)
         products = [(s * z).mid() for s, z in zip(iterate.slacks, iterate.multipliers, strict=True)]
         mu = (sum(products) / len(products)).mid()
         if bold:
@@ -133,18 +133,18 @@ class Method:
             for product, ds, dz in zip(products, predictor.slacks, predictor.multipliers, strict=True)
         ]
 
-    def _matrix(self, iterate: Iterate, values: list[Value], bold: bool) -> arb_mat:
+    def _matrix(self, iterate: Iterate, values: list[Value], true: bool) -> arb_mat:
         """``diag(c phi v) + sum_e z_e h_e (1, -1)(1, -1)' + sum_e (z_e / s_e) p_e p_e'``.
 
-        With a margin h may be negative. At the optimum the matrix is nevertheless that of a convex problem; a cautious
-        step takes 0 for it.
+        With a margin h may be negative. At the optimum the matrix is nevertheless that of a convex problem; elsewhere
+        it may help to take 0 for it.
         """
         size = len(self.labels)
         rows = [[arb(0)] * size for _ in range(size)]
         for arm, amount in enumerate(self._spending(iterate)):
             rows[arm][arm] = amount
         for term, value, s, z in zip(self.terms, values, iterate.slacks, iterate.multipliers, strict=True):
-            ratio, bend = z / s, z * (value.curvature if bold else max(value.curvature, arb(0)))
+            ratio, bend = z / s, z * (value.curvature if true else max(value.curvature, arb(0)))
             for i, p in zip(term.arms, value.shares, strict=True):
                 for j, q in zip(term.arms, value.shares, strict=True):
                     rows[i][j] += ratio * p * q + (bend if i == j else -bend)
@@ -198,6 +198,7 @@ def refine(
     digits: int,
     barrier: float,
     bold: bool,
+    true: bool,
 ) -> Refinement:
     """An optimum to a relative gap of ``10^-digits``; `SolverError` with the gap when it is not reached."""
     method, goal = Method(problem, columns, effort, weights), arb(10) ** -digits
@@ -211,7 +212,7 @@ def refine(
             return method.answer(iterate, values, float(gap))
         best = min(best, float(gap))
         try:
-            iterate = method.step(iterate, values, bold)
+            iterate = method.step(iterate, values, bold, true)
         except ZeroDivisionError:  # a matrix that is singular to the working precision
             break
     raise SolverError(f"the refinement ended at a relative gap of {write_gap(best)}", best)
