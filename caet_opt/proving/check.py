@@ -200,8 +200,12 @@ def read_points(written: Any, weights: list[list[Fraction]]) -> list[list[Fracti
 def read_task(written: Any, answers: Any) -> Task:
     """A task from its text, which must be the one that is written for it."""
     task = parse_task(written, answers)
-    if task_text(task) != written:
-        raise Rejected(f"the task {quote(written)} is not as certificates write it; {quote(task_text(task))} would be")
+    try:
+        right = task_text(task)
+    except ValueError as error:
+        raise Rejected("a number of its task has more digits than can be written") from error
+    if right != written:
+        raise Rejected(f"the task {quote(written)} is not as certificates write it; {quote(right)} would be")
     return task
 
 

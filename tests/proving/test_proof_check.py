@@ -172,6 +172,7 @@ def test_bounds_that_are_wrong_by_a_little_are_rejected_even_when_all_the_rest_f
         ({"version": 3}, "its version must be one of 1, 2"),
         ({"task": "above:2.5"}, "each needed statement must have a weight"),
         ({"task": "above:2.50"}, "is not as certificates write it; 'above:2.5' would be"),
+        ({"task": f"above:{'9' * 4300}e999"}, "a number of its task has more digits than can be written"),
         ({"task": "control:0+0"}, "is not as certificates write it; 'control:0' would be"),
         ({"task": "control:0*2"}, "the gaussian family has none"),
         ({"family": "bernoulli", "means": ["0.3", "0.4", "0.2"], "task": "above:1"}, "a level is outside"),
