@@ -1,5 +1,6 @@
 """Levels, margins and ratios: T* against references, closed forms, and a slow solver that shares no code."""
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -7,7 +8,16 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize_scalar
 
-from caet_opt import BanditModel, InputError, Statement, TieError, certify, characteristic_time, parse_task
+from caet_opt import (
+    BanditModel,
+    InputError,
+    Statement,
+    TieError,
+    certify,
+    characteristic_time,
+    characteristic_times,
+    parse_task,
+)
 from caet_opt.bandits.tasks import Task
 from caet_opt.kernels.native import compiled_kernel, interpreted_kernel
 from caet_opt.solving.backends import BACKENDS, installed_backends
@@ -288,10 +298,29 @@ def test_other_solvers_say_that_they_have_no_statements(solver):
 def test_gaps_are_no_known_costs():
     with pytest.raises(InputError, match="needs costs that are known"):
         characteristic_time(BanditModel("gaussian", [1, 2, 3], "gaps"), "cheapest:above:1.5")
+    with pytest.raises(InputError, match="needs costs that are known"):
+        characteristic_times("gaussian", [[1, 2, 3]], "gaps", "cheapest:above:1.5")
     model = BanditModel("bernoulli", decimals(".5", ".7", ".8"), [1, 2, 3])
     result = characteristic_time(model, "cheapest:above:0.6")
     assert [str(statement) for statement in result.statements] == ["0 < 0.6", "1 > 0.6"]
     assert result.effort[2] == 0
+
+
+@pytest.mark.parametrize("task", ["control:1+0.1", "control:1-0.05", "above:0.5", "cheapest:above:0.4"])
+@pytest.mark.parametrize("costs", [[1, 2, 0.5], [[1, 2, 0.5]] * 9 + [[2, 1, 0]]])
+def test_many_at_once_are_the_same_bits(task, costs):
+    means = np.random.default_rng(5).uniform(0.1, 0.9, (10, 3)).round(3)
+    means[3] = [0.5, 0.4, 0.5]
+    many = characteristic_times("exponential", means, costs, task)
+    for row, paid in enumerate(np.broadcast_to(costs, (10, 3)).tolist()):
+        model = BanditModel("exponential", means[row].tolist(), paid)
+        if row in many.reasons:
+            with pytest.raises(TieError, match=f"^{re.escape(many.reasons[row])}$"):
+                characteristic_time(model, task)
+        else:
+            found = characteristic_time(model, task)
+            assert (many.value[row], many.lower[row], many.upper[row]) == (found.value, found.lower, found.upper)
+    assert len(many.reasons) == (task != "control:1-0.05" and task != "cheapest:above:0.4")
 
 
 def test_several_statements_about_two_arms():
