@@ -21,6 +21,7 @@ from caet_opt import (
     Poisson,
     certify,
     characteristic_time,
+    proven_time,
 )
 from caet_opt.bandits.families import FAMILIES
 from caet_opt.common.exact import decimal_text
@@ -224,6 +225,25 @@ def test_two_arms_are_one_problem_under_every_task(task):
     model = BanditModel(Gaussian([1, 4]), [0.5, 0.0], [1, 1])
     assert names(model, task) == ["two-gaussian-arms"]
     assert closed_form("two-gaussian-arms").characteristic_time(model, task) == 72.0
+
+
+@pytest.mark.parametrize(
+    ("family", "means", "costs", "task", "expected", "time"),
+    [
+        ("bernoulli", [0.2, 0.45, 0.7], [1, 2, 0.5], "above:0.5", "one-level", "410.59657735948"),
+        ("bernoulli", [0.2, 0.7, 0.9], [1, 2, 3], "cheapest:above:0.5", "one-level", "29.4946017863"),
+        ("gaussian", [3, 1], [1, 4], "comparisons:0-1+1", "two-gaussian-arms", "18.000000000"),
+        ("gaussian", [3, 1], [1, 4], "comparisons:0-1+5", "two-gaussian-arms", "2.000000000"),
+        ("exponential", [3, 1, 4], [1, 0, 2], "control:1*2", "best-arm-free-best", "17.0958876"),
+    ],
+)
+def test_levels_margins_and_ratios_have_closed_forms(family, means, costs, task, expected, time):
+    model = BanditModel(family, means, costs)
+    assert expected in names(model, task)
+    found = closed_form(expected).decimal_time(model, task, 30)
+    assert f"{found:.{len(time.partition('.')[2])}f}" == time
+    proven = proven_time(model, task, 25)
+    assert abs(Fraction(found) / proven.upper - 1) < Fraction(1, 10**24)
 
 
 @pytest.mark.parametrize(
