@@ -16,6 +16,7 @@ from itertools import islice, pairwise, permutations
 from caet_opt import BanditModel, Bernoulli, Custom, Gamma, Gaussian, Poisson, proven_time
 from caet_opt.proving import check as checker
 from caet_opt.proving.certificates import certificate
+from cases.forging import is_accepted, rebuild, restate, scale, sign, stated_certificates, statement_forgeries
 
 #: What is put behind, before or in place of a text, besides numbers written in other ways.
 INJECTIONS = (
@@ -51,8 +52,15 @@ TASKS = (
     "control:+0", "control:0\n", "comparisons", "comparisons:", "comparisons:0", "comparisons:0-0",
     "comparisons:0-1,0-1", "comparisons:0-1,1-0", "comparisons:0-1,", "comparisons:0-1-0", "comparisons:0--1",
     "comparisons:0-9", "comparisons:0-01", "comparisons:0 - 1", "comparisons:0-1/0-1", "comparisons:0,1", "custom",
-    "custom:", "custom:0", "", ":", "unknown", "best-arm,ranking",
-    "best-arm:0 needs the pairs 0 > 1 (arms counted from 0). Its characteristic time T* is at least 5 "
+    "custom:", "custom:0", "", ":", "above", "above:", "above:x", "above:+1", "above: 1", "above:1.0", "above:.5",
+    "above:1/2", "above:1e0", "above:1e-999999999", "above:--1", "above:1,2", "above:1 (lower is better) ",
+    "above:1(lower is better)", "above:1 (lower is better) (lower is better)", "control:0+", "control:0+0",
+    "control:0*1", "control:0*0", "control:0*-1", "control:0+1.0", "control:0+1e0", "control:0+-1", "control:0/2",
+    "control:0+1+1", "control:0+1*2", "control:9+1", "comparisons:0-1+0", "comparisons:0-1*1", "comparisons:0-1+1.0",
+    "comparisons:0-1+1,1-0-1", "comparisons:0-1*2,1-0*0.5", "comparisons:0-0+1", "cheapest", "cheapest:",
+    "cheapest:ranking", "cheapest:best-arm", "cheapest:above:", "cheapest:cheapest:above:1", "cheapest:custom",
+    "cheapest:comparisons:0-1", "custom (lower is better)", "unknown", "best-arm,ranking",
+    "best-arm:0 needs the statements arm 0 > arm 1 (arms counted from 0). Its characteristic time T* is at least 5 "
     "and at most 5: these bounds agree to a relative 10^-9. The task best-arm",
     "ranking: is solved. The task ranking",
 )  # fmt: skip
@@ -84,44 +92,24 @@ THREE_ANSWERS = (
 )  # fmt: skip
 
 
-def sign(document):
-    """The document with the digest that its content has now."""
-    content = {key: value for key, value in document.items() if key != "sha256"}
-    return {**content, "sha256": checker.digest(content)}
-
-
-def restate(document):
-    """The document with the statement that its other entries make, where they make one, and signed."""
-    content = {key: value for key, value in document.items() if key not in ("statement", "sha256")}
-    try:
-        content["statement"] = checker.statement(content)
-    except (KeyError, TypeError, ValueError):
-        content["statement"] = document.get("statement", "")
-    return sign(content)
-
-
-def rebuild(document, **changes):
-    """A forger's work: entries changed, and everything that follows from them made to fit."""
-    document = {**document, **changes}
-    means, costs, dispersions, effort, weights = ([Fraction(x) for x in document[key]] for key in checker.LISTS)
-    claim = checker.Claim(
-        document["family"], checker.Task("ranking"), 1, checker.Work(10**6), means, costs, dispersions, effort, weights
-    )
-    middle = [checker.midpoint(claim, pair, {}) for pair in document["pairs"]]
-    document["midpoints"] = [m if m is None else checker.text(m) for m in middle]
-    document["lower"] = checker.text(sum(weights))
-    document["upper"] = checker.text(sum(c * w for c, w in zip(costs, effort, strict=True)))
-    return restate(document)
-
-
 def two_arms(**changes):
     """The certificate of the issue, by hand: Gaussian means 2 and 0 at unit costs, T* = 2, everything made to fit."""
     document = {
         "format": checker.FORMAT, "version": checker.VERSION, "family": "gaussian", "task": "best-arm", "digits": 9,
-        "means": ["2", "0"], "costs": ["1", "1"], "dispersions": ["1", "1"], "effort": ["1", "1"], "weights": ["2"],
-        "pairs": [[0, 1]], "midpoints": ["1"], "lower": "2", "upper": "2",
+        "means": ["2", "0"], "costs": ["1", "1"], "dispersions": ["1", "1"], "effort": ["1", "1"],
+        "statements": ["arm 0 > arm 1"], "numbers": [[0, 1, "0", "1"]], "weights": [["2"]], "points": [[["1", "1"]]],
+        "lower": "2", "upper": "2",
     }  # fmt: skip
     return restate({**document, **changes})
+
+
+def as_version_1(document):
+    """The certificate as 0.2.0 wrote it."""
+    claim = checker.read_claim(document, checker.Work(10**6))
+    weights = [listed or [Fraction(0)] for listed in claim.weights]
+    stated = checker.needed_statements(claim)
+    points = [checker.find_points(claim, *item, {}) for item in zip(stated, claim.weights, claim.points, strict=True)]
+    return sign(checker.write_pairs(claim._replace(version=1, weights=weights), stated, points))
 
 
 def originals():
@@ -136,7 +124,8 @@ def originals():
         (BanditModel(Gamma(Fraction(1, 3)), [4, 3, 2, 1], [1, 2, 3, 0]), "groups:0,1/2,3"),
     )
     made = [certificate(proven_time(model, task, 9)) for model, task in problems]
-    return [json.loads(json.dumps(document)) for document in (two_arms(), *made)]
+    earlier = [as_version_1(document) for document in made[1:5]]
+    return [json.loads(json.dumps(document)) for document in (two_arms(), *made, *earlier)]
 
 
 def places(node, way=()):
@@ -220,17 +209,12 @@ def false_numbers(document):
     for exponent in range(1, 10):
         for factor in (1 - Fraction(1, 10**exponent), 1 + Fraction(1, 10**exponent)):
             key = "effort" if factor < 1 else "weights"
-            if any(Fraction(value) for value in document[key]):
-                yield rebuild(document, **{key: scale(document[key], factor)})
+            yield rebuild(document, **{key: scale(document[key], factor)})
     for factor in (Fraction(1, 3), Fraction(1, 2), Fraction(2), Fraction(10**6)):  # T* scales with all costs alike
         if any(Fraction(value) for value in document["costs"]):
             yield rebuild(document, costs=scale(document["costs"], factor))
     for digits in (40, 400, 1000):  # the bounds do not agree to so many, unless they are equal
         yield restate({**document, "digits": digits})
-
-
-def scale(texts, factor):
-    return [checker.text(Fraction(x) * factor) for x in texts]
 
 
 def small_models():
@@ -249,7 +233,8 @@ def small_models():
             alone = {key: ["1"] * arms for key in ("means", "costs", "dispersions")}
             for effort in ("0", "1"):
                 extra = {"answers": [[]]} if task == "custom" else {}
-                empty = {"effort": [effort] * arms, "weights": [], "pairs": [], "midpoints": [], "lower": "0"}
+                empty = {"effort": [effort] * arms, "statements": [], "numbers": [], "weights": [], "points": []}
+                empty["lower"] = "0"
                 yield two_arms(task=task, **alone, **empty, **extra, upper=effort if arms else "0")
 
 
@@ -265,6 +250,9 @@ def forgeries(every=1):
         for other in (document["sha256"].upper(), "", "0" * 64, document["sha256"] + "\n", None, [], 0, True):
             yield {**document, "sha256": other}
     yield from small_models()
+    for document in stated_certificates():
+        for factor in (Fraction(3, 2), 1 + Fraction(1, 10**6), 1 - Fraction(1, 10**6)):
+            yield from statement_forgeries(document, factor)
 
 
 def still_true(document, genuine):
@@ -294,13 +282,23 @@ def raw_forgeries():
 def arms(count, pairs=None, **changes):
     """A document about so many arms, whose other entries are of little account."""
     ones = {key: ["1"] * count for key in ("costs", "dispersions", "effort")}
-    means, weights = ["1"] + ["0"] * (count - 1), ["1"] * (count - 1 if pairs is None else pairs)
-    return sign({**two_arms(means=means, weights=weights, **ones), **changes})
+    means, stated = ["1"] + ["0"] * (count - 1), count - 1 if pairs is None else pairs
+    points = {"weights": [["1"]] * stated, "points": [[["1", "1"]]] * stated}
+    return sign({**two_arms(means=means, **points, **ones), **changes})
+
+
+def stated_arms(count, margin):
+    """Exponential arms, each compared with the first by a margin, whose terms are just above 1 where they are least,
+    which is not where the points are."""
+    means = [checker.text(Fraction("0.01") + Fraction(k, 10**9)) for k in range(count - 1)]
+    lots = {"means": ["4", *means], "effort": ["0.259"] * count, "weights": [["0.259"]] * (count - 1)}
+    points = [[["3", checker.text(3 - Fraction(margin))]]] * (count - 1)
+    return arms(count, family="exponential", task=f"control:0-{margin}", points=points, digits=1, **lots)
 
 
 def hostile():
     """Documents of up to a megabyte that are meant to keep the checker busy, by name."""
-    many, long = 20000, "7" * 4201
+    many, long = 15000, "7" * 4201
     odd = [str(10**9 + 2 * k + 1) for k in range(many)]
     flips = [[[2 * i + (k >> i & 1), 2 * i + 1 - (k >> i & 1)] for i in range(10)] for k in range(1024)]
     signs = [[[i, 0] if k >> i - 1 & 1 else [0, i] for i in range(1, 13)] for k in range(4096)]
@@ -310,17 +308,19 @@ def hostile():
         "many needless digits": arms(many, family="bernoulli", means=["0.9"] + ["0.1"] * (many - 1), digits=1000),
         "many terms": arms(
             many, family="poisson", means=["10000000000", *odd[1:]], effort=["1000000"] * many,
-            weights=["1000000"] * (many - 2) + ["2000000"], digits=1000,
+            weights=[["1000000"]] * (many - 2) + [["2000000"]], digits=1000,
         ),
-        "a sum of many denominators": arms(15000, weights=[f"1/{n}" for n in odd[1:15000]]),
-        "long denominators": arms(110, weights=["1/" + str(n) + "3" * 4000 for n in range(101, 210)]),
+        "a sum of many denominators": arms(14000, weights=[[f"1/{n}"] for n in odd[1:14000]]),
+        "long denominators": arms(110, weights=[["1/" + str(n) + "3" * 4000] for n in range(101, 210)]),
         "powers of two": arms(230, effort=[checker.text(Fraction(1, 2**4200))] * 230),
-        "many arms": arms(30000),
-        "many fractions to sort": arms(15000, task="ranking", means=[f"1/{n}" for n in odd[:15000]]),
+        "many arms": arms(20000),
+        "many fractions to sort": arms(14000, task="ranking", means=[f"1/{n}" for n in odd[:14000]]),
         "many equal answers": arms(3, task="custom", answers=[[[0, 1]]] * 80000),
         "long chains": arms(1000, task="custom", answers=[[[i, i + 1] for i in range(999)]] * 80),
         "independent answers": arms(20, task="custom", answers=flips),
         "dependent answers": arms(13, task="custom", answers=signs),
+        "long margins": stated_arms(60, f"0.{'3' * 3999}1"),
+        "many margins": stated_arms(6000, "0.3"),
         "many comparisons": arms(3, task="comparisons:" + ",".join(["0-1"] * 200000)),
         "many groups": arms(3, task="groups:" + "/".join(["0,1"] * 200000)),
         "many digits": arms(2, means=["9" * 900000, "0"]),
@@ -328,15 +328,6 @@ def hostile():
         "a large exponent": arms(2, means=["1e999999999", "0"]),
         "a large number of top arms": arms(2, task="top-arms:" + "9" * 900000),
     }  # fmt: skip
-
-
-def is_accepted(document):
-    """Whether the checker accepts a document, as it would from a file."""
-    try:
-        checker.check(checker.parse(document if isinstance(document, str) else json.dumps(document)))
-    except (checker.Rejected, ValueError):
-        return False
-    return True
 
 
 def main():

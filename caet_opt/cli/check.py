@@ -9,7 +9,7 @@ from caet_opt.cli.output import say, show
 from caet_opt.proving.result import round_outward
 
 DESCRIPTION = """\
-Check a certificate that solve --certificate wrote: derive the needed pairs from the
+Check a certificate that solve --certificate wrote: derive the statements from the
 task and the exact means, verify both bounds in ball arithmetic, and compare every
 other entry with what follows from them. The checker is one short file that shares
 no code with the solver: caet_opt/proving/check.py."""
@@ -24,7 +24,7 @@ examples:
 WIDTH = 100
 
 #: What is said of an accepted certificate as JSON.
-KEYS = ("family", "task", "means", "costs", "digits", "lower", "upper", "statement", "sha256")
+KEYS = ("family", "task", "means", "costs", "digits", "lower", "upper", "sha256")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(json.dumps({"accepted": False, "reason": str(reason)}))
         say(f"caet-opt: {path}: rejected: {' '.join(str(reason).split())}", to_stderr=True)
         return 1
-    accepted = {"accepted": True, **{key: document[key] for key in KEYS}}
+    accepted = {"accepted": True, **{key: document[key] for key in KEYS}, "statement": theorem}
     low, high = round_outward(Fraction(document["lower"]), Fraction(document["upper"]), document["digits"])
     lines = [f"{path}: accepted", "", *textwrap.wrap(theorem, WIDTH, break_long_words=False), ""]
     lines += [f"T* >= {low}", f"T* <= {high}", f"sha256 {document['sha256']}"]

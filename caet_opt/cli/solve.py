@@ -232,7 +232,7 @@ def say_proven(proven: ProvenTime) -> str:
     return (
         f"T* = {proven.value}\nT* >= {low}\nT* <= {high}\n"
         "proven for the inputs as exact decimals: every printed digit of T*, rounded, and both bounds\n"
-        "refined, not proven: the digits of the proportions and which pairs bind"
+        "refined, not proven: the digits of the proportions and which statements bind"
     )
 
 

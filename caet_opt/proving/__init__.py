@@ -1,8 +1,8 @@
 """Proven digits: T* of rational inputs between two rational bounds, by ball arithmetic, with a certificate to check.
 
-A proof is a pair of points. An effort w with ``f_e(w) >= 1`` for every needed pair costs ``c . w >= T*``. Weights q and
-points m with ``sum_e q_e d(mu_a, m_e) <= c_a`` at every costly arm add up to ``sum(q) <= T*``. How the points
-were found does not matter, and `check` verifies them without the code that found them.
+A proof is a pair of points. An effort w with ``f_e(w) >= 1`` for every statement costs ``c . w >= T*``. Weights q of
+points lambda at which statements are false, with ``sum of q d(mu_a, lambda_a) <= c_a`` at every costly arm, add up to
+``sum(q) <= T*``. How the points were found does not matter, and `check` verifies them without the code that found them.
 """
 
 from importlib.util import find_spec

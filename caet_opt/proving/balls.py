@@ -23,6 +23,11 @@ def working_precision(bits: int) -> Any:
     return ctx.workprec(bits)
 
 
+def precision_bits() -> int:
+    """To how many bits balls are computed now."""
+    return int(ctx.prec)
+
+
 def ball(value: Fraction) -> Ball:
     """A ball that contains a rational number."""
     return arb(fmpq(value.numerator, value.denominator))
@@ -42,6 +47,11 @@ def divergence(family: Family, x: Ball, y: Ball) -> Ball:
 def variance(family: Family, mean: Ball) -> Ball:
     """The family's variance function."""
     return evaluate_formula(family, "unit_variance", lambda: family.unit_variance(mean))
+
+
+def variance_slope(family: Family, mean: Ball) -> Ball:
+    """V' of a family whose variance function is quadratic, as those of all families with margins are."""
+    return (variance(family, mean + 1) - variance(family, mean - 1)) / 2
 
 
 def evaluate_formula(family: Family, name: str, formula: Callable[[], Any]) -> Ball:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import TASKS, Custom, Task
+from caet_opt.bandits.tasks import TASKS, Custom, LowerIsBetter, Task
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.proving import check as checker
 from caet_opt.proving.check import MOST_BYTES, Rejected
@@ -31,38 +31,48 @@ def check_certifiable(model: BanditModel, task: Task) -> None:
     if model.family.name not in checker.DIVERGENCES:
         unknown = unknown_name("family", model.family.name, checker.DIVERGENCES)
         raise InputError(f"a certificate cannot be written: {unknown}")
-    if TASKS.get(task.name) is not type(task):
+    inner = task.task if isinstance(task, LowerIsBetter) else task
+    if TASKS.get(inner.name) is not type(inner):
         raise InputError(f"a certificate cannot be written: {unknown_name('task', task.name, TASKS)}")
     if isinstance(task, Custom):
-        try:  # a certificate has its answers twice, in the statement too
-            answers = tuple(task.answer_pairs(answer, len(model.means)) for answer in range(len(task.answers)))
-            checker.check_answers(answers, checker.Work(2 * len(checker.canonical_json(answers))))
+        answers = checker.read_answers(write_answers(task))
+        try:  # a certificate has its answers twice, in the theorem too
+            checker.check_answers(answers, checker.Work(2 * len(checker.canonical_json(write_answers(task)))))
         except Rejected as reason:
             raise InputError(f"a certificate cannot be written: {reason}") from reason
+
+
+def write_answers(task: Custom) -> list[list[list[Any]]]:
+    """The answers of a custom task as certificates have them."""
+    stated = tuple(tuple(checker.Statement(*statement) for statement in answer) for answer in task.stated)
+    return checker.write_answers(stated)
 
 
 def certificate(proven: ProvenTime) -> dict[str, Any]:
     """The certificate of a proof, accepted by the checker before it is returned."""
     model, task = proven.model, proven.task
     check_certifiable(model, task)
+    answers = {"answers": write_answers(task)} if isinstance(task, Custom) else {}
+    stated = [checker.Statement(*statement) for statement in proven.statements]
     content: dict[str, Any] = {
         "format": checker.FORMAT,
         "version": checker.VERSION,
         "family": model.family.name,
-        "task": str(task),
-        **({"answers": task.answers} if isinstance(task, Custom) else {}),
+        "task": checker.task_text(checker.parse_task(str(task), answers.get("answers"))),
+        **answers,
         "digits": proven.digits,
         "means": texts(model.exact_means),
         "costs": texts(model.exact_costs),
         "dispersions": texts(model.exact_dispersions),
         "effort": texts(proven.effort),
-        "weights": texts(proven.weights),
-        "pairs": proven.pairs,
-        "midpoints": texts(proven.midpoints),
+        "statements": list(map(checker.statement_text, stated)),
+        "numbers": [[*statement[:2], *texts(statement[2:])] for statement in stated],
+        "weights": [texts(listed) for listed in proven.weights],
+        "points": [[texts(point) for point in listed] for listed in proven.points],
         **dict(zip(("lower", "upper"), texts([proven.lower, proven.upper]), strict=True)),
     }
     plain: dict[str, Any] = json.loads(json.dumps(content))
-    plain["statement"] = checker.statement(plain)
+    plain["theorem"] = checker.theorem(plain)
     document = {**plain, "sha256": checker.digest(plain)}
     try:
         checker.check(document)

@@ -1,20 +1,23 @@
 """From a model and a task to a theorem: T* between two rational bounds, as many digits as are asked for."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from time import perf_counter
+from typing import Any, NamedTuple
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
-from caet_opt.bandits.tasks.constraints import plain_pairs
 from caet_opt.common.checks import is_whole
 from caet_opt.common.numbers import magnitude, write_gap
 from caet_opt.errors import InputError, SolverError
 from caet_opt.proving import require_flint
-from caet_opt.proving.balls import Ball, ball, divergence, midpoint_fraction, working_precision
-from caet_opt.proving.problem import ExactProblem, pose_exactly
+from caet_opt.proving.balls import Ball, ball, midpoint_fraction, working_precision
+from caet_opt.proving.floor import Boundary, is_one_or_more
+from caet_opt.proving.problem import Column, ExactProblem, Point, pose_exactly
 from caet_opt.proving.refine import Refinement, refine
 from caet_opt.proving.result import ProvenTime
+from caet_opt.proving.terms import Searched, build_term, rates
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.problem import read_task
 from caet_opt.solving.result import CharacteristicTime
@@ -23,9 +26,15 @@ from caet_opt.solving.result import CharacteristicTime
 MOST_DIGITS = 1000
 
 #: Working precision in bits, and of one attempt after the other: by what it is multiplied, the barrier from which the
-#: refinement starts, and whether it takes bold steps.
+#: refinement starts, whether it takes bold steps, and with true curvatures, be they negative.
 BITS_PER_DIGIT, EXTRA_BITS = 7, 250
-ATTEMPTS = ((1, 1e-10, True), (1, 1e-6, False), (2, 1e-2, True), (4, 1e-4, False), (8, 1e-2, False))
+ATTEMPTS = (
+    (1, 1e-10, True, True),
+    (1, 1e-6, False, True),
+    (2, 1e-2, True, False),
+    (4, 1e-4, False, True),
+    (8, 1e-2, False, False),
+)
 
 #: Certified gap of a double's answer that is good enough to start from.
 ROUGH = 0.5
@@ -71,12 +80,11 @@ def proven_time(
     task = read_task(task, model.arms)
     problem = pose_exactly(model, task)
     found = characteristic_time(model, task, tolerance=ROUGH) if start is None else start
-    if plain_pairs(found.statements) != problem.pairs or len(found.effort) != len(problem.means):
+    if found.statements != problem.statements or len(found.effort) != len(problem.means):
         raise InputError("start is the answer to another problem; leave it out, or give the answer to this one")
-    lower, upper, effort, weights = prove(problem, found, digits)
-    midpoints = tuple(problem.midpoint(pair, effort) for pair in problem.pairs)
+    lower, upper, effort, weights, points = prove(problem, problem.columns(model), found, digits)
     seconds = perf_counter() - started
-    return ProvenTime(model, task, digits, lower, upper, effort, problem.pairs, weights, midpoints, seconds)
+    return ProvenTime(model, found.task, digits, lower, upper, effort, problem.statements, weights, points, seconds)
 
 
 def check_digits(digits: int) -> None:
@@ -86,79 +94,128 @@ def check_digits(digits: int) -> None:
         raise InputError(f"digits must be a whole number from 1 to {MOST_DIGITS}, got {digits!r}")
 
 
-Proof = tuple[Fraction, Fraction, tuple[Fraction, ...], tuple[Fraction, ...]]
+class Proof(NamedTuple):
+    """Lower and upper bound, effort by arm, and by statement the weights and the points that go with them."""
+
+    lower: Fraction
+    upper: Fraction
+    effort: tuple[Fraction, ...]
+    weights: tuple[tuple[Fraction, ...], ...]
+    points: tuple[tuple[Point, ...], ...]
 
 
-def prove(problem: ExactProblem, start: CharacteristicTime, digits: int) -> Proof:
-    """Lower and upper bound, effort and weights, at the first precision that does."""
-    if not any(problem.constrains(pair) for pair in problem.pairs):
-        zero = Fraction(0)
-        return zero, zero, (zero,) * len(problem.means), (zero,) * len(problem.pairs)
-    gap = float("inf")
-    for factor, barrier, bold in ATTEMPTS:
+def prove(problem: ExactProblem, columns: Sequence[Column], start: CharacteristicTime, digits: int) -> Proof:
+    """The proof at the first precision that does."""
+    if not columns:
+        nothing: tuple[tuple[Any, ...], ...] = ((),) * len(problem.statements)
+        return Proof(Fraction(0), Fraction(0), (Fraction(0),) * len(problem.means), nothing, nothing)
+    gap, weights = float("inf"), starting_weights(columns, start)
+    for factor, barrier, bold, true in ATTEMPTS:
         with working_precision(factor * (BITS_PER_DIGIT * digits + EXTRA_BITS)):
             try:
                 refined = refine(
-                    problem, start.effort.tolist(), start.multipliers.tolist(), digits + REFINED, barrier, bold
+                    problem, columns, start.effort.tolist(), weights, digits + REFINED, barrier, bold, true
                 )
-                return bounds(problem, refined, digits)
+                return bounds(problem, columns, refined, digits)
             except SolverError as error:
                 gap = min(gap, error.gap)
     reached = f"the refinement reached a relative gap of {write_gap(gap)}"
     raise SolverError(f"{digits} digits could not be proven: {reached}", gap)
 
 
-def bounds(problem: ExactProblem, refined: Refinement, digits: int) -> Proof:
+def starting_weights(columns: Sequence[Column], start: CharacteristicTime) -> list[float]:
+    """The multiplier of each column in the double's answer, which has one or two for a statement as well."""
+    listed: dict[int, list[float]] = {}
+    for owner, weight in zip(start.columns.owners.tolist(), start.multipliers.tolist(), strict=True):
+        listed.setdefault(owner, []).append(weight)
+    owners = [column.statement for column in columns]
+    times = Counter(owners)
+    return [listed[owner].pop(0) if times[owner] > 1 else sum(listed[owner]) for owner in owners]
+
+
+def bounds(problem: ExactProblem, columns: Sequence[Column], refined: Refinement, digits: int) -> Proof:
     """Round the optimum to rational points that are feasible beyond doubt; `SolverError` when balls are too wide."""
     margin = Fraction(1, 10 ** (digits + MARGIN))
     effort = tuple(
         round_up(refined.effort[arm] * (1 + margin), digits + ROUNDED) if arm in refined.effort else Fraction(0)
         for arm in range(len(problem.means))
     )
-    rates = {index: pair_rates(problem, index, effort) for index in refined.weights}
-    for index, rate in rates.items():
-        if not sum(ball(effort[arm]) * d for arm, d in rate.items()) >= 1:
-            raise SolverError(f"the term of pair {problem.pairs[index]} is not certainly 1 or more", refined.gap)
+    places = [find_point(problem, column, effort, digits + ROUNDED) for column in columns]
+    found = [rates(problem, column, x) for column, x in zip(columns, places, strict=True)]
+    check_terms(problem, columns, places, effort, refined.gap)
     upper = sum((cost * w for cost, w in zip(problem.costs, effort, strict=True)), Fraction(0))
-    weights = feasible_weights(problem, refined, rates, margin, upper / 10 ** (digits + ROUNDED))
+    weights = feasible_weights(problem, refined, found, margin, upper / 10 ** (digits + ROUNDED))
     lower = sum(weights, Fraction(0))
     if (upper - lower) * 10**digits > upper:
         raise SolverError("the bounds are too far apart", float((upper - lower) / upper))
-    return lower, upper, effort, weights
+    return Proof(lower, upper, effort, *by_statement(problem, columns, places, weights))
 
 
-def pair_rates(problem: ExactProblem, index: int, effort: tuple[Fraction, ...]) -> dict[int, Ball]:
-    """``d(mu_a, m_e) / phi_a`` of the costly arms of a pair."""
-    pair = problem.pairs[index]
-    m = problem.midpoint(pair, effort)
-    assert m is not None
-    return {
-        arm: divergence(problem.family, ball(problem.means[arm]), ball(m)) / ball(problem.dispersions[arm])
-        for arm in problem.costly_arms(pair)
-    }
+def find_point(problem: ExactProblem, column: Column, effort: tuple[Fraction, ...], digits: int) -> Fraction:
+    """x at which the term of a column is least; one that is searched is rounded, by its distance to the nearer end."""
+    if column.fixed is not None:
+        return column.fixed
+    if column.low is None or column.high is None:
+        return problem.weighted_point(problem.statements[column.statement], effort)
+    term = build_term(problem, column, {arm: arm for arm in column.arms})
+    assert isinstance(term, Searched)
+    end = term.find(*(ball(effort[arm] / problem.dispersions[arm]) for arm in column.arms))
+    if end is not None:
+        return end
+    share = midpoint_fraction(1 / (1 + abs(term.odds).exp())) * (column.high - column.low)
+    return column.low + round_up(share, digits) if term.odds < 0 else column.high - round_up(share, digits)
+
+
+def check_terms(
+    problem: ExactProblem, columns: Sequence[Column], places: list[Fraction], effort: tuple[Fraction, ...], gap: float
+) -> None:
+    """Raise `SolverError` unless the term of every statement is certainly 1 or more."""
+    for column, x in zip(columns, places, strict=True):
+        statement = problem.statements[column.statement]
+        if column.low is None:
+            enough = sum(ball(effort[arm]) * rate for arm, rate in rates(problem, column, x).items()) >= 1
+        else:
+            a, b = column.arms
+            efforts = effort[a] / problem.dispersions[a], effort[b] / problem.dispersions[b]
+            means, ends = (problem.means[a], problem.means[b]), problem.point_range(statement)
+            points = [other for one, other in zip(columns, places, strict=True) if one.statement == column.statement]
+            enough = is_one_or_more(Boundary(problem.family, efforts, means, statement.margin, *ends), points)
+        if not enough:
+            raise SolverError(f"the term of {statement} is not certainly 1 or more", gap)
 
 
 def feasible_weights(
-    problem: ExactProblem, refined: Refinement, rates: dict[int, dict[int, Ball]], margin: Fraction, unit: Fraction
-) -> tuple[Fraction, ...]:
-    """The weights scaled and rounded down until ``sum_e q_e d(mu_a, m_e) / phi_a <= c_a`` is certain at every arm."""
-    largest = max(load / ball(problem.costs[arm]) for arm, load in loads(refined.weights.items(), rates).items())
+    problem: ExactProblem, refined: Refinement, found: list[dict[int, Ball]], margin: Fraction, unit: Fraction
+) -> list[Fraction]:
+    """The weights scaled and rounded down until ``sum_e q_e d(mu_a, lambda_e) / phi_a <= c_a`` is certain for all a."""
+    largest = max(load / ball(problem.costs[arm]) for arm, load in loads(refined.weights, found).items())
     shrink = (1 - margin) / midpoint_fraction(largest)
     step = Fraction(10) ** magnitude(unit)
-    weights = {index: weight * shrink // step * step for index, weight in refined.weights.items()}
-    for arm, load in loads(weights.items(), rates).items():
+    weights = [weight * shrink // step * step for weight in refined.weights]
+    for arm, load in loads(weights, found).items():
         if not load <= ball(problem.costs[arm]):
             raise SolverError(f"the weights at arm {arm} do not certainly stay within its cost", refined.gap)
-    return tuple(weights.get(index, Fraction(0)) for index in range(len(problem.pairs)))
+    return weights
 
 
-def loads(weights: Iterable[tuple[int, Fraction]], rates: dict[int, dict[int, Ball]]) -> dict[int, Ball]:
-    """``sum over pairs e at arm a of q_e d(mu_a, m_e) / phi_a`` by arm."""
-    found: dict[int, Ball] = {}
-    for index, weight in weights:
-        for arm, rate in rates[index].items():
-            found[arm] = found.get(arm, 0) + ball(weight) * rate
-    return found
+def loads(weights: Iterable[Fraction], found: list[dict[int, Ball]]) -> dict[int, Ball]:
+    """``sum over columns e at arm a of q_e d(mu_a, lambda_e) / phi_a`` by arm."""
+    total: dict[int, Ball] = {}
+    for weight, by_arm in zip(weights, found, strict=True):
+        for arm, rate in by_arm.items():
+            total[arm] = total.get(arm, 0) + ball(weight) * rate
+    return total
+
+
+def by_statement(
+    problem: ExactProblem, columns: Sequence[Column], places: list[Fraction], weights: list[Fraction]
+) -> tuple[tuple[tuple[Fraction, ...], ...], tuple[tuple[Point, ...], ...]]:
+    """Weights and points of each statement; of two points one without a weight is left out."""
+    listed: list[list[tuple[Fraction, Point]]] = [[] for _ in problem.statements]
+    for column, x, weight in zip(columns, places, weights, strict=True):
+        listed[column.statement].append((weight, problem.point(problem.statements[column.statement], x)))
+    kept = [[item for item in items if item[0] > 0] or items[:1] for items in listed]
+    return tuple(tuple(w for w, _ in items) for items in kept), tuple(tuple(p for _, p in items) for items in kept)
 
 
 def round_up(value: Fraction, digits: int) -> Fraction:

@@ -4,8 +4,8 @@ With ``y = log v``, ``v_a = w_a / phi_a`` the effort at dispersion one, and ``F_
 
     min sum_a c_a phi_a exp(y_a)   subject to   F_e(y) = s_e >= 0,
 
-and is optimal where ``c_a phi_a v_a = sum_e z_e p_ea`` and ``z_e s_e = 0``, p the shares of a pair's arms in its term.
-Nothing here is rounded outwards or relied upon: the answer is proven afterwards.
+and is optimal where ``c_a phi_a v_a = sum_e z_e p_ea`` and ``z_e s_e = 0``, p the shares of a statement's arms in its
+term. Nothing here is rounded outwards or relied upon: the answer is proven afterwards.
 """
 
 from collections.abc import Sequence
@@ -14,32 +14,17 @@ from typing import NamedTuple
 
 from caet_opt.common.numbers import write_gap
 from caet_opt.errors import SolverError
-from caet_opt.proving.balls import Ball, arb, arb_mat, ball, divergence, midpoint_fraction, variance
-from caet_opt.proving.problem import ExactProblem
+from caet_opt.proving.balls import Ball, arb, arb_mat, ball, midpoint_fraction
+from caet_opt.proving.problem import Column, ExactProblem
+from caet_opt.proving.terms import Value, build_term
 
 #: Iterations that the method may take, and how many more for each digit: it halves the digits to go unless a
-#: binding pair has multiplier zero, where it gains about half a digit per iteration.
+#: binding statement has multiplier zero, where it gains about half a digit per iteration.
 ITERATIONS, ITERATIONS_PER_DIGIT = 60, 4
 
 
-class Term(NamedTuple):
-    """A constraining pair in the numbers of the costly arms: two of them, or one against a free arm at ``rate``."""
-
-    arms: tuple[int, ...]
-    rate: Ball | None
-
-
-class Value(NamedTuple):
-    """A pair term: f, log f, each arm's share in f, and h, the curvature of log f along (1, -1)."""
-
-    term: Ball
-    logarithm: Ball
-    shares: tuple[Ball, ...]
-    curvature: Ball
-
-
 class Iterate(NamedTuple):
-    """Log effort of each costly arm, and slack and multiplier of each constraining pair."""
+    """Log effort of each costly arm, and slack and multiplier of each column."""
 
     logs: list[Ball]
     slacks: list[Ball]
@@ -47,30 +32,23 @@ class Iterate(NamedTuple):
 
 
 class Refinement(NamedTuple):
-    """Effort w of the constrained arms and weight q of the constraining pairs, and their relative gap."""
+    """Effort w of the constrained arms and weight q of the columns, and their relative gap."""
 
     effort: dict[int, Fraction]
-    weights: dict[int, Fraction]
+    weights: list[Fraction]
     gap: float
 
 
 class Method:
     """The interior-point method for one problem, at the working precision."""
 
-    def __init__(self, problem: ExactProblem, effort: Sequence[float], weights: Sequence[float]) -> None:
+    def __init__(
+        self, problem: ExactProblem, columns: Sequence[Column], effort: Sequence[float], weights: Sequence[float]
+    ) -> None:
         self.problem = problem
-        self.positions = [index for index, pair in enumerate(problem.pairs) if problem.constrains(pair)]
-        pairs = [problem.pairs[index] for index in self.positions]
-        self.labels = sorted({arm for pair in pairs for arm in problem.costly_arms(pair)})
+        self.labels = sorted({arm for column in columns for arm in column.arms})
         number = {label: arm for arm, label in enumerate(self.labels)}
-        self.means = [ball(problem.means[label]) for label in self.labels]
-        self.differences: dict[tuple[int, ...], Ball] = {}
-        self.terms = []
-        for pair in pairs:
-            costly = tuple(number[arm] for arm in problem.costly_arms(pair))
-            self.terms.append(Term(costly, self._rate(pair) if len(costly) == 1 else None))
-            if len(costly) == 2:
-                self.differences[costly] = ball(problem.means[pair[1]] - problem.means[pair[0]])
+        self.terms = [build_term(problem, column, number) for column in columns]
         starting = [Fraction(effort[label]) for label in self.labels]
         if not min(starting) > 0:
             raise SolverError("the double's answer has an arm without effort")
@@ -80,12 +58,7 @@ class Method:
         prices = [problem.costs[label] * problem.dispersions[label] for label in self.labels]
         self.scale = sum(problem.costs[a] * w for a, w in zip(self.labels, starting, strict=True))
         self.prices = [ball(price / self.scale) for price in prices]
-        self.starting_weights = [ball(Fraction(weights[index]) / self.scale).mid() for index in self.positions]
-
-    def _rate(self, pair: tuple[int, int]) -> Ball:
-        (arm,) = self.problem.costly_arms(pair)
-        (free,) = set(pair) - {arm}
-        return divergence(self.problem.family, ball(self.problem.means[arm]), ball(self.problem.means[free]))
+        self.starting_weights = [ball(Fraction(weight) / self.scale).mid() for weight in weights]
 
     def start(self, barrier: float) -> Iterate:
         """The double's answer moved inside: slack times multiplier is about ``barrier``."""
@@ -102,27 +75,9 @@ class Method:
         return Iterate(logs, slacks, multipliers)
 
     def evaluate(self, logs: list[Ball]) -> list[Value]:
-        """Every pair term with its derivatives."""
+        """Every term with its derivatives."""
         effort = [y.exp().mid() for y in logs]
-        return [
-            self._edge(term.arms, effort) if term.rate is None else anchor(term.rate * effort[term.arms[0]])
-            for term in self.terms
-        ]
-
-    def _edge(self, arms: tuple[int, ...], effort: list[Ball]) -> Value:
-        """``f = v_a d(mu_a, m) + v_b d(mu_b, m)`` and ``h = (mu_a - mu_b)^2 u_a^2 u_b^2 W / (V(m) f) - p_a p_b``."""
-        a, b = arms
-        va, vb, difference = effort[a], effort[b], self.differences[arms]
-        total = va + vb
-        ua, ub = va / total, vb / total
-        m = self.means[a] + ub * difference
-        part_a = va * divergence(self.problem.family, self.means[a], m)
-        part_b = vb * divergence(self.problem.family, self.means[b], m)
-        term = part_a + part_b
-        pa, pb = part_a / term, part_b / term
-        bend = (difference * ua * ub) ** 2 * total / (variance(self.problem.family, m) * term)
-        curvature = (bend - pa * pb).mid()
-        return Value(term.mid(), term.log().mid(), (pa.mid(), pb.mid()), curvature if curvature > 0 else arb(0))
+        return [term.evaluate(effort) for term in self.terms]
 
     def gap(self, iterate: Iterate, values: list[Value]) -> Ball:
         """Relative gap of the two bounds that the iterate gives."""
@@ -143,9 +98,9 @@ class Method:
                 loads[arm] += amount * share
         return [load.mid() for load in loads]
 
-    def step(self, iterate: Iterate, values: list[Value], bold: bool) -> Iterate:
+    def step(self, iterate: Iterate, values: list[Value], bold: bool, true: bool) -> Iterate:
         """A predictor-corrector step, or, where that runs in circles, Newton's towards a fifth of the barrier."""
-        matrix = self._matrix(iterate, values)
+        matrix = self._matrix(iterate, values, true)
         products = [(s * z).mid() for s, z in zip(iterate.slacks, iterate.multipliers, strict=True)]
         mu = (sum(products) / len(products)).mid()
         if bold:
@@ -178,14 +133,18 @@ class Method:
             for product, ds, dz in zip(products, predictor.slacks, predictor.multipliers, strict=True)
         ]
 
-    def _matrix(self, iterate: Iterate, values: list[Value]) -> arb_mat:
-        """``diag(c phi v) + sum_e z_e h_e (1, -1)(1, -1)' + sum_e (z_e / s_e) p_e p_e'``."""
+    def _matrix(self, iterate: Iterate, values: list[Value], true: bool) -> arb_mat:
+        """``diag(c phi v) + sum_e z_e h_e (1, -1)(1, -1)' + sum_e (z_e / s_e) p_e p_e'``.
+
+        With a margin h may be negative. At the optimum the matrix is nevertheless that of a convex problem; elsewhere
+        it may help to take 0 for it.
+        """
         size = len(self.labels)
         rows = [[arb(0)] * size for _ in range(size)]
         for arm, amount in enumerate(self._spending(iterate)):
             rows[arm][arm] = amount
         for term, value, s, z in zip(self.terms, values, iterate.slacks, iterate.multipliers, strict=True):
-            ratio, bend = z / s, z * value.curvature
+            ratio, bend = z / s, z * (value.curvature if true else max(value.curvature, arb(0)))
             for i, p in zip(term.arms, value.shares, strict=True):
                 for j, q in zip(term.arms, value.shares, strict=True):
                     rows[i][j] += ratio * p * q + (bend if i == j else -bend)
@@ -215,16 +174,10 @@ class Method:
             label: midpoint_fraction(y.exp() / least) * self.problem.dispersions[label]
             for label, y in zip(self.labels, iterate.logs, strict=True)
         }
-        weights = {
-            position: midpoint_fraction(z / value.term) * self.scale
-            for position, z, value in zip(self.positions, iterate.multipliers, values, strict=True)
-        }
+        weights = [
+            midpoint_fraction(z / value.term) * self.scale for z, value in zip(iterate.multipliers, values, strict=True)
+        ]
         return Refinement(effort, weights, gap)
-
-
-def anchor(term: Ball) -> Value:
-    """The term of a pair with a free arm: linear in its effort."""
-    return Value(term.mid(), term.log().mid(), (arb(1),), arb(0))
 
 
 def longest_step(iterate: Iterate, direction: Iterate, fraction: Ball) -> Ball:
@@ -238,10 +191,17 @@ def longest_step(iterate: Iterate, direction: Iterate, fraction: Ball) -> Ball:
 
 
 def refine(
-    problem: ExactProblem, effort: Sequence[float], weights: Sequence[float], digits: int, barrier: float, bold: bool
+    problem: ExactProblem,
+    columns: Sequence[Column],
+    effort: Sequence[float],
+    weights: Sequence[float],
+    digits: int,
+    barrier: float,
+    bold: bool,
+    true: bool,
 ) -> Refinement:
     """An optimum to a relative gap of ``10^-digits``; `SolverError` with the gap when it is not reached."""
-    method, goal = Method(problem, effort, weights), arb(10) ** -digits
+    method, goal = Method(problem, columns, effort, weights), arb(10) ** -digits
     iterate, best = method.start(barrier), float("inf")
     for _ in range(ITERATIONS + ITERATIONS_PER_DIGIT * digits):
         values = method.evaluate(iterate.logs)
@@ -252,7 +212,7 @@ def refine(
             return method.answer(iterate, values, float(gap))
         best = min(best, float(gap))
         try:
-            iterate = method.step(iterate, values, bold)
+            iterate = method.step(iterate, values, bold, true)
         except ZeroDivisionError:  # a matrix that is singular to the working precision
             break
     raise SolverError(f"the refinement ended at a relative gap of {write_gap(best)}", best)

@@ -5,8 +5,9 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair, Task
+from caet_opt.bandits.tasks import Statement, Task
 from caet_opt.common.numbers import round_down, round_up
+from caet_opt.proving.problem import Point
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,9 +18,11 @@ class ProvenTime:
     ----------
     digits : what was asked for: ``(upper - lower) / upper <= 10^-digits``
     lower, upper : the bounds, exact: ``lower = sum(weights)`` and ``upper = sum_a c_a effort_a``
-    effort : w by arm, with ``f_e(w) >= 1`` for every needed pair e
-    pairs, weights, midpoints : the needed pairs and, by pair, q and m (None when both arms are free), with
-        ``sum over e at a of q_e d(mu_a, m_e) <= c_a`` for every costly arm a
+    effort : w by arm, with ``f_e(w) >= 1`` for every statement e
+    statements, weights, points : what the answer asserts and, by statement, weights q and as many points lambda, each
+        of which has the means of winner and loser where the statement is false (None for a side that is no arm), with
+        ``sum over points at a of q d(mu_a, lambda_a) <= c_a`` for every costly arm a; a statement that constrains
+        nothing has none
     seconds : time of the double's answer, its refinement and the proof
 
     Examples
@@ -36,9 +39,9 @@ class ProvenTime:
     lower: Fraction
     upper: Fraction
     effort: tuple[Fraction, ...]
-    pairs: tuple[Pair, ...]
-    weights: tuple[Fraction, ...]
-    midpoints: tuple[Fraction | None, ...]
+    statements: tuple[Statement, ...]
+    weights: tuple[tuple[Fraction, ...], ...]
+    points: tuple[tuple[Point, ...], ...]
     seconds: float
 
     @property

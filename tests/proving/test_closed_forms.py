@@ -11,11 +11,24 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caet_opt import BanditModel, Bernoulli, Comparisons, Gaussian, InputError, Poisson, certify, characteristic_time
+from caet_opt import (
+    BanditModel,
+    Bernoulli,
+    Comparisons,
+    Custom,
+    Gaussian,
+    InputError,
+    Poisson,
+    certify,
+    characteristic_time,
+    proven_time,
+)
 from caet_opt.bandits.families import FAMILIES
+from caet_opt.common.exact import decimal_text
 from caet_opt.proving.closed_forms import CLOSED_FORMS, applicable, closed_form
 from caet_opt.proving.closed_forms import gaussian_pairs as gauss
 from caet_opt.proving.closed_forms.compared import compare
+from caet_opt.solving.problem import ask
 
 forms = pytest.mark.parametrize("form", CLOSED_FORMS.values(), ids=CLOSED_FORMS)
 seeds = st.integers(0, 2**32 - 1)
@@ -96,10 +109,23 @@ def test_arms_may_be_relabelled(form, seed, order):
     if isinstance(family, Gaussian):
         family = Gaussian([float(model.dispersions[place[arm]]) for arm in range(arms)])
     moved = BanditModel(family, [model.means[a] for a in place], model.cost_rule or [model.costs[a] for a in place])
-    same = Comparisons([(label[a], label[b]) for a, b in task.pairs(model.means)])
+    same = relabel(ask(model, task).statements, label)
     assert form.characteristic_time(moved, same) == form.characteristic_time(model, task)
     original, other = form.sampling_proportions(model, task), form.sampling_proportions(moved, same)
     assert [other[label[arm]] for arm in range(arms)] == pytest.approx(original.tolist(), rel=1e-15)
+
+
+def relabel(statements, label):
+    """A task that asserts the same of other numbers; of a ratio and its inverse, one has a finite decimal."""
+    moved = [
+        statement._replace(
+            **{side: label[arm] for side in ("winner", "loser") if (arm := getattr(statement, side)) is not None}
+        )
+        for statement in statements
+    ]
+    if all(len(statement.arms) == 2 for statement in moved):
+        return Comparisons([one.reverse if "/" in decimal_text(one.ratio) else one for one in moved])
+    return Custom([list(map(str, moved))])
 
 
 @given(seed=seeds)
@@ -111,7 +137,7 @@ def test_groups_add_up(seed):
     assert len(parts) >= 2
     times = []
     for part in parts:
-        pairs = [*part.edges, *((arm, free) for arm, frees in part.anchors.items() for free in frees)]
+        pairs = [*part.edges, *((arm, anchor.free) for arm, found in part.anchors.items() for anchor in found)]
         times.append(characteristic_time(model, Comparisons(pairs)).value)
     assert form.characteristic_time(model, task) == pytest.approx(sum(times), rel=1e-12)
 
@@ -199,6 +225,25 @@ def test_two_arms_are_one_problem_under_every_task(task):
     model = BanditModel(Gaussian([1, 4]), [0.5, 0.0], [1, 1])
     assert names(model, task) == ["two-gaussian-arms"]
     assert closed_form("two-gaussian-arms").characteristic_time(model, task) == 72.0
+
+
+@pytest.mark.parametrize(
+    ("family", "means", "costs", "task", "expected", "time"),
+    [
+        ("bernoulli", [0.2, 0.45, 0.7], [1, 2, 0.5], "above:0.5", "one-level", "410.59657735948"),
+        ("bernoulli", [0.2, 0.7, 0.9], [1, 2, 3], "cheapest:above:0.5", "one-level", "29.4946017863"),
+        ("gaussian", [3, 1], [1, 4], "comparisons:0-1+1", "two-gaussian-arms", "18.000000000"),
+        ("gaussian", [3, 1], [1, 4], "comparisons:0-1+5", "two-gaussian-arms", "2.000000000"),
+        ("exponential", [3, 1, 4], [1, 0, 2], "control:1*2", "best-arm-free-best", "17.0958876"),
+    ],
+)
+def test_levels_margins_and_ratios_have_closed_forms(family, means, costs, task, expected, time):
+    model = BanditModel(family, means, costs)
+    assert expected in names(model, task)
+    found = closed_form(expected).decimal_time(model, task, 30)
+    assert f"{found:.{len(time.partition('.')[2])}f}" == time
+    proven = proven_time(model, task, 25)
+    assert abs(Fraction(found) / proven.upper - 1) < Fraction(1, 10**24)
 
 
 @pytest.mark.parametrize(

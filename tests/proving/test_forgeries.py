@@ -7,17 +7,35 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from forgeries import TASKS, forgeries, hostile, is_accepted, raw_forgeries, rebuild, sign, two_arms
+from forgeries import TASKS, as_version_1, forgeries, hostile, raw_forgeries, two_arms
 
 from caet_opt import BanditModel, Custom, Gamma, Gaussian, InputError, Poisson, proven_time
 from caet_opt.proving import check as checker
 from caet_opt.proving.certificates import certificate
+from cases.forging import is_accepted, random_forgery, rebuild, sign, stated_certificates
 
 
 def test_no_forgery_is_accepted():
     documents = list(forgeries(every=4))
     assert len(documents) > 10000
     assert [document for document in documents if is_accepted(document)] == []
+
+
+def test_no_forgery_of_statements_is_accepted():
+    """Margins, levels, ratios, directions, points and pieces, with everything that follows from them made to fit."""
+    genuine = stated_certificates()
+    assert all(map(is_accepted, genuine))
+    rng = np.random.default_rng(7)
+    assert [forged for _ in range(400) if is_accepted(forged := random_forgery(rng, genuine))] == []
+
+
+def test_certificates_of_the_first_version_are_accepted_and_know_pairs_only():
+    earlier = as_version_1(two_arms())
+    assert earlier["midpoints"] == ["1"]
+    assert is_accepted(earlier)
+    for task in ("above:1", "control:1+1", "best-arm (lower is better)", "cheapest:above:1"):
+        with pytest.raises(checker.Rejected, match="version 1 knows neither levels nor margins"):
+            checker.check(sign({**earlier, "task": task}))
 
 
 def test_no_text_with_a_repeated_key_or_anything_behind_it_is_accepted():
@@ -29,7 +47,7 @@ def test_nothing_behind_the_colon_reaches_the_statement():
     (words,) = [task for task in TASKS if "at least 5" in task]
     with pytest.raises(checker.Rejected, match="is not as certificates write it; 'best-arm' would be"):
         checker.check(two_arms(task=words))
-    assert "at least 5" in two_arms(task=words)["statement"]
+    assert "at least 5" in two_arms(task=words)["theorem"]
 
 
 @pytest.mark.parametrize(
@@ -63,6 +81,10 @@ def fits(answers, arms):
     return bool((holding.sum(axis=1) == 1).all() and holding.any(axis=0).all())
 
 
+def as_statements(answers):
+    return tuple(tuple(checker.Statement(a, b) for a, b in answer) for answer in answers)
+
+
 def random_partition(rng, arms):
     """Answers that fit: orders split by one comparison after the other."""
     answers = [()]
@@ -81,7 +103,7 @@ def test_answers_fit_exactly_when_every_order_satisfies_one():
         if rng.random() < 0.3:
             answers.pop()
         try:
-            checker.check_answers(tuple(answers), checker.Work(0))
+            checker.check_answers(as_statements(answers), checker.Work(0))
         except checker.Rejected:
             verdicts.append(False)
         else:
@@ -104,36 +126,36 @@ def test_hundreds_of_answers_are_checked_at_once():
     signs = [tuple((i, 0) if k >> i & 1 else (0, i) for i in range(1, 10)) for k in range(0, 1024, 2)]
     for answers in (chains, signs):
         started = time.process_time()
-        checker.check_answers(tuple(answers), checker.Work(2 * len(checker.canonical_json(answers))))
+        checker.check_answers(as_statements(answers), checker.Work(2 * len(checker.canonical_json(answers))))
         assert time.process_time() - started < 2
 
 
 def test_a_term_that_is_exactly_one_is_accepted():
     """Neither 1/3 nor 0.1 is a dyadic number: balls alone could not tell that these terms are not below 1."""
-    thirds = {"means": ["1/3", "0"], "costs": ["1", "1"], "effort": ["36", "36"], "weights": ["72"]}
+    thirds = {"means": ["1/3", "0"], "costs": ["1", "1"], "effort": ["36", "36"], "weights": [["72"]]}
     assert checker.check(rebuild(two_arms(), **thirds)).count(" 72") == 2
     poisson = {
         "family": "poisson",
         "means": ["10", "0"],
         "costs": ["0", "1"],
         "effort": ["0", "0.1"],
-        "weights": ["0.1"],
+        "weights": [["0.1"]],
     }
     assert checker.check(rebuild(two_arms(), **poisson)).count(" 0.1") == 2
 
 
 def test_a_term_that_is_below_one_is_called_so_and_one_that_cannot_be_told_is_not(monkeypatch):
     below = rebuild(two_arms(), effort=["0.9999999999", "1"])
-    with pytest.raises(checker.Rejected, match="the term of the pair 0 > 1 is below 1, so the upper bound fails"):
+    with pytest.raises(checker.Rejected, match="the term of arm 0 > arm 1 is below 1, so the upper bound fails"):
         checker.check(below)
     genuine = certificate(proven_time(BanditModel(Poisson(), [4, 3], [1, 2]), "best-arm", 40))
     monkeypatch.setattr(checker, "PRECISIONS", [32])
-    with pytest.raises(checker.Rejected, match="the term of the pair 0 > 1 was not shown to be 1 or more"):
+    with pytest.raises(checker.Rejected, match="the term of arm 0 > arm 1 was not shown to be 1 or more"):
         checker.check(genuine)
 
 
 def test_weights_that_are_exactly_within_the_costs_are_accepted():
-    over = rebuild(two_arms(), weights=["2.0000000000000000001"])
+    over = rebuild(two_arms(), weights=[["2.0000000000000000001"]])
     with pytest.raises(checker.Rejected, match="the weights at arm 0 exceed its cost, so the lower bound fails"):
         checker.check(over)
     assert is_accepted(two_arms())

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from forgeries import rebuild, scale, sign
 from problems import FAMILIES, TASKS, random_instance
 
 from caet_opt import (
@@ -27,6 +26,7 @@ from caet_opt.cli import main
 from caet_opt.proving import certificates
 from caet_opt.proving import check as checker
 from caet_opt.proving.certificates import certificate
+from cases.forging import rebuild, scale, sign
 
 PAPER = BanditModel(Gaussian(), [3, 4, 2], "gaps")
 
@@ -162,11 +162,21 @@ def test_bounds_that_are_wrong_by_a_little_are_rejected_even_when_all_the_rest_f
         ({"costs": ["1", "2"]}, "for each of them a mean, a cost"),
         ({"task": "riding"}, "task 'riding' is unknown"),
         ({"task": "top-arms:3"}, "makes no sense"),
-        ({"means": ["3", "3", "2"]}, "equal means"),
+        ({"means": ["3", "3", "2"]}, "the two sides of a needed statement are equal"),
         ({"effort": ["0", "0", "1"]}, "has no effort"),
         ({"effort": ["5", "1", "4"]}, "a free arm has an effort"),
-        ({"weights": ["1"]}, "each needed pair must have a weight"),
-        ({"weights": ["-1", "13"]}, "costs, effort and weights must be zero or more"),
+        ({"weights": ["1"]}, "its 'weights' must be lists of numbers"),
+        ({"weights": [["1"]], "points": [[["2.5", "2.5"]]]}, "each needed statement must have a weight"),
+        ({"weights": [["-1"], ["13"]]}, "costs, effort and weights must be zero or more"),
+        ({"weights": [["1"], ["13", "1"]]}, "its 'points' must be lists of two means, as many"),
+        ({"version": 3}, "its version must be one of 1, 2"),
+        ({"task": "above:2.5"}, "each needed statement must have a weight"),
+        ({"task": "above:2.50"}, "is not as certificates write it; 'above:2.5' would be"),
+        ({"task": f"above:{'9' * 4300}e999"}, "a number of its task has more digits than can be written"),
+        ({"task": "control:0+0"}, "is not as certificates write it; 'control:0' would be"),
+        ({"task": "control:0*2"}, "the gaussian family has none"),
+        ({"family": "bernoulli", "means": ["0.3", "0.4", "0.2"], "task": "above:1"}, "a level is outside"),
+        ({"family": "bernoulli", "means": ["0.3", "0.4", "0.2"], "task": "control:0+1"}, "a margin is as large as"),
         ({"digits": 10**9}, "from 1 to 1000"),
         ({"means": [3, 4, 2]}, "3 is no rational number"),
         ({"means": ["3", "4e999999999", "2"]}, "is no rational number"),
@@ -206,9 +216,11 @@ def test_a_changed_certificate_is_known_by_its_digest():
 
 def test_a_weight_on_a_pair_that_constrains_nothing_is_rejected():
     free = certificate(proven_time(BanditModel(Bernoulli(), [0.5, 0, 0.2], [1, 0, 0]), "comparisons:0-1,1-2", 20))
-    for weights in (["1", "0"], ["0", "1"]):
+    assert free["weights"] == free["points"] == [[], []]
+    for weights in ([["1"], []], [[], ["1"]]):
+        points = [[["0.5", "0.5"]] * len(listed) for listed in weights]
         with pytest.raises(checker.Rejected, match="constrains nothing and has a weight"):
-            checker.check(sign({**free, "weights": weights}))
+            checker.check(sign({**free, "weights": weights, "points": points}))
 
 
 def test_the_checker_shares_no_code_with_the_solver(tmp_path):
@@ -226,7 +238,7 @@ def test_the_checker_shares_no_code_with_the_solver(tmp_path):
     document = certificate(proven_time(PAPER, "ranking", 20))
     path.write_text(json.dumps(document))
     done = subprocess.run([sys.executable, "-I", alone, path], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.strip()) == (0, document["statement"])
+    assert (done.returncode, done.stdout.strip()) == (0, document["theorem"])
     path.write_text(json.dumps({**document, "lower": "11"}))
     done = subprocess.run([sys.executable, "-I", alone, path], capture_output=True, text=True, check=False)
     assert done.returncode == 1

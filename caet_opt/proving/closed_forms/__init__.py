@@ -18,6 +18,7 @@ from caet_opt.proving.closed_forms.free_comparisons import (
     AlternatingRanking,
     CostlyBestArm,
     FreeBestArm,
+    Levels,
     TwoArmsOneFree,
 )
 from caet_opt.proving.closed_forms.gaussian_pairs import EnclosedPair, ThreeArmGaps, ThreeArmRanking, TwoGaussianArms
@@ -32,6 +33,7 @@ ELEMENTARY = (
     EnclosedPair(),
     CostlyBestArm(),
     FreeBestArm(),
+    Levels(),
     AlternatingRanking(),
 )
 

@@ -1,4 +1,4 @@
-"""What a model and a task compare: the needed pairs, sorted by which arms cost something."""
+"""What a model and a task compare: the statements, sorted by which arms cost something."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -8,27 +8,36 @@ from typing import NamedTuple
 from caet_opt.bandits.families import Family, Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
-from caet_opt.bandits.tasks.constraints import plain_pairs
-from caet_opt.solving.problem import arrange, ask
+from caet_opt.bandits.tasks.statements import judge
+from caet_opt.solving.problem import ask, asked_level
 
 Numbers = tuple[Fraction, ...]
 
 
 class Nearest(NamedTuple):
-    """Means of the nearest free arms above and below an arm; where there is none on a side, that of the other side."""
+    """The nearest levels above and below an arm; where there is none on a side, that of the other side."""
 
     above: Fraction
     below: Fraction
 
 
+class Anchor(NamedTuple):
+    """A level with which a costly arm is compared, and the free arm whose mean, shifted or scaled, it is."""
+
+    level: Fraction
+    free: int | None
+
+
 @dataclass(frozen=True)
 class ComparedPairs:
-    """The needed pairs of a model whose numbers are exact.
+    """The statements about a model whose numbers are exact.
 
     Attributes
     ----------
-    edges : pairs of two costly arms
-    anchors : for each costly arm that is compared with free arms, those free arms
+    edges : statements about two costly arms
+    gaps : for each of them, by how much the winner exceeds what it has to, margin and ratio included
+    is_plain : whether all statements are about the order of arms alone
+    anchors : for each costly arm that is compared with free arms or levels, those
     gap_costs : whether each arm costs its distance to the best mean
     """
 
@@ -37,18 +46,20 @@ class ComparedPairs:
     costs: Numbers
     dispersions: Numbers
     edges: tuple[Pair, ...]
-    anchors: dict[int, tuple[int, ...]]
+    gaps: Numbers
+    is_plain: bool
+    anchors: dict[int, tuple[Anchor, ...]]
     gap_costs: bool
 
     @cached_property
     def arms(self) -> tuple[int, ...]:
-        """The costly arms that are compared with another arm, in the order of their numbers."""
+        """The costly arms that are compared with another arm or a level, in the order of their numbers."""
         return tuple(sorted({arm for pair in self.edges for arm in pair} | set(self.anchors)))
 
     @cached_property
-    def anchoring(self) -> tuple[int, ...]:
-        """The free arms with which some costly arm is compared."""
-        return tuple(sorted({free for frees in self.anchors.values() for free in frees}))
+    def anchoring(self) -> tuple[Anchor, ...]:
+        """The levels with which some costly arm is compared."""
+        return tuple(dict.fromkeys(anchor for anchors in self.anchors.values() for anchor in anchors))
 
     @property
     def gaussian_pair(self) -> Pair | None:
@@ -56,19 +67,15 @@ class ComparedPairs:
         alone = isinstance(self.family, Gaussian) and len(self.arms) == 2 and len(self.edges) == 1
         return self.edges[0] if alone else None
 
-    def distance(self, a: int, b: int) -> Fraction:
-        """``|mu_a - mu_b|``."""
-        return abs(self.means[a] - self.means[b])
-
     def nearest_distance(self, arm: int) -> Fraction:
-        """Distance of an arm to the nearest free arm with which it is compared."""
-        return min(self.distance(arm, free) for free in self.anchors[arm])
+        """Distance of an arm to the nearest level with which it is compared."""
+        return min(abs(self.means[arm] - anchor.level) for anchor in self.anchors[arm])
 
     def nearest(self, arm: int) -> Nearest:
-        """The free arms with which an arm is compared, reduced to those that matter: d(x, y) grows away from x."""
-        means = [self.means[free] for free in self.anchors[arm]]
-        above = [mean for mean in means if mean > self.means[arm]]
-        below = [mean for mean in means if mean < self.means[arm]]
+        """The levels with which an arm is compared, reduced to those that matter: d(x, y) grows away from x."""
+        levels = [anchor.level for anchor in self.anchors[arm]]
+        above = [level for level in levels if level > self.means[arm]]
+        below = [level for level in levels if level < self.means[arm]]
         return Nearest(min(above or [max(below)]), max(below or [min(above)]))
 
     def components(self) -> "list[ComparedPairs]":
@@ -82,33 +89,42 @@ class ComparedPairs:
         ]
 
     def _part(self, arms: set[int]) -> "ComparedPairs":
-        edges = tuple(pair for pair in self.edges if pair[0] in arms)
-        return replace(self, edges=edges, anchors={arm: free for arm, free in self.anchors.items() if arm in arms})
+        kept = [index for index, pair in enumerate(self.edges) if pair[0] in arms]
+        edges, gaps = tuple(self.edges[index] for index in kept), tuple(self.gaps[index] for index in kept)
+        anchors = {arm: anchors for arm, anchors in self.anchors.items() if arm in arms}
+        return replace(self, edges=edges, gaps=gaps, anchors=anchors)
 
 
 def compare(model: BanditModel, task: Task, exact: bool) -> ComparedPairs | None:
-    """The comparisons of a model and a task, None where a tie makes T* infinite or some statement is not plain.
+    """The comparisons of a model and a task, None where a tie makes T* infinite.
 
     The numbers are the exact ones that were given, or the doubles that stand for them.
     """
-    asked = ask(model, task)
-    if not asked.columns.is_plain:
+    statements = ask(model, task).statements
+    if any(judge(one, model.means if one.is_plain else model.exact_means) == 0 for one in statements):
         return None
-    pairs = plain_pairs(asked.statements)
-    if any(model.means[a] == model.means[b] for a, b in pairs):
-        return None
-    found = arrange(pairs, model.costly)
-    anchors: dict[int, tuple[int, ...]] = {}
-    for number, free, _ in found.anchors:
-        arm = found.labels[number]
-        anchors[arm] = (*anchors.get(arm, ()), free)
-    edges = tuple(pairs[index] for index in found.edge_pairs)
     means, costs, dispersions = (
         (model.exact_means, model.exact_costs, model.exact_dispersions)
         if exact
         else (tuple(map(Fraction, values)) for values in (model.means, model.costs, model.dispersions.tolist()))
     )
-    return ComparedPairs(model.family, means, costs, dispersions, edges, anchors, has_gap_costs(model))
+    edges: list[Pair] = []
+    gaps: list[Fraction] = []
+    anchors: dict[int, tuple[Anchor, ...]] = {}
+    for one in statements:
+        costly = [arm for arm in one.arms if model.costly[arm]]
+        if len(costly) == 2:
+            a, b = costly
+            edges.append((a, b))
+            gaps.append(means[a] - one.ratio * means[b] - one.margin)
+        elif costly:
+            (arm,) = costly
+            free = next((other for other in one.arms if other != arm), None)
+            level = asked_level(one, arm, means.__getitem__)
+            anchors[arm] = (*anchors.get(arm, ()), Anchor(level, free))
+    plain = all(one.is_plain for one in statements)
+    numbers = (model.family, means, costs, dispersions)
+    return ComparedPairs(*numbers, tuple(edges), tuple(gaps), plain, anchors, has_gap_costs(model))
 
 
 def has_gap_costs(model: BanditModel) -> bool:

@@ -18,6 +18,7 @@ from caet_opt.bandits.tasks import Comparisons, Groups, Task
 from caet_opt.proving.closed_forms.base import ClosedForm, Match, count
 from caet_opt.proving.closed_forms.compared import ComparedPairs
 from caet_opt.proving.closed_forms.drawing import gaussian_family
+from caet_opt.solving.problem import ask
 
 number = sympy.Symbol("i", integer=True, positive=True)
 T = sympy.IndexedBase("T")
@@ -71,8 +72,11 @@ class Decoupled(ClosedForm):
         return join(parts)
 
     def draw_part(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
-        """An instance of one of the other forms."""
-        return self.forms[rng.integers(len(self.forms))].draw(rng)
+        """An instance of one of the other forms, of which the pairs can be joined."""
+        while True:
+            model, task = self.forms[rng.integers(len(self.forms))].draw(rng)
+            if all(statement.is_plain for statement in ask(model, task).statements):
+                return model, task
 
 
 def join(parts: Sequence[tuple[BanditModel, Task]]) -> tuple[BanditModel, Task]:

@@ -1,19 +1,20 @@
-"""Costly arms that are compared with free arms only, any family.
+"""Costly arms that are compared with free arms or levels only, any family.
 
     w_a = phi_a / min_b d(mu_a, mu_b),     T* = sum_a c_a phi_a / min_b d(mu_a, mu_b)
 
-over the free arms b with which a is compared, of which the nearest above and below count; one at infinite divergence
-asks for nothing: ``1 / d = 0``. The page docs/mathematics/closed_forms.md has the proof.
+over the free arms b with which a is compared, of which the nearest above and below count; a level is as good as a free
+arm, and one at infinite divergence asks for nothing: ``1 / d = 0``. The page docs/mathematics/closed_forms.md has the
+proof.
 """
 
 import numpy as np
 import sympy
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import BestArm, Control, Ranking, Task, TopArms
+from caet_opt.bandits.tasks import Above, BestArm, Cheapest, Control, Ranking, Task, TopArms
 from caet_opt.proving.closed_forms.base import ClosedForm, Match, count, divergence, index
 from caet_opt.proving.closed_forms.compared import ComparedPairs
-from caet_opt.proving.closed_forms.drawing import draw_costs, draw_family, draw_means
+from caet_opt.proving.closed_forms.drawing import draw_costs, draw_family, draw_means, magnitude
 
 c, mu, phi = map(sympy.IndexedBase, ("c", "mu", "phi"))
 above, below = map(sympy.IndexedBase, ("above", "below"))
@@ -28,24 +29,56 @@ class FreeBestArm(ClosedForm):
     name = "best-arm-free-best"
     title = "Best arm when the best arm is free (the regret formula)"
     source = "derived here; with gaps as costs, the constant of Lai and Robbins (1985)"
-    domain = "costly arms that are all compared with the same free arm and with no other, any family"
+    domain = (
+        "costly arms that are all compared with the same free arm, or with its mean and a margin or ratio, and with no "
+        "other, any family"
+    )
     symbols = (c, phi, mu, nu, count)
     formula = sympy.Sum(c[index] * phi[index] / divergence(mu[index], nu), (index, 0, count - 1))
     efforts = phi[index] / divergence(mu[index], nu)
 
     def match(self, compared: ComparedPairs) -> Match | None:
-        if compared.edges or len(compared.anchoring) != 1:
+        if compared.edges or len(compared.anchoring) != 1 or compared.anchoring[0].free is None:
             return None
+        return self.match_level(compared)
+
+    @staticmethod
+    def match_level(compared: ComparedPairs) -> Match:
+        """The values of the symbols where there is one level."""
         costs, dispersions, means = numbers(compared)
-        return Match(compared.arms, (costs, dispersions, means, compared.means[compared.anchoring[0]], len(means)))
+        return Match(compared.arms, (costs, dispersions, means, compared.anchoring[0].level, len(means)))
 
     def draw(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
         arms = int(rng.integers(2, 9))
         free = arms - 1 if rng.random() < 0.7 else int(rng.integers(arms))
         model, (place,) = draw_model(rng, arms, [free])
+        if model.family.has_ratios and model.means[place] > 0 and rng.random() < 0.3:
+            return model, Control(place, ratio=magnitude(rng, -1, 1))
         if rng.random() < 0.3 and free == arms - 1:
             model = BanditModel(model.family, model.means, "gaps")
         return model, BestArm() if free == arms - 1 else Control(place)
+
+
+class Levels(FreeBestArm):
+    """``T* = sum_a c_a phi_a / d(mu_a, nu)`` over the arms that are asked about, for a level nu."""
+
+    name = "one-level"
+    title = "Which arms are above a level, or the cheapest of them"
+    source = "derived here"
+    domain = "costly arms that are all compared with the same level and with nothing else, any family"
+
+    def match(self, compared: ComparedPairs) -> Match | None:
+        if compared.edges or len(compared.anchoring) != 1 or compared.anchoring[0].free is not None:
+            return None
+        return self.match_level(compared)
+
+    def draw(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
+        arms = int(rng.integers(2, 9))
+        cheapest = rng.random() < 0.3  # which may be a free arm: nothing is to be paid for then
+        model, _ = draw_model(rng, arms, [int(rng.integers(arms))] if rng.random() < 0.3 and not cheapest else [])
+        low, high = sorted(rng.choice(sorted(model.means), 2, replace=False).tolist())
+        asked = Above(low + (high - low) * rng.uniform(0.1, 0.9))
+        return model, Cheapest(asked) if cheapest else asked
 
 
 class CostlyBestArm(ClosedForm):
@@ -54,7 +87,9 @@ class CostlyBestArm(ClosedForm):
     name = "best-arm-costly-best"
     title = "Best arm when only the best arm is costly"
     source = "derived here"
-    domain = "one costly arm that is compared with free arms only, all of them below it or all above, any family"
+    domain = (
+        "one costly arm that is compared with free arms or levels only, all of them below it or all above, any family"
+    )
     symbols = (c_1, phi_1, mu_1, nu)
     formula = c_1 * phi_1 / divergence(mu_1, nu)
     efforts = (phi_1 / divergence(mu_1, nu),)
@@ -81,7 +116,7 @@ class TwoArmsOneFree(CostlyBestArm):
 
     name = "two-arms-one-free"
     title = "A costly arm and a free one"
-    domain = "a costly arm that is compared with one free arm, any family"
+    domain = "a costly arm that is compared with one free arm or level, any family"
     symbols = (c_a, phi_a, mu_a, nu)
     formula = c_a * phi_a / divergence(mu_a, nu)
     efforts = (phi_a / divergence(mu_a, nu),)
@@ -101,7 +136,7 @@ class AlternatingRanking(ClosedForm):
     name = "alternating-ranking"
     title = "Ranking in which no two neighbours are costly"
     source = "derived here"
-    domain = "costly arms that are compared with free arms only, any family"
+    domain = "costly arms that are compared with free arms or levels only, any family"
     symbols = (c, phi, mu, above, below, count)
     efforts = phi[index] * sympy.Max(1 / divergence(mu[index], above[index]), 1 / divergence(mu[index], below[index]))
     formula = sympy.Sum(c[index] * efforts, (index, 0, count - 1))

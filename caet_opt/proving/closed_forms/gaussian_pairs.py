@@ -1,7 +1,7 @@
 """Two costly Gaussian arms that are compared with each other, and one, both or none of them with free arms.
 
 An arm of variance V and cost c is a unit-variance arm of cost C = c V and effort v = w / V. At distance h from each
-other and g_1, g_2 from their nearest free arms, with ``x = 1 / v``,
+other, less the margin, and g_1, g_2 from their nearest free arms or levels, with ``x = 1 / v``,
 
     T* = min C_1 / x_1 + C_2 / x_2   subject to   x_1 <= g_1^2 / 2,   x_2 <= g_2^2 / 2,   x_1 + x_2 <= h^2 / 2,
 
@@ -13,13 +13,15 @@ import numpy as np
 import sympy
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Task
+from caet_opt.bandits.tasks import Comparisons, Statement, Task
+from caet_opt.common.exact import exact
 from caet_opt.proving.closed_forms.base import ClosedForm, Match
 from caet_opt.proving.closed_forms.compared import ComparedPairs
 from caet_opt.proving.closed_forms.drawing import (
     arrange,
     draw_costs,
     draw_variances,
+    gaussian_family,
     magnitude,
     small_deviation,
     spread,
@@ -55,7 +57,10 @@ class TwoGaussianArms(ClosedForm):
     name = "two-gaussian-arms"
     title = "Two costly Gaussian arms"
     source = "derived here"
-    domain = "two Gaussian arms of any variances and positive costs that are compared only with each other"
+    domain = (
+        "two Gaussian arms of any variances and positive costs that are compared only with each other, "
+        "g beyond the margin if there is one"
+    )
     symbols = (c_1, c_2, V_1, V_2, g)
     formula = 2 * (root_1 + root_2) ** 2 / g**2
     efforts = (2 * V_1 * (root_1 + root_2) / (root_1 * g**2), 2 * V_2 * (root_1 + root_2) / (root_2 * g**2))
@@ -64,11 +69,16 @@ class TwoGaussianArms(ClosedForm):
         if compared.gaussian_pair is None or compared.anchors:
             return None
         a, b = compared.gaussian_pair
-        return Match((a, b), (*arm_numbers(compared, a, b), compared.distance(a, b)))
+        return Match((a, b), (*arm_numbers(compared, a, b), compared.gaps[0]))
 
     def draw(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
         base = magnitude(rng, -3, 3) * float(rng.integers(-1, 2))
         means = [base, base + magnitude(rng, -6, 6) * max(1.0, abs(base))]
+        if rng.random() < 0.3:
+            margin = exact(magnitude(rng, -3, 3) * float(rng.choice([-1.0, 1.0])))
+            model = BanditModel(gaussian_family(draw_variances(rng, 2)), means, draw_costs(rng, 2))
+            winner = int(rng.integers(2))
+            return model, Comparisons([Statement(winner, 1 - winner, margin)])
         return arrange(rng, means, draw_costs(rng, 2), draw_variances(rng, 2), [(0, 1)])
 
 
@@ -96,7 +106,7 @@ class ThreeArmRanking(ClosedForm):
             return None
         (middle,) = compared.anchors
         (end,) = set(compared.gaussian_pair) - {middle}
-        distances = (compared.nearest_distance(middle), compared.distance(middle, end))
+        distances = (compared.nearest_distance(middle), compared.gaps[0])
         return Match((middle, end), (*arm_numbers(compared, middle, end), *distances))
 
     def draw(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
@@ -138,13 +148,13 @@ class ThreeArmGaps(ClosedForm):
 
     def match(self, compared: ComparedPairs) -> Match | None:
         general = ThreeArmRanking().match(compared)
-        if general is None or not compared.gap_costs:
+        if general is None or not (compared.gap_costs and compared.is_plain):
             return None
         (middle, end), free = general.arms, compared.anchoring
         variances, means = compared.dispersions, compared.means
         if len(free) != 1 or not means[middle] > means[end] or variances[middle] != variances[end]:
             return None
-        best = means[free[0]]
+        best = free[0].level
         return Match((middle, end), (best - means[middle], best - means[end], variances[middle]))
 
     def draw(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
@@ -188,7 +198,7 @@ class EnclosedPair(ClosedForm):
         if compared.gaussian_pair is None or len(compared.anchors) != 2:
             return None
         a, b = compared.gaussian_pair
-        distances = (compared.nearest_distance(a), compared.nearest_distance(b), compared.distance(a, b))
+        distances = (compared.nearest_distance(a), compared.nearest_distance(b), compared.gaps[0])
         return Match((a, b), (*arm_numbers(compared, a, b), *distances))
 
     def draw(self, rng: np.random.Generator) -> tuple[BanditModel, Task]:
