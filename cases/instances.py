@@ -15,6 +15,8 @@ from caet_opt.solving.backends.native import pack_pattern, target_of
 from caet_opt.solving.problem import ask
 
 FAMILIES = ("gaussian", "gaussian:per-arm", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
+#: What statements have, beside order; ratios are for families that have them.
+STATED = ("above", "control+", "control-", "control*", "comparisons")
 TASKS = ("best-arm", "ranking", "top-arms", "groups", "control", "comparisons", "custom")
 
 
@@ -29,6 +31,25 @@ def ordinary_instance(
     if family == "gaussian:per-arm":
         family = with_variances(rng.uniform(0.1, 4.0, arms))
     return BanditModel(parse_family(family), means.tolist(), costs.tolist()), random_task(rng, task, arms)
+
+
+def stated_instance(
+    rng: np.random.Generator, family: str, kind: str, arms: int, free_share: float = 0.2
+) -> tuple[BanditModel, Task]:
+    """An ordinary instance with levels, margins up to half of the range of the means, of either sign, or ratios."""
+    model, _ = ordinary_instance(rng, family, "best-arm", arms, free_share)
+    order, spread = [int(arm) for arm in rng.permutation(arms)], max(model.means) - min(model.means)
+    size = round(float(rng.uniform(0.01, 0.5) * spread), 6)
+    if kind == "above":
+        level = round(float(rng.uniform(min(model.means), max(model.means))), 6)
+        return model, parse_task(f"above:{level}")
+    if kind == "control*":
+        return model, parse_task(f"control:{order[0]}*{round(float(rng.uniform(0.4, 2.5)), 6)}")
+    if kind in ("control+", "control-"):
+        return model, parse_task(f"{kind[:-1]}:{order[0]}{kind[-1]}{size}")
+    pairs = list(zip(order, [*order[1:], order[0]], strict=True))[: max(1, arms - 1)]
+    stated = [f"{a}-{b}{('+', '-')[rng.integers(2)]}{size}" for a, b in pairs]
+    return model, parse_task("comparisons:" + ",".join(stated))
 
 
 def ordinary_means(rng: np.random.Generator, family: str, arms: int) -> Array:

@@ -1,4 +1,4 @@
-"""Newton's method on the binding pairs: the last digits of an answer, whoever computed the first ones."""
+"""Newton's method on the binding statements: the last digits of an answer, whoever computed the first ones."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Mask
+from caet_opt.kernels.margin_term import MOST_CURVE
 from caet_opt.solving.backends.base import Point
 from caet_opt.solving.problem import Problem
 
@@ -19,12 +20,12 @@ MAX_STEPS = 30
 def polish(problem: Problem, point: Point) -> Iterator[Point]:
     """Refine a point; every iterate is yielded for the caller to certify.
 
-    With ``y = log w``, ``F_e = log f_e`` and multipliers z, the binding pairs B satisfy
+    With ``y = log w``, ``F_e = log f_e`` and multipliers z, the binding terms B satisfy
 
         c_a w_a = sum_{e in B} z_e p_ea        and        F_e = 0  for e in B,
 
-    p_ea being arm a's share of f_e. Each step solves the linearised system, then drops pairs whose multiplier
-    became negative and adds pairs that became violated.
+    p_ea being arm a's share of f_e. Each step solves the linearised system, then drops terms whose multiplier
+    became negative and adds terms that became violated.
     """
     y, z = scale_to_feasible(problem, point)
     logs, _, _ = log_terms(problem, np.exp(y))
@@ -55,21 +56,18 @@ def log_terms(problem: Problem, effort: Array) -> tuple[Array, Array, Array]:
     """``log f_e`` of every term, and each edge's share ``p_a`` and curvature h.
 
     In ``y = log w`` the gradient of log f_e is ``(p_a, 1 - p_a)`` and its Hessian ``-h (1, -1)(1, -1)'`` with
-    ``h = k w_a^2 w_b^2 / f_e - p_a p_b`` and ``k = gap^2 / (V(m) (w_a + w_b)^3)``.
+    ``h = bend / f_e - p_a p_b``, which with a margin may be negative.
     """
-    wa, wb = effort[problem.heads], effort[problem.tails]
-    m, da, db = problem.term_gradients(effort)
-    terms = wa * da + wb * db
-    share_a, share_b = wa * da / terms, wb * db / terms
-    harmonic = wa * wb / (wa + wb)
-    k = problem.differences**2 / (problem.family.unit_variance(m) * (wa + wb))
-    h = np.maximum(k * harmonic**2 / terms - share_a * share_b, 0.0)
+    found = problem.edge_terms(effort)
+    share_a = effort[problem.heads] * found.head_rates / found.values
+    share_b = effort[problem.tails] * found.tail_rates / found.values
+    h = np.minimum(found.bends / found.values, MOST_CURVE) - share_a * share_b
     anchors = np.log(effort[problem.anchored] * problem.rates)
-    return np.concatenate([np.log(terms), anchors]), share_a, h
+    return np.concatenate([np.log(found.values), anchors]), share_a, h
 
 
 def newton_step(problem: Problem, y: Array, z: Array, binding: Mask) -> tuple[Array, Array]:
-    """One step on ``[H, -P'; P, 0] [dy; dz] = [P'z - c w; -F]`` over the binding pairs."""
+    """One step on ``[H, -P'; P, 0] [dy; dz] = [P'z - c w; -F]`` over the binding terms."""
     from scipy.sparse import coo_array, csc_array, diags_array
 
     n, edges = problem.shape.arms, len(problem.shape.edges)
@@ -95,11 +93,14 @@ def newton_step(problem: Problem, y: Array, z: Array, binding: Mask) -> tuple[Ar
 
 
 def solve_saddle(H: "csc_array", P: "csc_array", top: Array, bottom: Array) -> tuple[Array, Array]:
-    """Solve ``[H, -P'; -P, -R] [dy; dz] = [top; -bottom]``, H positive definite, R a vanishing proximal term."""
+    """Solve ``[H, -P'; -P, -R] [dy; dz] = [top; -bottom]``, R a vanishing proximal term.
+
+    H is positive definite but for margins, with which that is so where P dy = 0.
+    """
     from scipy.sparse import block_array, diags_array
     from scipy.sparse.linalg import splu
 
-    scale = 1.0 / np.sqrt(H.diagonal())
+    scale = 1.0 / np.sqrt(np.abs(H.diagonal()))
     D = diags_array(scale)
     scaled = P @ D
     proximal = diags_array(np.full(P.shape[0], 1e-13 * max(1.0, abs(scaled).max() ** 2 if P.shape[0] else 1.0)))
