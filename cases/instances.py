@@ -168,9 +168,9 @@ def bits_of(kernel: Kernel, model: BanditModel, task: Task) -> list[str | bytes]
     if pattern is None:
         return []
     effort, weights = np.zeros(len(model.means)), np.zeros(len(columns.owners))
-    usual = np.concatenate([model.kernel_numbers, columns.margins], axis=1)
-    dearer = usual.copy()
-    dearer[2, : len(model.means)] *= 1.0 + 1e-3 * np.arange(len(model.means))
+    raised = np.array(model.kernel_numbers)
+    raised[2] *= 1.0 + 1e-3 * np.arange(len(model.means))
+    usual, dearer = (np.append(numbers, columns.margins).reshape(1, -1) for numbers in (model.kernel_numbers, raised))
     found: list[str | bytes] = []
     for warm, numbers in ((False, usual), (True, dearer)):
         told = kernel["solve_instance"](numbers, *pattern, effort, weights, warm, 1e-9, target_of(1e-9), 500)

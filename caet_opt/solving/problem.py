@@ -27,7 +27,7 @@ from caet_opt.kernels.family_codes import FAMILY_CODES, model_numbers
 from caet_opt.kernels.instance import Layout
 from caet_opt.kernels.margin_term import HOLDS, statement_side
 from caet_opt.kernels.native import interpreted_kernel
-from caet_opt.kernels.records import EDGE_ROWS, Data, Plan
+from caet_opt.kernels.records import EDGE_MARGIN, PIECE, PLAIN_ROWS, STATED_ROWS, Data, Plan, Work, make_work
 from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.kernels.term import GAUSSIAN, POISSON, means_differ
 from caet_opt.solving.programs.cache import cached_program
@@ -106,7 +106,8 @@ class Problem:
     labels : the model's number of each arm
     means, rests : the means are their sums, a rest being what rounding to a double took away
     statements, columns : the model's statement behind each term, and its column
-    margins : the rows of `caet_opt.kernels.records.Data` for each edge; no columns where all edges are plain
+    margins : the rows from EDGE_MARGIN to LAST of `caet_opt.kernels.records` for each edge; no columns where all are
+        plain
     dispersions : by which a unit-dispersion effort is multiplied to give the model's effort
     """
 
@@ -217,9 +218,9 @@ class Problem:
         guess = np.zeros(self.shape.arms)
         np.maximum.at(guess, self.anchored, 1.0 / self.rates)
         if not self.is_plain:
-            guess_statement = interpreted_kernel(type(self.family))["guess_statement"]
+            guess_statement, given = interpreted_kernel(type(self.family))["guess_statement"], self._kernel_data
             for edge, ends in enumerate(self.shape.edges):
-                np.maximum.at(guess, list(ends), guess_statement(self._kernel_data, edge))
+                np.maximum.at(guess, list(ends), guess_statement(*given, edge))
             return guess
         ca, cb = self.costs[self.heads], self.costs[self.tails]
         middle = 0.5 * (self.means[self.heads] + self.means[self.tails])
@@ -229,10 +230,13 @@ class Problem:
         return guess
 
     @cached_property
-    def _kernel_data(self) -> Data:
+    def _kernel_data(self) -> tuple[Data, Work]:
         """The arms and edges as the kernel has them, without anchors."""
         arms = np.array([self.means, self.costs, np.zeros(self.shape.arms), self.rests])
-        return Data(FAMILY_CODES.get(type(self.family), -1), arms, integers([self.heads, self.tails]), self.margins)
+        edges = len(self.shape.edges)
+        work = make_work(self.shape.arms, edges, 0, 1, True)
+        work.rows[EDGE_MARGIN:, :edges] = self.margins
+        return Data(FAMILY_CODES.get(type(self.family), -1), arms, integers([self.heads, self.tails])), work
 
 
 class Arrangement(NamedTuple):
@@ -351,12 +355,12 @@ def pose_question(question: Question) -> Problem:
     anchored = sorted(nearest)
     behind = [*arrangement.edge_pairs, *(nearest[arm][1] for arm in anchored)]
     edges = [kept[index] for index in arrangement.edge_pairs]
-    margins = np.zeros((EDGE_ROWS, 0))
+    margins = np.zeros((STATED_ROWS - PLAIN_ROWS, 0))
     if not all(statements[index].is_plain for index in arrangement.edge_pairs):
         for statement in statements:
             check_formula(model, statement)
         pieces = [column_piece(model, columns, p) for p in edges]
-        margins = np.concatenate([columns.margins[:, edges], np.array(pieces).T])
+        margins = np.concatenate([columns.margins[:MARGIN_ROWS, edges], np.array(pieces).T])
     problem = Problem(
         shape=Shape(
             type(model.family),
@@ -391,7 +395,7 @@ def has_term(model: BanditModel, columns: Columns, p: int) -> bool:
     """Whether a column can bind: its statement can, and where this is the second piece of a range, there is one."""
     if not constrains(model, columns.statements[columns.owners[p]]):
         return False
-    if columns.is_plain or columns.pieces[p] == 0:
+    if columns.is_plain or columns.margins[PIECE, p] == 0.0:
         return True
     if not all(model.costly[arm] for arm in columns.pairs[:, p].tolist()):
         return False
@@ -402,7 +406,7 @@ def has_term(model: BanditModel, columns: Columns, p: int) -> bool:
 def column_piece(model: BanditModel, columns: Columns, p: int) -> tuple[float, float]:
     """First and last share of the piece of the range that a column of two costly arms has."""
     find = interpreted_kernel(type(model.family))["column_piece"]
-    first, last = find(model_numbers(model), columns.pairs, columns.margins, columns.pieces, p)
+    first, last = find(model_numbers(model), columns.pairs, columns.margins, p)
     return float(first), float(last)
 
 
@@ -545,7 +549,7 @@ def lay_out(pattern: Pattern) -> tuple[Layout, Plan] | None:
     if not found.labels:
         return None
     edges, anchors = columns(found.edges, 2), columns(found.anchors, 3)
-    own = stated.pairs, stated.pieces, stated.margins
+    own = stated.pairs, stated.margins
     layout = Layout(integers(found.labels), edges, integers(found.edge_pairs), anchors, *own)
     anchored = tuple(sorted({arm for arm, _, _ in found.anchors}))
     return layout, cached_program("native", Shape(family, len(found.labels), found.edges, anchored), build_plan)

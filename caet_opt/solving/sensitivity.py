@@ -82,7 +82,7 @@ def points_of(
     x, y, rest_x, rest_y = (0.0 if arm < 0 else values[arm] for values in (given.means, given.rests) for arm in (a, b))
     free_a, free_b = (arm < 0 or model.costs[arm] == 0 for arm in (a, b))
     wa, wb = (0.0 if arm < 0 else effort[arm] for arm in (a, b))
-    margin, rest, ratio, rest_ratio = (0.0, 0.0, 1.0, 0.0) if columns.is_plain else columns.margins[:, p].tolist()
+    margin, rest, ratio, rest_ratio = (0.0, 0.0, 1.0, 0.0) if columns.is_plain else columns.margins[:4, p].tolist()
     if margin == 0.0 or free_a or free_b or given.family == GAUSSIAN:
         seen, seen_rest = kernel["seen_loser"](y, rest_y, margin, rest, ratio, rest_ratio)
         scaled = wb / ratio if given.family == POISSON else wb
@@ -91,7 +91,7 @@ def points_of(
         points = (m, m) if margin == 0.0 and ratio == 1.0 else (m, (m - margin) / ratio)
         parameters = tuple(map(float, map(model.family.natural_parameter, points)))
         return (parameters[0], parameters[1]), points
-    piece = kernel["column_piece"](given, columns.pairs, columns.margins, columns.pieces, p)
+    piece = kernel["column_piece"](given, columns.pairs, columns.margins, p)
     *_, odds = kernel["margin_term"](given.family, wa, wb, x, y, rest_x, rest_y, margin, rest, *piece)
     frame = kernel["margin_frame"](given.family, x, y, rest_x, rest_y, margin, rest)
     _, _, first, second, fails, second_fails = kernel["margin_point"](y, frame, *kernel["shares_of"](odds))

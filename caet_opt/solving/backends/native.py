@@ -87,7 +87,7 @@ def solve_columns(model: BanditModel, columns: Columns, profile: Profile, start:
     target = target_of(tolerance)
     numbers = model.kernel_numbers
     if columns.margins.size:
-        numbers = np.concatenate([numbers, columns.margins], axis=1)
+        numbers = np.append(numbers, columns.margins).reshape(1, -1)
     status, steps, value, lower, upper = kernel_for(family, len(columns.owners))["solve_instance"](
         numbers, *pattern, effort, weights, start is not None, tolerance, target, profile.max_iterations
     )
