@@ -167,8 +167,6 @@ class WatchedProgram:
 def run_ipopt(program: IpoptProgram, problem: Problem, scale: Units, profile: Profile, start: Point | None) -> Answer:
     """Solve a program in scaled variables ``(x, ..., t)``, again for as long as its linear cuts are not tight."""
     started, rounds, iterations, open_cuts = perf_counter(), 0, 0, True
-    if not program.can_start:
-        start = None
     z, multipliers = initial_point(program, problem, scale, start)
     while open_cuts and rounds < MOST_ROUNDS:
         left = None if profile.time_limit is None else profile.time_limit - (perf_counter() - started)
@@ -244,5 +242,6 @@ def initial_point(
         return np.ones(program.variables), None
     x = start.effort / scale.effort
     x = x / (scale.shares @ x)
-    t = np.min(problem.terms(scale.effort * x)) / scale.information
-    return np.append(x, t), np.append(-start.weights / np.sum(start.weights), t)
+    t = float(np.min(problem.terms(scale.effort * x))) / scale.information
+    warm = program.warm_start(x, t, start.weights / np.sum(start.weights))
+    return (np.ones(program.variables), None) if warm is None else warm

@@ -127,7 +127,6 @@ class AlgebraicProgram(IpoptProgram):
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
         self.model = model = algebraic_model(shape)
-        self.can_start = not shape.margins
         hidden = [getattr(model, name, {}) for name in ("link", "left", "fail")]
         variables = [*model.x.values(), *(one for group in hidden for one in group.values()), model.t]
         self.variables = len(variables)
@@ -143,15 +142,16 @@ class AlgebraicProgram(IpoptProgram):
     def update(self, problem: Problem) -> Units:
         """Set the mutable parameters to an instance; returns the units in which it is solved."""
         model, scale = self.model, units(problem)
+        self.problem, self.unit = problem, scale.effort / scale.information
         pairs = centred_pairs(problem, scale)
         for name, sides in (("mean", pairs.means), ("weight", pairs.units), ("rate", pairs.rates)):
             for side, values in zip(("head", "tail"), sides, strict=True):
                 store(getattr(model, f"{name}_{side}"), values)
         store(model.centre, pairs.centre)
         store(model.share, scale.shares)
-        store(model.rate, problem.rates * (scale.effort / scale.information)[problem.anchored])
+        store(model.rate, problem.rates * self.unit[problem.anchored])
         if self.shape.margins and has_duals(self.shape):
-            self._update_duals(problem, scale)
+            self._update_duals(problem)
         elif self.shape.margins:
             self.cuts = Cuts(problem, scale)
             self._show_cuts()
@@ -159,10 +159,10 @@ class AlgebraicProgram(IpoptProgram):
             block.read_parameters()
         return scale
 
-    def _update_duals(self, problem: Problem, scale: Units) -> None:
-        edges, unit, model = list(self.shape.margins), scale.effort / scale.information, self.model
+    def _update_duals(self, problem: Problem) -> None:
+        edges, unit, model = list(self.shape.margins), self.unit, self.model
         heads, tails = problem.heads[edges], problem.tails[edges]
-        link, fail, left = dual_point(problem, scale)
+        link, fail, left = self.duals = dual_point(problem, unit)
         failures = (1.0 - problem.means) - problem.rests
         for parameter, values in (
             (model.gap, -problem.differences[edges]),
@@ -204,6 +204,27 @@ class AlgebraicProgram(IpoptProgram):
                 found[list(places)] = by_name[name].reshape(len(places), -1).sum(axis=1)
         found[len(self.shape.edges) :] = by_name.get("anchor", ())
         return found
+
+    def warm_start(self, x: Array, t: float, weights: Array) -> tuple[Array, Array] | None:
+        """As there; those of the duals follow from x. Linear cuts start anew."""
+        if "cut" in self.blocks:
+            return None
+        rows = {name: np.zeros(len(block.rows)) for name, block in self.blocks.items()}
+        rows["budget"][:] = t
+        rows["anchor"] = -weights[len(self.shape.edges) :]
+        rows["pair"], hidden = -weights[list(self.shape.pairs)], np.zeros(0)
+        if "dual" in rows:
+            edges = list(self.shape.margins)
+            rows["dual"] = -weights[edges]
+            link, fail, left = dual_point(self.problem, self.unit * x)
+            tails = self.problem.tails[edges]
+            # the derivative of the term in G, which the equation G + L = w_b holds back
+            rows["balance"] = weights[edges] * self.problem.means[tails] * (self.unit[tails] * x[tails] / left - 1.0)
+            shares = [
+                now / unit for now, unit in zip((link, left, fail), np.take(self.duals, (0, 2, 1), 0), strict=True)
+            ]
+            hidden = np.concatenate(shares[: 2 if "balance" in self.blocks else 3])
+        return np.concatenate([x, hidden, [t]]), np.concatenate([rows[name] for name in self.blocks])
 
     def constraints(self, z: Array) -> Array:
         return np.concatenate([block.values(z) for block in self.blocks.values()])

@@ -147,7 +147,8 @@ class DualCones(Part):
 
     def update(self, problem: Problem, scale: Units) -> None:
         edges = list(problem.shape.margins)
-        unit, (links, _, _) = scale.effort / scale.information, dual_point(problem, scale)
+        unit = scale.effort / scale.information
+        links, _, _ = dual_point(problem, unit)
         self.gain.value = -problem.differences[edges] * links
         self.most.value = links / unit[problem.tails[edges]]
         for side, arms in enumerate((problem.heads[edges], problem.tails[edges])):

@@ -59,19 +59,18 @@ def centred_pairs(problem: Problem, scale: Units) -> Pairs:
     return Pairs(means, units, rates, centre)
 
 
-def dual_point(problem: Problem, scale: Units) -> tuple[Array, Array, Array]:
-    """L, A and G of the dual of each margin at the first guess x and y, in these units, none of them zero:
+def dual_point(problem: Problem, effort: Array) -> tuple[Array, Array, Array]:
+    """L, A and G of the dual of each margin at an effort, x and y being where its term is least, none of them zero:
 
         L = w_a h_a / V(x),    A = w_a (1 - mu_a) / (1 - x) for Bernoulli, w_a for Poisson,    G = w_b mu_b / y.
 
     L is the slope of the term in the margin, up to sign. It is ``w_b h_b / V(y)``, too, but for an x at an end of its
     range.
     """
-    kernel, unit = interpreted_kernel(problem.shape.family), scale.effort / scale.information
-    found = []
+    kernel, found = interpreted_kernel(problem.shape.family), []
     for edge in problem.shape.margins:
         code, numbers = problem.margin_numbers(edge)
-        wa, wb = (float(unit[arm]) for arm in problem.shape.edges[edge])
+        wa, wb = (float(effort[arm]) for arm in problem.shape.edges[edge])
         odds = kernel["margin_term"](code, wa, wb, *numbers)[-1]
         frame = kernel["margin_frame"](code, *numbers[:6])
         at = kernel["margin_point"](numbers[1], frame, *kernel["shares_of"](odds))
@@ -89,13 +88,11 @@ class IpoptProgram:
 
     Attributes
     ----------
-    variables : how many there are, none of them negative; x = 1, and 1 for all others, is where a solve starts
-    can_start : whether a solve can start from an earlier answer: x and t are all there is
+    variables : how many there are, none of them negative; 1 for each is where a solve starts
     """
 
     iterations = 0
     variables: int
-    can_start = True
 
     def objective(self, z: Array) -> float:
         return -float(z[-1])
@@ -110,6 +107,13 @@ class IpoptProgram:
     def weights(self, multipliers: Array) -> Array:
         """The weight of each term, given the multipliers of the constraints."""
         raise NotImplementedError
+
+    def warm_start(self, x: Array, t: float, weights: Array) -> tuple[Array, Array] | None:
+        """Variables and multipliers of the constraints, given x, t and the weight of each term; None if there are none.
+
+        The budget is worth t, as the program is homogeneous.
+        """
+        return np.append(x, t), np.append(-weights, t)
 
     def tighten(self, z: Array) -> bool:
         """Add linear cuts where a point needs them; whether it did."""
