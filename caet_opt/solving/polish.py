@@ -25,21 +25,38 @@ def polish(problem: Problem, point: Point) -> Iterator[Point]:
         c_a w_a = sum_{e in B} z_e p_ea        and        F_e = 0  for e in B,
 
     p_ea being arm a's share of f_e. Each step solves the linearised system, then drops terms whose multiplier
-    became negative and adds terms that became violated.
+    became negative and adds those of `needed_terms`.
     """
     y, z = scale_to_feasible(problem, point)
-    logs, _, _ = log_terms(problem, np.exp(y))
+    logs, shares, _ = log_terms(problem, np.exp(y))
     binding = z / np.sum(problem.costs * np.exp(y)) > logs
     for _ in range(MAX_STEPS):
+        needed = binding | needed_terms(problem, binding, logs)
+        z = np.where(needed & ~binding, unpaid(problem, np.exp(y), np.where(binding, z, 0.0), shares), z)
         try:
-            y, z = newton_step(problem, y, z, binding)
+            y, z = newton_step(problem, y, z, needed)
         except np.linalg.LinAlgError:
             return
         if not (np.all(np.isfinite(y)) and np.all(np.abs(y) < 600)):
             return
         yield Point(np.exp(y), np.maximum(z, 0.0))
-        logs, _, _ = log_terms(problem, np.exp(y))
-        binding = (binding & (z > 0)) | (logs < -1e-12)
+        logs, shares, _ = log_terms(problem, np.exp(y))
+        binding = needed & (z > 0)
+
+
+def needed_terms(problem: Problem, binding: Mask, logs: Array) -> Mask:
+    """Terms that have to be binding beside these: violated ones, and the least one of an arm that has none.
+
+    An arm of no binding term would be paid for nothing.
+    """
+    needed = logs < -1e-12
+    ends = [{a, b} for a, b in problem.shape.edges] + [{a} for a in problem.shape.anchored]
+    covered = set().union(*(ends[term] for term in np.flatnonzero(binding | needed).tolist()))
+    for term in np.argsort(logs).tolist():
+        if not ends[term] <= covered:
+            needed[term] = True
+            covered |= ends[term]
+    return needed
 
 
 def scale_to_feasible(problem: Problem, point: Point) -> tuple[Array, Array]:
@@ -64,6 +81,20 @@ def log_terms(problem: Problem, effort: Array) -> tuple[Array, Array, Array]:
     h = np.minimum(found.bends / found.values, MOST_CURVE) - share_a * share_b
     anchors = np.log(effort[problem.anchored] * problem.rates)
     return np.concatenate([np.log(found.values), anchors]), share_a, h
+
+
+def unpaid(problem: Problem, effort: Array, z: Array, shares: Array) -> Array:
+    """For each term, what its arms cost beyond what multipliers account for: ``sum over its arms of c w - sum z p``.
+
+    It is the multiplier of a term that alone has its arms. With one of zero a step would see no curvature of it.
+    """
+    edges, heads, tails = len(problem.shape.edges), problem.heads, problem.tails
+    left = problem.costs * effort
+    np.subtract.at(left, heads, z[:edges] * shares)
+    np.subtract.at(left, tails, z[:edges] * (1.0 - shares))
+    np.subtract.at(left, problem.anchored, z[edges:])
+    left = np.maximum(left, 0.0)
+    return np.concatenate([left[heads] + left[tails], left[problem.anchored]])
 
 
 def newton_step(problem: Problem, y: Array, z: Array, binding: Mask) -> tuple[Array, Array]:
