@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -9,14 +10,14 @@ from caet_opt.bandits.families import Gaussian, parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Custom, Task, parse_task
+from caet_opt.errors import InputError
 from caet_opt.kernels.compile import Kernel
 from caet_opt.kernels.instance import IRREGULAR
 from caet_opt.solving.backends.native import pack_pattern, target_of
-from caet_opt.solving.problem import ask
+from caet_opt.solving.problem import ask, pose
 
 FAMILIES = ("gaussian", "gaussian:per-arm", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
-#: What statements have, beside order; ratios are for families that have them.
-STATED = ("above", "control+", "control-", "control*", "comparisons")
+STATED_FAMILIES = ("gaussian", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
 TASKS = ("best-arm", "ranking", "top-arms", "groups", "control", "comparisons", "custom")
 
 
@@ -31,25 +32,6 @@ def ordinary_instance(
     if family == "gaussian:per-arm":
         family = with_variances(rng.uniform(0.1, 4.0, arms))
     return BanditModel(parse_family(family), means.tolist(), costs.tolist()), random_task(rng, task, arms)
-
-
-def stated_instance(
-    rng: np.random.Generator, family: str, kind: str, arms: int, free_share: float = 0.2
-) -> tuple[BanditModel, Task]:
-    """An ordinary instance with levels, margins up to half of the range of the means, of either sign, or ratios."""
-    model, _ = ordinary_instance(rng, family, "best-arm", arms, free_share)
-    order, spread = [int(arm) for arm in rng.permutation(arms)], max(model.means) - min(model.means)
-    size = round(float(rng.uniform(0.01, 0.5) * spread), 6)
-    if kind == "above":
-        level = round(float(rng.uniform(min(model.means), max(model.means))), 6)
-        return model, parse_task(f"above:{level}")
-    if kind == "control*":
-        return model, parse_task(f"control:{order[0]}*{round(float(rng.uniform(0.4, 2.5)), 6)}")
-    if kind in ("control+", "control-"):
-        return model, parse_task(f"{kind[:-1]}:{order[0]}{kind[-1]}{size}")
-    pairs = list(zip(order, [*order[1:], order[0]], strict=True))[: max(1, arms - 1)]
-    stated = [f"{a}-{b}{('+', '-')[rng.integers(2)]}{size}" for a, b in pairs]
-    return model, parse_task("comparisons:" + ",".join(stated))
 
 
 def ordinary_means(rng: np.random.Generator, family: str, arms: int) -> Array:
@@ -79,6 +61,44 @@ def hostile_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
     if family == "gaussian:per-arm":
         family = with_variances(10.0 ** rng.uniform(-3, 3, arms))
     return BanditModel(parse_family(family), means.tolist(), costs.tolist()), random_task(rng, task, arms)
+
+
+def stated_instance(
+    rng: np.random.Generator, family: str, arms: int, spread: float = 4.0, free_share: float = 0.2
+) -> tuple[BanditModel, Task]:
+    """A task with levels, margins or ratios, at means that are short decimals, with costs over orders of magnitude.
+
+    Margins are of both signs, from a hundredth of the means to as large as they are.
+    """
+    means = [Decimal(f"{mean:.3g}") for mean in ordinary_means(rng, family, arms)]
+    costs = np.where(rng.random(arms) < free_share, 0.0, 10.0 ** rng.uniform(-spread / 2, spread / 2, arms))
+    if not costs.any():
+        costs[rng.integers(arms)] = 1.0
+    scale = float(max(means) - min(means))
+    margin = f"{scale * 10.0 ** rng.uniform(-2, 0):.2g}"
+    control, sign = rng.integers(arms), "+-"[rng.integers(2)]
+    tasks = [f"above:{means[rng.integers(arms)] + Decimal(margin) / 7:.3g}", *2 * [f"control:{control}{sign}{margin}"]]
+    ends = [f"{a}-{b}{'+-'[rng.integers(2)]}{margin}" for a, b in combinations(range(arms), 2)]
+    tasks.append("comparisons:" + ",".join(ends))
+    tasks.append(f"cheapest:control:{control}-{margin}")
+    if family in ("poisson", "exponential", "gamma:2.5"):
+        tasks.append(f"control:{control}*{rng.uniform(0.5, 2.0):.2f}")
+    if family == "gaussian:per-arm":
+        family = with_variances(rng.uniform(0.1, 4.0, arms).round(2))
+    model = BanditModel(parse_family(family), means, [Decimal(f"{cost:.3g}") for cost in costs])
+    while True:
+        task = parse_task(tasks[rng.integers(len(tasks))])
+        try:
+            pose(model, task)
+        except InputError:  # a tie, a level that no mean has, a control that is the cheapest arm itself
+            continue
+        return model, task
+
+
+def any_stated_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
+    """A `stated_instance` of any family, 2 to 12 arms, costs over up to eight orders of magnitude."""
+    family = STATED_FAMILIES[rng.integers(len(STATED_FAMILIES))]
+    return stated_instance(rng, family, int(rng.integers(2, 13)), float(rng.choice([1.0, 4.0, 8.0])))
 
 
 def adversarial_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:

@@ -270,7 +270,7 @@ def column_rates(
         return seen, f, f, rate if arm == a else 0.0, rate if arm == b else 0.0, error
     wa, wb = effort[a] / phi[a], effort[b] / phi[b]
     small, gap = min(wa, wb) / (wa + wb), abs(means[a] - means[b])
-    if plain or given.family == GAUSSIAN or ratio != 1.0 or rest_ratio != 0.0:
+    if plain or given.family <= GAUSSIAN or ratio != 1.0 or rest_ratio != 0.0:
         if not plain:
             foot, lost = seen_loser(means[b], rests[b], margin, rest, ratio, rest_ratio)
             gap = abs((means[a] - foot) + (rests[a] - lost))
@@ -297,6 +297,8 @@ def column_rates(
         seen = SEEN if small * gap >= TINY and small >= TINY and da >= TINY and db >= TINY else UNSEEN
         f = effort[a] * da + effort[b] * db
         return seen, f, f, da, db, given.error + pair_error
+    if not small >= TINY:
+        return UNSEEN, inf, 0.0, 0.0, 0.0, 0.0
     first, last = column_piece(given, pairs, margins, p)
     if first > last:
         return OUTSIDE, inf, inf, 0.0, 0.0, 0.0

@@ -438,6 +438,8 @@ def statement_numbers(model: BanditModel, statement: Statement) -> list[float]:
 
 def equality(model: BanditModel, statement: Statement) -> str:
     """That the two sides of a statement are equal, in words: b equals a + 0.02."""
+    if statement.margin < 0 and len(statement.arms) == 2:
+        statement = statement.reverse
     text = statement.write(model.arms)
     return text.replace(" > ", " equals ", 1) if " > " in text else text.replace(" < ", " equals ", 1)
 

@@ -144,6 +144,7 @@ GRAPHS = {
     "forest": [(0, 1), (2, 3), (3, 4)],
     "bipartite": [(a, b) for a in (0, 1) for b in (2, 3, 4)],
     "complete": [(a, b) for a in range(5) for b in range(a + 1, 5)],
+    "two edges between two arms": [(0, 1), (1, 0), (1, 2), (2, 3), (2, 3), (3, 4)],
     "cycle with a tail": [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)],
 }
 
