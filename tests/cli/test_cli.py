@@ -389,11 +389,11 @@ def test_show_program_with_names_negative_means_and_idle_arms():
 def test_show_program_lists_what_it_drops_and_why():
     model = BanditModel(Bernoulli(), [0.0, 0.5, 0.2, 0.1, 0.6], [0, 1, 0, 0, 0])
     lines = lines_of(show_program(model, parse_task("comparisons:0-1,1-2,1-3,2-3,1-4")))
-    start = lines.index("pairs that constrain nothing")
+    start = lines.index("statements that constrain nothing")
     assert lines[start + 1 :] == [
         "1 > 0: d(0.5, 0) is infinite, any effort will do",
-        "1 > 2: implied by a pair of arm 1 with a nearer free arm",
-        "1 > 3: implied by a pair of arm 1 with a nearer free arm",
+        "1 > 2: implied by a statement about arm 1 with a nearer free arm or level",
+        "1 > 3: implied by a statement about arm 1 with a nearer free arm or level",
         "2 > 3: both arms are free of cost",
     ]
     assert "subject to t <= w_1 d(0.5, 0.6), arm 4 is free (4 > 1)" in lines
