@@ -219,7 +219,7 @@ def test_the_text_shows_arms_pairs_time_and_bounds(capsys):
         ["1", "4", "0", "0", "0"],
         ["2", "2", "2", "0.585786", "0.414214"],
     ]
-    assert lines[8] == "binding pairs: 0 > 2 (weight 1.000000)"
+    assert lines[8] == "binding statements: 0 > 2 (weight 1.000000)"
     digits = r"11\.6568542494\d*"
     assert re.match(rf"T\* = {digits}  in \[{digits}, {digits}\], relative gap \d\.\de-1\d$", lines[9])
     assert lines[10].startswith("expected 11.656854249492381, relative deviation ")
@@ -260,7 +260,7 @@ def test_a_result_in_a_notebook_is_a_small_table():
 
 def test_nothing_to_pay_reads_well(capsys):
     out = run_command(capsys, *FREE)
-    assert "binding pairs: none" in out
+    assert "binding statements: none" in out
     assert "T* = 0  in [0, 0]" in out
 
 
