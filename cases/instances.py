@@ -14,7 +14,7 @@ from caet_opt.errors import InputError
 from caet_opt.kernels.compile import Kernel
 from caet_opt.kernels.instance import IRREGULAR
 from caet_opt.solving.backends.native import pack_pattern, target_of
-from caet_opt.solving.problem import ask
+from caet_opt.solving.problem import ask, pose
 
 FAMILIES = ("gaussian", "gaussian:per-arm", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
 STATED_FAMILIES = ("gaussian", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
@@ -83,12 +83,14 @@ def stated_instance(
     tasks.append(f"cheapest:control:{control}-{margin}")
     if family in ("poisson", "exponential", "gamma:2.5"):
         tasks.append(f"control:{control}*{rng.uniform(0.5, 2.0):.2f}")
+    if family == "gaussian:per-arm":
+        family = with_variances(rng.uniform(0.1, 4.0, arms).round(2))
     model = BanditModel(parse_family(family), means, [Decimal(f"{cost:.3g}") for cost in costs])
     while True:
         task = parse_task(tasks[rng.integers(len(tasks))])
         try:
-            ask(model, task)
-        except InputError:  # a level that no mean has, a control that is the cheapest arm itself
+            pose(model, task)
+        except InputError:  # a tie, a level that no mean has, a control that is the cheapest arm itself
             continue
         return model, task
 

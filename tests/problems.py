@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from caet_opt import BanditModel, Task, parse_family, parse_task
-from cases.instances import FAMILIES, TASKS
+from cases.instances import FAMILIES, TASKS, stated_instance
 from cases.instances import ordinary_instance as random_instance
 
-__all__ = ["FAMILIES", "REFERENCES", "TASKS", "random_instance"]
+__all__ = ["FAMILIES", "REFERENCES", "STATED_REFERENCES", "TASKS", "random_instance", "stated_instance"]
 
 
 @dataclass(frozen=True)
@@ -61,5 +61,39 @@ REFERENCES = (
     reference(
         "regret-bernoulli", "bernoulli", [0.5, 0.45, 0.43, 0.4], "gaps", "best-arm",
         22.069059991032563, [0.0, 0.568791431, 0.289731366, 0.141477203],
+    ),
+)  # fmt: skip
+
+# Levels, margins and ratios. The proportions are by golden section in 26 digits, outside this library.
+STATED_REFERENCES = (
+    reference(
+        "above-a-level", "bernoulli", [0.2, 0.45, 0.7], [1, 2, 0.5], "above:0.5",
+        410.59657735948, [0.0239079920, 0.9200883752, 0.0560036328],
+    ),
+    reference(
+        "non-inferior", "bernoulli", [0.8, 0.86], [0.006, 0.03], "control:1-0.1",
+        9.7500401845439, [0.74983363767, 0.25016636233],
+    ),
+    reference(
+        "exponential-margins", "exponential", [2, 1.2, 0.7], [1, 1, 3], "control:1+0.1",
+        63.054247495882, [0.38018638734, 0.4614293277, 0.15838428496],
+    ),
+    reference(
+        "poisson-margins", "poisson", [7, 5, 4], [1, 2, 1], "control:0-1.5",
+        277.17345972143, [0.59852404744, 0.37851499124, 0.022960961315],
+    ),
+    reference(  # on a kink: f = 1 at both minima, two equations for the efforts and one for each point
+        "two-minima", "exponential", [5, 0.03], [3.455, 1], "control:1+1",
+        1.822619980707559, [0.59954751359, 0.40045248641],
+    ),
+    reference(
+        "best-up-to-a-margin", "bernoulli", [0.4, 0.5, 0.6, 0.7, 0.8], [1, 1, 1, 1, 1],
+        "comparisons:4-0-0.15,4-1-0.15,4-2-0.15,4-3-0.15",
+        30.431803668985, [0.040862350616, 0.06245279291, 0.11220114451, 0.30664718254, 0.47783652943],
+    ),
+    reference(
+        "second-up-to-a-margin", "bernoulli", [0.4, 0.5, 0.6, 0.7, 0.8], [1, 1, 1, 1, 1],
+        "comparisons:3-0-0.15,3-1-0.15,3-2-0.15,3-4-0.15",
+        593.70631786515, [0.0032219095813, 0.0051110188997, 0.0095321674647, 0.54726039173, 0.43487451233],
     ),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,17 +18,18 @@ from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
+from caet_opt.bandits.tasks.pairs import MARGIN, MARGIN_ROWS, RATIO
 from caet_opt.bandits.tasks.statements import Statement, encode, judge
 from caet_opt.common.exact import decimal_text
 from caet_opt.errors import InputError, TieError
 from caet_opt.kernels.elimination_order import columns, integers, plan_elimination
-from caet_opt.kernels.family_codes import FAMILY_CODES
+from caet_opt.kernels.family_codes import FAMILY_CODES, model_numbers
 from caet_opt.kernels.instance import Layout
 from caet_opt.kernels.margin_term import HOLDS, statement_side
 from caet_opt.kernels.native import interpreted_kernel
-from caet_opt.kernels.records import EDGE_MARGIN, Data, Plan, Work, make_work
+from caet_opt.kernels.records import EDGE_MARGIN, PIECE, PLAIN_ROWS, STATED_ROWS, Data, Plan, Work, make_work
 from caet_opt.kernels.statement_columns import Columns, list_columns
-from caet_opt.kernels.term import means_differ
+from caet_opt.kernels.term import GAUSSIAN, POISSON, means_differ
 from caet_opt.solving.programs.cache import cached_program
 
 Indices = NDArray[np.intp]
@@ -60,29 +62,52 @@ class Question:
 class Shape:
     """What a program is built for: everything but the numbers.
 
-    ``edges`` are the statements about two costly arms; ``anchored`` are the arms that some statement compares with a
-    free arm or a level.
+    ``edges`` are the statements about two costly arms, twice where the term may have two minima; ``anchored`` are the
+    arms that some statement compares with a free arm or a level. ``margins`` are the edges with a margin that is no
+    shift of a mean, so that the point at which the term is least has no formula.
     """
 
     family: type[Family]
     arms: int
     edges: tuple[Pair, ...]
     anchored: tuple[int, ...]
+    margins: tuple[int, ...] = ()
+
+    @property
+    def pairs(self) -> tuple[int, ...]:
+        """The other edges: ``w_a d(mu_a, m) + w_b d(mu_b, m)`` with m a weighted mean."""
+        return tuple(edge for edge in range(len(self.edges)) if edge not in set(self.margins))
+
+
+class EdgeTerms(NamedTuple):
+    """The terms of edges: value f, rates, which are the gradient ``(d_a, d_b)`` in the efforts, and bend.
+
+    The Hessian in the efforts is ``-bend v v'`` with ``v = (1 / w_a, -1 / w_b)``, in their logarithms that of log f is
+    ``-(bend / f - p_a p_b) (1, -1)(1, -1)'`` with the shares ``p = w d / f``.
+    """
+
+    values: Array
+    head_rates: Array
+    tail_rates: Array
+    bends: Array
 
 
 @dataclass(frozen=True)
 class Problem:
     """``min cost . w  subject to  f_e(w) >= 1`` for every statement, over the costly arms of the support.
 
-    The terms are the edges, ``w_a d(mu_a, m) + w_b d(mu_b, m)`` with m the weighted mean where a statement is plain,
-    followed by the anchors, ``w_a rate`` with ``rate = d(mu_a, mu_b)`` for the nearest free arm b or level.
+    The terms are the edges, ``w_a d(mu_a, x) + w_b d(mu_b, y)`` at the x and y that make the statement false and this
+    the least, followed by the anchors, ``w_a rate`` with ``rate = d(mu_a, mu_b)`` for the nearest free arm b or level.
+    Where a statement is plain, is a ratio, or has a margin and Gaussian arms, x is a weighted mean of mu_a and of
+    what the winner has to exceed.
 
     Attributes
     ----------
     labels : the model's number of each arm
     means, rests : the means are their sums, a rest being what rounding to a double took away
-    statements : the model's statement behind each term
-    margins : the rows of `caet_opt.bandits.tasks.pairs` for each edge; no columns where all edges are plain
+    statements, columns : the model's statement behind each term, and its column
+    margins : the rows from EDGE_MARGIN to LAST of `caet_opt.kernels.records` for each edge; no columns where all are
+        plain
     dispersions : by which a unit-dispersion effort is multiplied to give the model's effort
     """
 
@@ -94,6 +119,7 @@ class Problem:
     rates: Array
     labels: Indices
     statements: tuple[Statement, ...]
+    columns: Indices
     margins: Array
     dispersions: Array
 
@@ -115,37 +141,74 @@ class Problem:
         return np.array(self.shape.anchored, dtype=np.intp)
 
     @cached_property
-    def differences(self) -> Array:
-        """``mu_b - mu_a`` of each edge, taken once so that close means lose no digit later."""
-        rests = self.rests[self.tails] - self.rests[self.heads]
-        return (self.means[self.tails] - self.means[self.heads]) + rests
+    def losers(self) -> tuple[Array, Array, Array]:
+        """What the winner of each edge has to exceed, ``ratio mu_b + margin``, its rest, and the loser's scale: the
+        effort by which it counts in a weighted mean, for each of its own."""
+        tails = self.tails
+        if self.is_plain:
+            return self.means[tails], self.rests[tails], np.ones(len(tails))
+        seen_loser = interpreted_kernel(self.shape.family)["seen_loser"]
+        numbers = [self.means[tails], self.rests[tails], *self.margins[:MARGIN_ROWS]]
+        means, rests = np.array([seen_loser(*edge) for edge in zip(*numbers, strict=True)]).reshape(-1, 2).T
+        scaled = FAMILY_CODES.get(self.shape.family) == POISSON
+        return means, rests, 1.0 / self.margins[RATIO] if scaled else np.ones(len(tails))
 
-    def term_gradients(self, effort: Array) -> tuple[Array, Array, Array]:
-        """Weighted mean m of each edge, and the gradient ``(d(mu_a, m), d(mu_b, m))`` of its term."""
-        wa, wb = effort[self.heads], effort[self.tails]
-        mua, mub = self.means[self.heads], self.means[self.tails]
+    @cached_property
+    def differences(self) -> Array:
+        """What the winner of each edge has to exceed less mu_a, taken once so that close means lose no digit later."""
+        means, rests, _ = self.losers
+        return (means - self.means[self.heads]) + (rests - self.rests[self.heads])
+
+    def edge_terms(self, effort: Array) -> EdgeTerms:
+        """The terms of the edges, ``w_a d(mu_a, m) + w_b d(mu_b, m)`` at weighted means m but for margins.
+
+        Their bends are ``(gap w_a w_b)^2 / (V(m) (w_a + w_b)^3)``.
+        """
+        seen, seen_rests, scales = self.losers
+        wa, wb = effort[self.heads], effort[self.tails] * scales
+        mua, resta = self.means[self.heads], self.rests[self.heads]
         ua, ub = wa / (wa + wb), wb / (wa + wb)
-        resta, restb = self.rests[self.heads], self.rests[self.tails]
-        da = self.family.mixture_divergence(mua, mub, ua, ub, resta, restb)
-        db = self.family.mixture_divergence(mub, mua, ub, ua, restb, resta)
-        return ua * mua + ub * mub, np.asarray(da, dtype=float), np.asarray(db, dtype=float)
+        da = np.array(self.family.mixture_divergence(mua, seen, ua, ub, resta, seen_rests), dtype=float)
+        db = np.array(self.family.mixture_divergence(seen, mua, ub, ua, seen_rests, resta), dtype=float)
+        middle = self.differences * (wa * wb / (wa + wb))
+        bends = middle * middle / (self.family.unit_variance(ua * mua + ub * seen) * (wa + wb))
+        found = EdgeTerms(wa * da + wb * db, da, db * scales, np.array(bends, dtype=float))
+        for edge in self.shape.margins:
+            for values, value in zip(found, self.margin_terms(effort, edge), strict=True):
+                values[edge] = value
+        return found
+
+    def margin_terms(self, effort: Array, edge: int) -> tuple[float, float, float, float]:
+        """f, rates and bend ``(w_a d_a')^2 / F''`` of an edge of `Shape.margins`; the bend is 0 at an end of its piece.
+
+        As ``F' = (w_a h_a / V(x)) (R w_b / w_a - 1)`` with R as in `caet_opt.kernels.margin_term`, F'' is
+        ``w_a h_a / V(x)`` times the slope of log R.
+        """
+        kernel, code, numbers = interpreted_kernel(self.shape.family), *self.margin_numbers(edge)
+        wa, wb = (float(effort[arm]) for arm in self.shape.edges[edge])
+        f, da, db, _, odds = kernel["margin_term"](code, wa, wb, *numbers)
+        if not 0.0 < odds < inf:
+            return f, da, db, 0.0
+        y, margin, (first, last) = numbers[1], numbers[4], numbers[-2:]
+        frame = kernel["margin_frame"](code, *numbers[:6])
+        share, other = kernel["shares_of"](odds)
+        at = kernel["margin_point"](y, frame, share, other)
+        slope = kernel["lean_slope"](code, margin, frame, at, share, other)
+        if not (first < share < last and slope > 0.0):
+            return f, da, db, 0.0
+        step, _, point, _, fails, _ = at
+        return f, da, db, wa * kernel["steepness"](code, step, point, fails) * frame[1] * share * other / slope
+
+    def margin_numbers(self, edge: int) -> tuple[int, list[float]]:
+        """The family's code, and what `caet_opt.kernels.margin_term.margin_term` takes after the efforts."""
+        a, b = self.shape.edges[edge]
+        margin, rest, _, _, first, last = self.margins[:, edge].tolist()
+        means = [float(number) for number in (self.means[a], self.means[b], self.rests[a], self.rests[b])]
+        return FAMILY_CODES[self.shape.family], [*means, margin, rest, first, last]
 
     def terms(self, effort: Array) -> Array:
         """``f_e(w)`` of every edge, then of every anchor."""
-        if self.is_plain:
-            _, da, db = self.term_gradients(effort)
-            edges = effort[self.heads] * da + effort[self.tails] * db
-        else:
-            edges = np.array([self._margin_term(effort, edge) for edge in range(len(self.shape.edges))])
-        return np.concatenate([edges, effort[self.anchored] * self.rates])
-
-    def _margin_term(self, effort: Array, edge: int) -> float:
-        a, b = self.shape.edges[edge]
-        means, rests, space = self.means, self.rests, self.family.mean_space
-        numbers = (effort[a], effort[b], means[a], means[b], rests[a], rests[b], *self.margins[:, edge])
-        kernel = interpreted_kernel(type(self.family))
-        code = FAMILY_CODES.get(type(self.family), -1)
-        return float(kernel["statement_term"](code, space.low, space.high, *numbers, False, False)[1])
+        return np.concatenate([self.edge_terms(effort).values, effort[self.anchored] * self.rates])
 
     def first_guess(self) -> Array:
         """An effort that satisfies each statement by itself, with the divergences replaced by parabolas.
@@ -172,7 +235,7 @@ class Problem:
         arms = np.array([self.means, self.costs, np.zeros(self.shape.arms), self.rests])
         edges = len(self.shape.edges)
         work = make_work(self.shape.arms, edges, 0, 1, True)
-        work.rows[EDGE_MARGIN : EDGE_MARGIN + len(self.margins), :edges] = self.margins
+        work.rows[EDGE_MARGIN:, :edges] = self.margins
         return Data(FAMILY_CODES.get(type(self.family), -1), arms, integers([self.heads, self.tails])), work
 
 
@@ -281,31 +344,70 @@ def pose(model: BanditModel, task: Task) -> Problem:
 @np.errstate(all="ignore")
 def pose_question(question: Question) -> Problem:
     """The problem of a question."""
-    model, statements = question.model, question.statements
-    check_no_ties(model, question.task, statements)
-    statements = tuple(statement for statement in statements if constrains(model, statement))
-    pairs, margins = encode(statements)
-    arrangement = arrange(tuple(map(tuple, pairs.T.tolist())), model.costly)
+    model, columns = question.model, question.columns
+    check_no_ties(model, question.task, question.statements)
+    kept = [p for p in range(len(columns.owners)) if has_term(model, columns, p)]
+    statements = tuple(columns.statements[columns.owners[p]] for p in kept)
+    arrangement = arrange(tuple(map(tuple, columns.pairs[:, kept].T.tolist())), model.costly)
     labels = list(arrangement.labels)
     dispersions = model.dispersions[labels]
     nearest = nearest_levels(model, arrangement, statements)
     anchored = sorted(nearest)
-    edges = [statements[index] for index in arrangement.edge_pairs]
-    plain = all(statement.is_plain for statement in edges)
+    behind = [*arrangement.edge_pairs, *(nearest[arm][1] for arm in anchored)]
+    edges = [kept[index] for index in arrangement.edge_pairs]
+    margins = np.zeros((STATED_ROWS - PLAIN_ROWS, 0))
+    if not all(statements[index].is_plain for index in arrangement.edge_pairs):
+        for statement in statements:
+            check_formula(model, statement)
+        pieces = [column_piece(model, columns, p) for p in edges]
+        margins = np.concatenate([columns.margins[:MARGIN_ROWS, edges], np.array(pieces).T])
     problem = Problem(
-        shape=Shape(type(model.family), len(labels), arrangement.edges, tuple(anchored)),
+        shape=Shape(
+            type(model.family),
+            len(labels),
+            arrangement.edges,
+            tuple(anchored),
+            list_margins(type(model.family), margins),
+        ),
         family=model.family,
         means=np.array(model.means)[labels],
         rests=model.mean_rests[labels],
         costs=np.array(model.costs)[labels] * dispersions,
         rates=np.array([nearest[arm][0] for arm in anchored], dtype=float),
         labels=np.array(labels, dtype=np.intp),
-        statements=(*edges, *(statements[nearest[arm][1]] for arm in anchored)),
-        margins=margins[:, [] if plain else list(arrangement.edge_pairs)],
+        statements=tuple(statements[index] for index in behind),
+        columns=np.array([kept[index] for index in behind], dtype=np.intp),
+        margins=margins,
         dispersions=dispersions,
     )
     check_representable(model, problem)
     return problem
+
+
+def list_margins(family: type[Family], margins: Array) -> tuple[int, ...]:
+    """The edges with a margin that does not just shift a mean, as it does for Gaussian arms."""
+    if FAMILY_CODES.get(family, GAUSSIAN) == GAUSSIAN:
+        return ()
+    return tuple(np.flatnonzero(margins[MARGIN] != 0.0).tolist())
+
+
+def has_term(model: BanditModel, columns: Columns, p: int) -> bool:
+    """Whether a column can bind: its statement can, and where this is the second piece of a range, there is one."""
+    if not constrains(model, columns.statements[columns.owners[p]]):
+        return False
+    if columns.is_plain or columns.margins[PIECE, p] == 0.0:
+        return True
+    if not all(model.costly[arm] for arm in columns.pairs[:, p].tolist()):
+        return False
+    first, last = column_piece(model, columns, p)
+    return first < last
+
+
+def column_piece(model: BanditModel, columns: Columns, p: int) -> tuple[float, float]:
+    """First and last share of the piece of the range that a column of two costly arms has."""
+    find = interpreted_kernel(type(model.family))["column_piece"]
+    first, last = find(model_numbers(model), columns.pairs, columns.margins, p)
+    return float(first), float(last)
 
 
 def check_no_ties(model: BanditModel, task: Task, statements: tuple[Statement, ...]) -> None:
@@ -411,7 +513,6 @@ def check_representable(model: BanditModel, problem: Problem) -> None:
     guess = problem.first_guess()
     for statement, term in zip(problem.statements, problem.terms(guess), strict=True):
         if not (np.isfinite(term) and term > 0):
-            check_formula(model, statement)
             if statement.is_plain:
                 a, b = (name_arm(model, arm) for arm in statement.arms)
                 what = f"the divergence between arms {a} and {b}"
@@ -433,9 +534,9 @@ def check_formula(model: BanditModel, statement: Statement) -> None:
         return
     if statement.margin != 0 and statement.ratio != 1:
         raise InputError(f"{text!r} has a margin and a ratio; give one of the two")
-    if statement.margin != 0 and type(family) not in FAMILY_CODES:
+    if not statement.is_plain and type(family) not in FAMILY_CODES:
         shipped = ", ".join(dict.fromkeys(known.name for known in FAMILY_CODES))
-        raise InputError(f"{text!r}: margins are for the families {shipped}, not for {family.name}")
+        raise InputError(f"{text!r}: margins and ratios are for the families {shipped}, not for {family.name}")
 
 
 def name_arm(model: BanditModel, arm: int) -> str:

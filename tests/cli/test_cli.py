@@ -399,6 +399,18 @@ def test_show_program_lists_what_it_drops_and_why():
     assert "subject to t <= w_1 d(0.5, 0.6), arm 4 is free (4 > 1)" in lines
 
 
+def test_show_program_with_levels_margins_and_ratios():
+    model = BanditModel(Poisson(), [7, 5, 4], [1, 2, 0])
+    lines = lines_of(show_program(model, parse_task("control:1+1")))
+    assert "subject to t <= min over y of w_0 d(7, y + 1) + w_1 d(5, y) (0 > 1 + 1)" in lines
+    assert "t <= w_1 d(5, 3), arm 2 is free (1 > 2 - 1)" in lines
+    assert "min over y of w_0 d(7, 1.1 y) + w_1 d(5, y)" in show_program(model, parse_task("control:1*1.1"))
+    lines = lines_of(show_program(BanditModel(Bernoulli(), [0.2, 0.7], [1, 0]), parse_task("control:1-0.8")))
+    assert "0 > 1 - 0.8: -0.1 is no mean of the bernoulli family, any effort will do" in lines
+    lines = lines_of(show_program(BanditModel(Bernoulli(), [0.2, 0.7], [1, 2]), parse_task("above:0.5")))
+    assert "subject to t <= w_0 d(0.2, 0.5) (0 < 0.5)" in lines
+
+
 def test_show_program_with_nothing_to_pay():
     text = show_program(BanditModel(Gaussian(), [1, 2], [0, 0]), Ranking())
     assert "so T* = 0" in text

@@ -96,6 +96,22 @@ def test_a_rough_answer_is_polished(monkeypatch):
     assert result.gap < 1e-12
 
 
+def test_a_part_that_hardly_counts_is_polished_too(monkeypatch):
+    """A solver sees nothing of a part that costs 2e-6 of the whole; its arms have a binding statement all the same."""
+    model = BanditModel("poisson", [3.591, 4.794, 6.475, 7.067], [2.4e-4, 7.6e-4, 1.6, 130])
+    task = "comparisons:0-1+0.01,1-2-0.01,2-3+0.01"
+    exact = characteristic_time(model, task)
+
+    def rough(self, posed, profile, start=None):
+        effort = exact.effort * [7.5, 9.75, 0.998, 1.0]
+        return Answer(Point(effort[posed.labels], np.array([3e-7, 2e-7, 1.0])), 1, "optimal")
+
+    monkeypatch.setattr(Clarabel, "solve", rough)
+    result = characteristic_time(model, task, solver="clarabel")
+    assert result.gap < 1e-12
+    np.testing.assert_allclose(result.effort, exact.effort, rtol=1e-6)
+
+
 @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
 def test_numbers_that_are_negative_or_not_finite_prove_nothing(bad):
     model, pairs = BanditModel(Bernoulli(), [0.5, 0.4, 0.3], [1, 1, 1]), ((0, 1), (0, 2))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inverse_gaussian import InverseGaussian
-from problems import FAMILIES, REFERENCES, TASKS, random_instance
+from problems import FAMILIES, REFERENCES, STATED_REFERENCES, TASKS, random_instance, stated_instance
 
 from caet_opt import (
     BanditModel,
@@ -31,7 +31,7 @@ instances = st.builds(
 )
 
 
-@pytest.mark.parametrize("problem", REFERENCES, ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", [*REFERENCES, *STATED_REFERENCES], ids=lambda problem: problem.name)
 def test_reference_problem(problem, solver):
     result = characteristic_time(problem.model, problem.task, solver=solver)
     assert result.value == pytest.approx(problem.characteristic_time, rel=1e-9)
@@ -53,6 +53,55 @@ def test_all_backends_agree(family, task):
         assert max(result.lower for result in results) <= min(result.upper for result in results)
         for result in results[1:]:
             np.testing.assert_allclose(result.cost_proportions, results[0].cost_proportions, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", range(8))
+def test_all_backends_agree_on_statements(family, seed):
+    rng = np.random.default_rng([seed, FAMILIES.index(family)])
+    for arms in (2, 6):
+        model, task = stated_instance(rng, family, arms)
+        results = [characteristic_time(model, task, solver=name) for name in installed_backends()]
+        assert max(result.lower for result in results) <= min(result.upper for result in results)
+        for result in results[1:]:
+            np.testing.assert_allclose(result.cost_proportions, results[0].cost_proportions, atol=1e-6)
+
+
+def test_a_kink_has_two_points_by_every_solver(solver):
+    """Where a term has two minima at the optimum, one point proves 1.7305 at most."""
+    result = characteristic_time(BanditModel("exponential", [5, 0.03], [3.455, 1]), "control:1+1", solver=solver)
+    assert result.lower > 1.82261998
+    assert result.multipliers == pytest.approx([1.48099974, 0.34162024], rel=1e-6)
+    assert [str(statement) for statement in result.binding_statements] == ["0 > 1 + 1"]
+
+
+def test_an_effort_that_all_but_vanishes(solver):
+    """The end of the mean space settles the statement all but alone: an arm of cost 100 is hardly pulled."""
+    result = characteristic_time(BanditModel("bernoulli", [0.95, 0.96], [1, 100]), "control:1-0.1", solver=solver)
+    assert result.value == pytest.approx(59.85693768550, rel=1e-10)
+    assert 0 < result.sampling_proportions[1] < 1e-13
+
+
+@pytest.mark.parametrize(
+    ("family", "means", "task"),
+    [
+        ("bernoulli", [1, 0, 0.4], "control:1+0.3"),
+        ("bernoulli", [1, 0, 0.4], "control:1-0.3"),
+        ("poisson", [7, 0, 4], "control:1+0.9"),
+        ("geometric", [7, 0, 4], "control:1+0.9"),
+    ],
+)
+def test_margins_of_means_at_an_end_of_the_family(family, means, task, solver):
+    model = BanditModel(family, means, [1, 2, 1])
+    result = characteristic_time(model, task, solver=solver)
+    assert result.value == pytest.approx(characteristic_time(model, task).value, rel=1e-9)
+    assert result.gap < 1e-12
+
+
+def test_a_margin_that_costs_nothing_to_settle(solver):
+    """The free arm says that the other is above -0.1, which every mean is."""
+    result = characteristic_time(BanditModel("bernoulli", [0.2, 0.7], [1, 0]), "control:1-0.8", solver=solver)
+    assert result.value == 0.0
 
 
 def test_a_family_that_is_not_shipped(solver):

@@ -175,6 +175,14 @@ def test_a_large_ratio_reads_as_people_write_it():
     assert line == ["native", "1810 x"]
 
 
+def test_solvers_agree_on_statements():
+    model = BanditModel("exponential", [2, 1.2, 0.7], [1, 1, 3])
+    found = compare_solvers(model, "control:1+0.1", repeat=0)
+    assert [one.solver for one in found.measurements] == list(installed_backends())
+    assert found.complete
+    assert found.to_frame()["characteristic_time"].to_numpy() == pytest.approx(63.054247495882, rel=1e-9)
+
+
 # the command
 
 

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 from inverse_gaussian import InverseGaussian
-from problems import FAMILIES, TASKS, random_instance
+from problems import FAMILIES, TASKS, random_instance, stated_instance
 
 import caet_opt
-from caet_opt import BanditModel, Bernoulli, Gaussian, characteristic_time
+from caet_opt import BanditModel, Bernoulli, Gaussian, SolverError, characteristic_time, parse_task
 from caet_opt.solving.problem import pose
 from caet_opt.solving.programs.cache import clear_programs, program_counts
+from caet_opt.solving.programs.cuts import FIRST_FACTORS, Cuts
 from caet_opt.solving.programs.nonlinear import NonlinearProgram
+from caet_opt.solving.programs.scaling import units
 
 
 def test_new_means_and_costs_never_rebuild(solver):
@@ -56,9 +58,29 @@ def test_derivatives_match_finite_differences(kind, family):
         program = AlgebraicProgram(problem.shape)
     else:
         program = NonlinearProgram(problem.shape)
+    check_derivatives(program, problem, rng)
+
+
+@pytest.mark.parametrize("kind", ["nonlinear", "algebraic"])
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", range(6))
+def test_derivatives_with_statements_match_finite_differences(kind, family, seed):
+    rng = np.random.default_rng([seed, FAMILIES.index(family)])
+    problem = pose(*stated_instance(rng, family, 5, spread=1.0))
+    if kind == "algebraic":
+        pytest.importorskip("pyomo")
+        from caet_opt.solving.programs.algebraic import AlgebraicProgram
+
+        check_derivatives(AlgebraicProgram(problem.shape), problem, rng)
+    else:
+        check_derivatives(NonlinearProgram(problem.shape), problem, rng)
+
+
+def check_derivatives(program, problem, rng):
+    """Jacobian and Hessian of a program against differences of its constraints and Jacobian."""
     program.update(problem)
-    z = rng.uniform(0.5, 2.0, problem.shape.arms + 1)
-    multipliers = rng.uniform(-1.0, 1.0, len(problem.statements) + 1)
+    z = rng.uniform(0.7, 1.4, program.variables)
+    multipliers = rng.uniform(-1.0, 1.0, len(program.limits()[0]))
     jacobian = dense(program.jacobianstructure(), program.jacobian(z), (len(multipliers), len(z)))
     lower = dense(program.hessianstructure(), program.hessian(z, multipliers, 1.0), (len(z), len(z)))
     hessian = lower + np.tril(lower, -1).T
@@ -70,6 +92,58 @@ def test_derivatives_match_finite_differences(kind, family):
         ahead = dense(program.jacobianstructure(), program.jacobian(z + step), jacobian.shape)
         behind = dense(program.jacobianstructure(), program.jacobian(z - step), jacobian.shape)
         np.testing.assert_allclose(hessian[i], multipliers @ (ahead - behind) / 2e-6, rtol=1e-4, atol=1e-5)
+
+
+def test_new_means_margins_and_costs_never_rebuild(solver):
+    for family in ("bernoulli", "poisson", "exponential", "geometric"):
+        clear_programs()
+        for means, costs, margin in (
+            ([0.3, 0.4], [1, 2], 0.2),
+            ([0.8, 0.5], [3, 1e-2], 0.1),
+            ([0.1, 0.2], [1, 1], 0.4),
+        ):
+            model = BanditModel(family, means, costs)
+            characteristic_time(model, f"control:1-{margin}", solver=solver)
+        assert program_counts(solver) == (1, 3)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "poisson"])
+@pytest.mark.parametrize("margin", ["+0.1", "-0.1"])
+def test_the_dual_of_a_margin_is_its_term(family, margin):
+    """At the first guess, in which its variables are measured, there is no gap."""
+    pytest.importorskip("pyomo")
+    from caet_opt.solving.programs.algebraic import AlgebraicProgram
+
+    problem = pose(BanditModel(family, [0.8, 0.45, 0.3], [1, 2, 3]), parse_task(f"control:1{margin}"))
+    program = AlgebraicProgram(problem.shape)
+    scale = program.update(problem)
+    found = program.constraints(np.ones(program.variables))[program.blocks["dual"].rows]
+    terms = problem.terms(scale.effort)[: len(problem.shape.margins)]
+    np.testing.assert_allclose(found, terms / scale.information - 1.0, atol=1e-11)
+
+
+def test_cuts_are_above_the_term_and_touch_it():
+    problem = pose(BanditModel("exponential", [5, 0.03], [3.455, 1]), parse_task("control:1+1"))
+    scale = units(problem)
+    cuts, rng = Cuts(problem, scale), np.random.default_rng(3)
+    assert cuts.rates.shape == (2, 2, len(FIRST_FACTORS))  # a statement with two minima, so two edges
+    for _ in range(100):
+        x = 10.0 ** rng.uniform(-6, 6, 2)
+        terms = problem.terms(scale.effort * x) / scale.information
+        levels = cuts.rates[0] * x[problem.heads, None] + cuts.rates[1] * x[problem.tails, None]
+        assert np.all(levels.min(axis=1) >= terms * (1 - 1e-12))
+        assert not cuts.tighten(x, float(np.min(terms)))
+        assert cuts.tighten(x, 2 * float(np.max(terms)))
+        levels = cuts.rates[0] * x[problem.heads, None] + cuts.rates[1] * x[problem.tails, None]
+        np.testing.assert_allclose(levels.min(axis=1), terms, rtol=1e-12)
+
+
+def test_too_few_rounds_of_cuts_are_refused(monkeypatch):
+    model = BanditModel("geometric", [7, 5, 4], [1, 2, 1])
+    monkeypatch.setattr("caet_opt.solving.programs.cuts.MOST_ROUNDS", 2)
+    monkeypatch.setattr("caet_opt.solving.characteristic.polish", lambda problem, point: iter(()))
+    with pytest.raises(SolverError, match=r"status: optimal, 2 rounds of cuts"):
+        characteristic_time(model, "control:1+0.9", solver="clarabel")
 
 
 def dense(structure, values, shape):

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from problems import STATED_REFERENCES
 from scipy.optimize import linprog, minimize_scalar
 
 from caet_opt import (
@@ -20,8 +21,7 @@ from caet_opt import (
 )
 from caet_opt.bandits.tasks import Task
 from caet_opt.kernels.native import compiled_kernel, interpreted_kernel
-from caet_opt.solving.backends import BACKENDS, installed_backends
-from caet_opt.solving.certificate import statement_terms
+from caet_opt.solving.certificate import column_terms
 from caet_opt.solving.problem import pose
 from cases.instances import STATED_FAMILIES, bits_of, stated_instance
 
@@ -45,20 +45,10 @@ class Stated(Task):
         return self.stated
 
 
-REFERENCES = [
-    ("bernoulli", decimals(".2", ".45", ".7"), decimals("1", "2", ".5"), "above:0.5", 410.59657735948),
-    ("bernoulli", decimals(".80", ".86"), decimals(".006", ".03"), "control:1-0.1", 9.7500401845439),
-    ("exponential", decimals("2", "1.2", ".7"), decimals("1", "1", "3"), "control:1+0.1", 63.054247495882),
-    ("poisson", decimals("7", "5", "4"), decimals("1", "2", "1"), "control:0-1.5", 277.17345972143),
-    # An optimum on the kink: f = 1 at both minima, two equations for the efforts and one for each point.
-    ("exponential", decimals("5", ".03"), decimals("3.455", "1"), "control:1+1", 1.822619980707559),
-]
-
-
-@pytest.mark.parametrize(("family", "means", "costs", "task", "value"), REFERENCES)
-def test_references(family, means, costs, task, value):
-    model = BanditModel(family, means, costs)
-    result = characteristic_time(model, task)
+@pytest.mark.parametrize("problem", STATED_REFERENCES, ids=lambda problem: problem.name)
+def test_references(problem):
+    model, value = problem.model, problem.characteristic_time
+    result = characteristic_time(model, problem.task)
     assert result.value == pytest.approx(value, rel=2e-13)
     assert result.lower <= value * (1 + 2e-13)
     assert value * (1 - 2e-13) <= result.upper
@@ -288,13 +278,6 @@ def test_the_sensitivity_to_the_cost_of_a_free_arm_that_does_not_bind():
     assert result.cost_sensitivities[2] == pytest.approx((dearer.value - result.value) / 1e-5, rel=1e-3)
 
 
-@pytest.mark.parametrize("solver", [name for name in installed_backends() if name != "native"])
-def test_other_solvers_say_that_they_have_no_statements(solver):
-    model = BanditModel("bernoulli", [0.7, 0.5], [1, 1])
-    with pytest.raises(InputError, match=f"solver '{BACKENDS[solver].name}' has no levels, margins and ratios"):
-        characteristic_time(model, "control:1+0.1", solver=solver)
-
-
 def test_gaps_are_no_known_costs():
     with pytest.raises(InputError, match="needs costs that are known"):
         characteristic_time(BanditModel("gaussian", [1, 2, 3], "gaps"), "cheapest:above:1.5")
@@ -348,9 +331,9 @@ def test_terms_and_the_posed_problem_agree():
         result = characteristic_time(model, task)
         problem = pose(model, task)
         if problem.statements:
-            terms = dict(zip(result.statements, statement_terms(model, result.statements, result.effort), strict=True))
+            terms = column_terms(model, result.columns, result.effort)
             own = problem.terms(result.effort[problem.labels] / problem.dispersions)
-            assert own == pytest.approx([terms[statement] for statement in problem.statements], rel=1e-10)
+            assert own == pytest.approx(terms[problem.columns], rel=1e-10)
 
 
 def test_interpreted_and_compiled_code_end_in_the_same_bits():

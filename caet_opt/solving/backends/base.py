@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.errors import InputError, MissingExtraError, missing_extra
+from caet_opt.errors import MissingExtraError, missing_extra
 from caet_opt.solving.certificate import Certificate
 from caet_opt.solving.problem import Problem, Question
 from caet_opt.solving.profiles import Profile
@@ -38,16 +38,15 @@ def point_in_model(question: Question, point: Point) -> Point:
     problem = question.problem
     effort = np.zeros(len(question.model.means))
     effort[problem.labels] = point.effort * problem.dispersions
-    weight = dict(zip(problem.statements, point.weights, strict=True))
-    return Point(effort, np.array([weight.get(statement, 0.0) for statement in question.statements]))
+    weights = np.zeros(len(question.columns.owners))
+    weights[problem.columns] = point.weights
+    return Point(effort, weights)
 
 
 def point_in_problem(question: Question, point: Point) -> Point:
     """A model's point as effort per arm and weight per term of the problem."""
     problem = question.problem
-    weight = dict(zip(question.statements, point.weights, strict=True))
-    effort = point.effort[problem.labels] / problem.dispersions
-    return Point(effort, np.array([weight[statement] for statement in problem.statements]))
+    return Point(point.effort[problem.labels] / problem.dispersions, point.weights[problem.columns])
 
 
 class Backend:
@@ -73,10 +72,8 @@ class Backend:
         Overflow on a solver's way raises no warning: the certificate judges what came of it.
         """
         self.require()
-        if not question.columns.is_plain:
-            raise InputError(f"solver {self.name!r} has no levels, margins and ratios; use the solver 'native'")
         if not question.problem.statements:
-            nothing = Point(np.zeros(len(question.model.means)), np.zeros(len(question.statements)))
+            nothing = Point(np.zeros(len(question.model.means)), np.zeros(len(question.columns.owners)))
             return Answer(nothing, 0, "nothing to pay")
         own = None if start is None else point_in_problem(question, start)
         if own is not None and not np.sum(own.weights) > 0:

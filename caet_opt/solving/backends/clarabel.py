@@ -2,7 +2,8 @@
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from caet_opt.solving.backends.base import Answer, Backend, Point
 from caet_opt.solving.problem import Problem
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
+
+if TYPE_CHECKING:
+    from caet_opt.solving.programs.conic import ConicProgram
 
 #: Statuses of CVXPY that come with a point.
 WITH_POINT = ("optimal", "optimal_inaccurate", "user_limit")
@@ -26,30 +30,43 @@ class Clarabel(Backend):
     requires = "clarabel"
 
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
-        import cvxpy as cp
-
         from caet_opt.solving.programs.conic import ConicProgram
+        from caet_opt.solving.programs.cuts import MOST_ROUNDS
 
         program = cached_program(self.name, problem.shape, ConicProgram)
         scale = program.update(problem)
         options = {**TOLERANCES, "max_iter": profile.max_iterations, "accept_unknown": True, **profile.options}
         if profile.options:
             check_options(profile.options)
-        if profile.time_limit is not None:
-            options["time_limit"] = float(profile.time_limit)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-            try:
-                # warm, CVXPY would scale an instance as it scaled the one before: answers would depend on the order
-                program.problem.solve(solver=cp.CLARABEL, warm_start=False, **options)
-            except (cp.SolverError, ValueError, ArithmeticError) as error:  # or numbers that left double precision
-                raise SolverError(f"Clarabel returned no point ({error})") from error
-        status = program.problem.status
-        if status not in WITH_POINT or program.x.value is None:
-            raise SolverError(f"Clarabel stopped with status {status!r} and returned no point")
-        effort = scale.effort * np.maximum(program.x.value, 0.0)
-        weights = np.maximum(program.multipliers(), 0.0)
-        return Answer(Point(effort, weights), int(program.problem.solver_stats.num_iters), str(status))
+        started, iterations, rounds, open_cuts = perf_counter(), 0, 0, True
+        while open_cuts and rounds < MOST_ROUNDS:
+            if profile.time_limit is not None:
+                left = profile.time_limit - (perf_counter() - started)
+                if rounds and left <= 0:
+                    break
+                options["time_limit"] = float(left)
+            status = run_clarabel(program, options)
+            iterations += int(program.problem.solver_stats.num_iters)
+            point = Point(scale.effort * np.maximum(program.x.value, 0.0), np.maximum(program.multipliers(), 0.0))
+            rounds, open_cuts = rounds + 1, program.tighten()
+        return Answer(point, iterations, status if rounds == 1 else f"{status}, {rounds} rounds of cuts")
+
+
+def run_clarabel(program: "ConicProgram", options: Mapping[str, Any]) -> str:
+    """Solve a program as it is; returns the status, or raises `SolverError` where there is no point."""
+    import cvxpy as cp
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        try:
+            # warm, CVXPY would scale an instance as it scaled the one before: answers would depend on the order
+            program.problem.solve(solver=cp.CLARABEL, warm_start=False, **options)
+        except (cp.SolverError, ValueError, ArithmeticError) as error:  # or numbers that left double precision
+            raise SolverError(f"Clarabel returned no point ({error})") from error
+    status = program.problem.status
+    if status not in WITH_POINT or program.x.value is None:
+        raise SolverError(f"Clarabel stopped with status {status!r} and returned no point")
+    return str(status)
 
 
 def check_options(options: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from ctypes import CDLL
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ from caet_opt.solving.ipopt_provider import ipopt_module, ipopt_provider
 from caet_opt.solving.problem import Problem, Shape
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
+from caet_opt.solving.programs.cuts import MOST_ROUNDS
 from caet_opt.solving.programs.nonlinear import NonlinearProgram
-from caet_opt.solving.programs.scaling import Units
+from caet_opt.solving.programs.scaling import INFINITE, IpoptProgram, Units
 
 #: Ipopt relaxes bounds by 1e-8 unless told not to, which alone moves T* in the eighth digit.
 OPTIONS = {
@@ -162,28 +164,45 @@ class WatchedProgram:
             return False
 
 
-def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, start: Point | None) -> Answer:
-    """Solve a program in scaled variables ``(x, t)`` whose last constraint is ``shares . x = 1``."""
-    size, terms = problem.shape.arms + 1, len(problem.statements)
+def run_ipopt(program: IpoptProgram, problem: Problem, scale: Units, profile: Profile, start: Point | None) -> Answer:
+    """Solve a program in scaled variables ``(x, ..., t)``, again for as long as its linear cuts are not tight."""
+    started, rounds, iterations, open_cuts = perf_counter(), 0, 0, True
+    z, multipliers = initial_point(program, problem, scale, start)
+    while open_cuts and rounds < MOST_ROUNDS:
+        left = None if profile.time_limit is None else profile.time_limit - (perf_counter() - started)
+        if rounds and left is not None and left <= 0:
+            break
+        z, found, status = run_once(program, z, multipliers, profile, left)
+        rounds, iterations, open_cuts = rounds + 1, iterations + program.iterations, program.tighten(z)
+    effort = scale.effort * np.maximum(z[: problem.shape.arms], 0.0)
+    reason = WITH_POINT[status] if rounds == 1 else f"{WITH_POINT[status]}, {rounds} rounds of cuts"
+    return Answer(Point(effort, program.weights(found)), iterations, reason)
+
+
+def run_once(
+    program: IpoptProgram, z: Array, multipliers: Array | None, profile: Profile, time_limit: float | None
+) -> tuple[Array, Array, int]:
+    """Ipopt's point, multipliers and status, from a point, and from multipliers where that is warm."""
+    least, most = program.limits()
+    size = z.size
     derivatives = {name: len(getattr(program, f"{name}structure")()[0]) for name in ("jacobian", "hessian")}
-    watched = WatchedProgram(program, {"objective": 1, "gradient": size, "constraints": terms + 1, **derivatives})
-    least, most = np.append(np.zeros(terms), 1.0), np.append(np.full(terms, 1e20), 1.0)
+    watched = WatchedProgram(program, {"objective": 1, "gradient": size, "constraints": least.size, **derivatives})
     solver = ipopt_problem_class()(
-        n=size, m=terms + 1, problem_obj=watched, lb=np.zeros(size), ub=np.full(size, 1e20), cl=least, cu=most
+        n=size, m=least.size, problem_obj=watched, lb=np.zeros(size), ub=np.full(size, INFINITE), cl=least, cu=most
     )
-    options = {**OPTIONS, **(WARM_OPTIONS if start else {}), "max_iter": profile.max_iterations, **profile.options}
-    if profile.time_limit is not None:
-        options["max_wall_time"] = profile.time_limit
+    warm = {} if multipliers is None else WARM_OPTIONS
+    options = {**OPTIONS, **warm, "max_iter": profile.max_iterations, **profile.options}
+    if time_limit is not None:
+        options["max_wall_time"] = time_limit
     with silence_stdout():
         for key, value in options.items():
             try:
                 solver.add_option(key, value)
             except (TypeError, ValueError, OverflowError) as error:
                 raise InputError(f"Ipopt does not take the option {key} = {value!r}") from error
-    z, multipliers = initial_point(problem, scale, start)
     program.iterations = 0
     try:
-        z, info = solver.solve(z, lagrange=multipliers) if start else solver.solve(z)
+        z, info = solver.solve(z) if multipliers is None else solver.solve(z, lagrange=multipliers)
         if watched.failure is not None:
             raise watched.failure
     except CaetError:
@@ -194,9 +213,7 @@ def run_ipopt(program: Any, problem: Problem, scale: Units, profile: Profile, st
     if status not in WITH_POINT or not np.all(np.isfinite(z)):
         reason = (WITH_POINT | WITHOUT_POINT).get(status, f"status {status}")
         raise SolverError(f"Ipopt returned no usable point: {reason}")
-    effort = scale.effort * np.maximum(z[:-1], 0.0)
-    weights = np.maximum(-np.asarray(info["mult_g"])[:-1], 0.0)
-    return Answer(Point(effort, weights), program.iterations, WITH_POINT[status])
+    return z, np.asarray(info["mult_g"]), status
 
 
 @contextmanager
@@ -217,11 +234,14 @@ def silence_stdout() -> Iterator[None]:
         os.close(nowhere)
 
 
-def initial_point(problem: Problem, scale: Units, start: Point | None) -> tuple[Array, Array]:
-    """Scaled variables and constraint multipliers: the units themselves, or a previous answer."""
+def initial_point(
+    program: IpoptProgram, problem: Problem, scale: Units, start: Point | None
+) -> tuple[Array, Array | None]:
+    """Scaled variables and constraint multipliers: the units themselves and none, or a previous answer."""
     if start is None:
-        return np.ones(problem.shape.arms + 1), np.zeros(len(problem.statements) + 1)
+        return np.ones(program.variables), None
     x = start.effort / scale.effort
     x = x / (scale.shares @ x)
-    t = np.min(problem.terms(scale.effort * x)) / scale.information
-    return np.append(x, t), np.append(-start.weights / np.sum(start.weights), t)
+    t = float(np.min(problem.terms(scale.effort * x))) / scale.information
+    warm = program.warm_start(x, t, start.weights / np.sum(start.weights))
+    return (np.ones(program.variables), None) if warm is None else warm

@@ -3,16 +3,16 @@
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.solving.problem import Indices, Problem, Shape
-from caet_opt.solving.programs.scaling import IpoptProgram, Units, units
+from caet_opt.solving.problem import EdgeTerms, Indices, Problem, Shape
+from caet_opt.solving.programs.scaling import INFINITE, IpoptProgram, Units, units
 
 
 class NonlinearProgram(IpoptProgram):
-    """``min -t`` over ``(x, t)`` subject to ``f_e(unit * x) - t >= 0`` for each pair and ``shares . x = 1``.
+    """``min -t`` over ``(x, t)`` subject to ``f_e(unit * x) - t >= 0`` for each term and ``shares . x = 1``.
 
-    The gradient of an edge's term in w is ``(d(mu_a, m), d(mu_b, m))`` and its Hessian ``-k v v'`` with
-    ``v = (w_b, -w_a)`` and ``k = gap^2 / (V(m) (w_a + w_b)^3)``: three numbers per edge. The sparsity is fixed by
-    the shape; `update` changes the numbers.
+    The gradient of an edge's term in w is ``(d(mu_a, x), d(mu_b, y))`` at the means where it is least, and its Hessian
+    ``-bend v v'`` with ``v = (1 / w_a, -1 / w_b)``: three numbers per edge. A statement whose term may have two minima
+    is two edges. The sparsity is fixed by the shape; `update` changes the numbers.
     """
 
     def __init__(self, shape: Shape) -> None:
@@ -34,30 +34,37 @@ class NonlinearProgram(IpoptProgram):
 
     def update(self, problem: Problem) -> Units:
         """Set the numbers to an instance; returns the units in which it is solved."""
-        self.instance, self.scale = problem, units(problem)
+        self.instance, self.scale, self.point = problem, units(problem), np.zeros(0)
         return self.scale
 
+    def limits(self) -> tuple[Array, Array]:
+        return np.append(np.zeros(self.terms), 1.0), np.append(np.full(self.terms, INFINITE), 1.0)
+
+    def weights(self, multipliers: Array) -> Array:
+        return np.asarray(np.maximum(-multipliers[:-1], 0.0))
+
+    def edge_terms(self, z: Array) -> EdgeTerms:
+        """The terms of the edges at a point, found once for all the functions that Ipopt asks for there."""
+        if not np.array_equal(z, self.point):
+            self.point, self.found = z.copy(), self.instance.edge_terms(self.scale.effort * z[:-1])
+        return self.found
+
     def constraints(self, z: Array) -> Array:
-        terms = self.instance.terms(self.scale.effort * z[:-1]) / self.scale.information
-        return np.append(terms - z[-1], self.scale.shares @ z[:-1])
+        unit, x = self.scale.effort / self.scale.information, z[:-1]
+        edges = self.edge_terms(z).values / self.scale.information
+        anchors = self.instance.rates * unit[self.anchored] * x[self.anchored]
+        return np.concatenate([edges - z[-1], anchors - z[-1], [self.scale.shares @ x]])
 
     def jacobian(self, z: Array) -> Array:
-        _, da, db = self.instance.term_gradients(self.scale.effort * z[:-1])
-        unit = self.scale.effort / self.scale.information
+        found, unit = self.edge_terms(z), self.scale.effort / self.scale.information
+        heads, tails = found.head_rates * unit[self.heads], found.tail_rates * unit[self.tails]
         anchors = self.instance.rates * unit[self.anchored]
-        return np.concatenate(
-            [da * unit[self.heads], db * unit[self.tails], anchors, -np.ones(self.terms), self.scale.shares]
-        )
+        return np.concatenate([heads, tails, anchors, -np.ones(self.terms), self.scale.shares])
 
     def hessian(self, z: Array, multipliers: Array, objective_factor: float) -> Array:
-        unit, w = self.scale.effort, self.scale.effort * z[:-1]
-        wa, wb = w[self.heads], w[self.tails]
-        m, _, _ = self.instance.term_gradients(w)
-        total = wa + wb
-        k = (self.instance.differences / total) ** 2 / (self.instance.family.unit_variance(m) * total)
-        k = multipliers[: len(self.heads)] * k / self.scale.information
-        ua, ub = unit[self.heads], unit[self.tails]
-        return np.concatenate([-k * (wb * ua) ** 2, -k * (wa * ub) ** 2, k * wa * wb * ua * ub])
+        bends = multipliers[: len(self.heads)] * self.edge_terms(z).bends / self.scale.information
+        xa, xb = z[self.heads], z[self.tails]
+        return np.concatenate([-bends / xa**2, -bends / xb**2, bends / xa / xb])
 
     def jacobianstructure(self) -> tuple[Indices, Indices]:
         return self._jacobian_structure

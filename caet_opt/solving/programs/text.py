@@ -73,9 +73,10 @@ def constraint(model: BanditModel, statement: Statement) -> str:
     costly = [arm for arm in statement.arms if model.costly[arm]]
     if a is not None and b is not None and len(costly) == 2:
         if not statement.is_plain:
-            factor = "" if ratio == 1 else f"{format_number(float(ratio))} "
-            shift = format_linear([(1.0, f"{factor}y"), (float(margin), "")]).rstrip()
-            return f"min over y of {term(model, a, shift)} + {term(model, b, 'y')}"
+            point = format_linear([(float(ratio), "y")])
+            if margin != 0:
+                point += f" {'+' if margin > 0 else '-'} {format_number(abs(float(margin)))}"
+            return f"min over y of {term(model, a, point)} + {term(model, b, 'y')}"
         weights = [(arm, weight(model, arm)) for arm in (a, b)]
         mean = format_linear((model.means[arm], w) for arm, w in weights)
         total = format_linear((1.0, w) for _, w in weights)
@@ -94,6 +95,8 @@ def reason(model: BanditModel, statement: Statement) -> str:
     if not constrains(model, statement):
         level = float(asked_level(statement, arm, model.exact_means.__getitem__))
         x, y = format_number(model.means[arm]), format_number(level)
+        if not model.family.mean_space.low <= level <= model.family.mean_space.high:
+            return f"{y} is no mean of the {model.family.name} family, any effort will do"
         return f"d({x}, {y}) is infinite, any effort will do"
     return f"implied by a statement about {name_of(model, arm)} with a nearer free arm or level"
 
