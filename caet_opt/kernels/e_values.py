@@ -170,7 +170,7 @@ def needed_by(
     if ratio != 1.0:
         if margin != 0.0 or family not in (POISSON, EXPONENTIAL):
             return evidence
-        weight, mean, rho = scaled(family, loser.weight, loser.mean, loser.rho, ratio)
+        weight, mean, rho = scaled_side(family, loser.weight, loser.mean, loser.rho, ratio)
         loser = Side(weight, mean, rho)
         return needed_evidence(family, low, high, level, evidence, winner, loser, everywhere)
     if margin == 0.0:
@@ -181,11 +181,11 @@ def needed_by(
         return needed_evidence(family, low, high, level, evidence, winner, loser, everywhere)
     if not abs(margin) < high - low:
         return evidence if margin > 0.0 else level
-    start = start_of(low, high, winner, loser, offset, x)
+    start = boundary_start(low, high, winner, loser, offset, x)
     return needed_from(family, low, high, level, evidence, winner, loser, offset, start, everywhere)
 
 
-def scaled(family: int, weight: float, mean: float, rho: float, ratio: float) -> tuple[float, float, float]:
+def scaled_side(family: int, weight: float, mean: float, rho: float, ratio: float) -> tuple[float, float, float]:
     """The side whose martingale at ``ratio y`` is the given one's at y: its mean times the ratio.
 
     The martingale of exponential and gamma rewards depends on the mean over y. That of Poisson rewards depends on the
@@ -216,7 +216,7 @@ def needed_at_level(
     return level + (evidence - log_martingale(family, Side(arm.weight, mean, arm.rho), place, above))
 
 
-def start_of(low: float, high: float, winner: Side, loser: Side, margin: float, x: float) -> float:
+def boundary_start(low: float, high: float, winner: Side, loser: Side, margin: float, x: float) -> float:
     """The smaller of both means at a point of the boundary: where the winner is at x, or else at the pooled mean, and
     farther inside if that is at an end."""
     weight, gap, end = winner.weight + loser.weight, (winner.mean - loser.mean) - margin, high - abs(margin)
