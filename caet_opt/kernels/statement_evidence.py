@@ -8,7 +8,7 @@ and mean 0.
 
 from math import inf, nan
 
-from caet_opt.kernels.e_values import scaled, told_apart, told_apart_by
+from caet_opt.kernels.e_values import scaled_side, told_apart, told_apart_by
 from caet_opt.kernels.margin_term import (
     margin_bends,
     margin_frame,
@@ -64,7 +64,7 @@ def certain_evidence(
         level, y = told_apart(family, -margin / ratio, y)
         return statement_evidence(family, low, high, 0.0, wb, 0.0, y, -level, 0.0, 1.0, 0.0)
     if ratio != 1.0:
-        weight, mean, _ = scaled(family, wb, y, 0.0, ratio)
+        weight, mean, _ = scaled_side(family, wb, y, 0.0, ratio)
         x, y = told_apart(family, x, mean)
         return pair_term(family, wa, weight, x, y, 0.0, 0.0, False, False)[0] if x > y else 0.0
     x, y, offset = told_apart_by(family, x, y, margin)
