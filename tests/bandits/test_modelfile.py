@@ -1,10 +1,14 @@
 """Model files: read, written, and read back as they were."""
 
+from decimal import Decimal
+
 import pytest
 
 from caet_opt import (
     BanditModel,
     Bernoulli,
+    Cheapest,
+    Control,
     Custom,
     Gamma,
     Gaussian,
@@ -13,6 +17,7 @@ from caet_opt import (
     ModelFile,
     Ranking,
     TopArms,
+    parse_task,
     read_model,
     write_model,
 )
@@ -149,3 +154,103 @@ def test_a_short_name_serves_where_it_tells_files_apart():
     whole = ["a/x.toml", "b/x.toml", "b/y.toml"]
     assert shortest_names(whole, ["x", "x", "y"]) == ["a/x.toml", "b/x.toml", "y"]
     assert shortest_names([], []) == []
+
+
+MARGINS = """
+family = "bernoulli"
+means = [0.8, 0.86, 0.7]
+costs = [0.006, 0.03, 0.001]
+arms = ["small", "large", "tiny-0.02"]
+task = "control:large-0.1"
+"""
+
+
+def test_margins_levels_and_costs_are_read(path):
+    path.write_text(MARGINS)
+    assert read_model(path).task == Control(1, margin=Decimal("-0.1"))
+    path.write_text(MARGINS.replace("control:", "cheapest:control:"))
+    entry = read_model(path)
+    assert entry.task == Cheapest(Control(1, margin=Decimal("-0.1")), order=[2, 0, 1])
+    assert entry.task.answer(entry.model.exact_means) == 0
+    path.write_text(MARGINS.replace("large-0.1", "tiny-0.02"))
+    assert read_model(path).task == Control(2)
+    path.write_text(MARGINS.replace("large-0.1", "'tiny-0.02'+1e-3"))
+    assert read_model(path).task == Control(2, margin=Decimal("0.001"))
+
+
+def test_lower_is_better_in_a_file(path):
+    path.write_text(
+        MARGINS.replace("family", "lower_is_better = true\nfamily").replace("[0.006, 0.03, 0.001]", '"gaps"')
+    )
+    entry = read_model(path)
+    assert entry.model.lower_is_better
+    assert entry.model.costs == (0.1, 0.16, 0.0)
+    assert str(entry.task) == "control:1-0.1 (lower is better)"
+    path.write_text('lower_is_better = true\nfamily = "poisson"\nmeans = [2, 1]\nanswers = [[[0, 1]], [[1, 0]]]\n')
+    assert read_model(path).task.answer([2, 1]) == 1
+
+
+TEXTS = Custom([["0 > 1 + 0.1"], ["0 < 1 + 0.1", "0 > 0.5"], ["0 < 1 + 0.1", "0 < 0.5"]])
+LOWER = {"lower_is_better": True}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ModelFile(BanditModel(Bernoulli(), [0.8, 0.6], [1, 2]), TEXTS),
+        ModelFile(BanditModel(Bernoulli(), [0.8, 0.6], [1, 2], **LOWER), TEXTS),
+        ModelFile(BanditModel(Bernoulli(), [0.75, 0.5], "gaps", **LOWER), EITHER),
+        ModelFile(BanditModel(Bernoulli(), [0.8, 0.6], [1, 2], **LOWER), parse_task("ranking (lower is better)")),
+        ModelFile(BanditModel(Bernoulli(), [0.8, 0.6], [2, 1], ["1", "0"]), parse_task("control:0-0.05")),
+        ModelFile(BanditModel(Bernoulli(), [0.8, 0.6], [2, 1], ["1", "0"]), parse_task("comparisons:0-1-0.05")),
+        ModelFile(BanditModel(Bernoulli(), [0.8, 0.6], [2, 1]), parse_task("cheapest:above:0.5")),
+        ModelFile(BanditModel(Gamma(2), [0.8, 0.6], [2, 1], **LOWER), parse_task("cheapest:control:0*1.1", **LOWER)),
+        ModelFile(BanditModel(Gaussian(), [0.8, 0.6], [2, 1]), parse_task("above:-1e-30")),
+    ],
+)
+def test_levels_margins_and_the_direction_are_written_and_read_back(path, entry):
+    write_model(path, entry)
+    assert read_model(path) == entry
+    assert read_model(path).model.lower_is_better == entry.model.lower_is_better
+
+
+def test_a_task_that_would_be_read_as_the_name_of_an_arm_is_not_written(path):
+    entry = ModelFile(BanditModel(Bernoulli(), [0.8, 0.6], arms=["a", "0-0.05"]), parse_task("control:0-0.05"))
+    with pytest.raises(InputError, match="would be read as another one"):
+        write_model(path, entry)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fragment"),
+    [
+        ("large-0.1", "large-1.5", "margin -1.5 is as large as the difference of any two"),
+        ("large-0.1", "large*1.1", "ratios of means are for exponential, gamma and poisson rewards"),
+        ("control:large-0.1", "above:1", "level 1 must be between 0 and 1"),
+        ("control:large-0.1", "ranking~0.1", "a tolerance (~) is not available"),
+        ("control:large-0.1", "cheapest:control:'tiny-0.02'-0.1", "arm 2 is the cheapest and qualifies"),
+        ("control:large-0.1", "control:lrge-0.1", "unknown arm 'lrge'; did you mean 'large'?"),
+        ('task = "control:large-0.1"', 'answers = [["small > large * 2"]]', "a statement is written as"),
+        ('task = "control:large-0.1"', 'answers = [["small > 1.5"], ["small < 1.5"]]', "level 1.5 must be between"),
+        ('task = "control:large-0.1"', 'answers = [["small > large"], ["small > 0.5"]]', "can be right for the same"),
+        (
+            'family = "bernoulli"',
+            'family = "bernoulli"\nlower_is_better = "yes"',
+            "lower_is_better must be true or false",
+        ),
+        ('family = "bernoulli"', 'family = "bernoulli"\nlower_is_beter = true', "did you mean 'lower_is_better'?"),
+    ],
+)
+def test_what_is_wrong_with_margins_is_said(path, old, new, fragment):
+    assert old in MARGINS
+    path.write_text(MARGINS.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        read_model(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert fragment in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_cheapest_needs_known_costs(path):
+    path.write_text(MARGINS.replace("control:", "cheapest:control:").replace("[0.006, 0.03, 0.001]", '"gaps"'))
+    with pytest.raises(InputError, match="needs known costs, and gaps depend on the means"):
+        read_model(path)

@@ -83,8 +83,8 @@ def number_arms(
 
 def is_numbered(argument: str, between: Sequence[str]) -> bool:
     """Whether an argument has numbers of arms alone, and margins."""
-    arms = "".join(rf"\s*[0-9]+\s*[{separators}]" for separators in between[:-1]) + r"\s*[0-9]+\s*"
-    item = rf"{arms}(?:[{SIGNS}]\s*{NUMBER}\s*)?"
+    arms = "".join(rf"\s*[0-9]+\s*[{re.escape(separators)}]" for separators in between[:-1]) + r"\s*[0-9]+\s*"
+    item = rf"{arms}(?:[{re.escape(SIGNS)}]\s*{NUMBER}\s*)?"
     return re.fullmatch(rf"{item}(?:[{between[-1]}]{item})*" if between[-1] else item, argument) is not None
 
 

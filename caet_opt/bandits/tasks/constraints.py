@@ -53,7 +53,7 @@ def can_hold(statements: Sequence[Statement]) -> bool:
 
 def plain_pairs(statements: Iterable[Statement]) -> tuple[Pair, ...]:
     """The pairs (a, b), "a beats b", among the statements."""
-    return tuple((a, b) for a, b, *numbers in statements if a is not None and b is not None and tuple(numbers) == PLAIN)
+    return tuple((a, b) for a, b, e, r in statements if a is not None and b is not None and (e, r) == PLAIN)
 
 
 def show(order: Sequence[int]) -> str:

@@ -41,10 +41,10 @@ def write_statements(
     Shape, members and numbers are those of `Task.compiled_form`. The arrays may have more columns than there are
     statements: what is left says ``0 > 0 - 1``.
     """
-    if shape >= MIRRORED:
-        turn_around(pairs)
-        write_pairs(shape - MIRRORED, members, -means, pairs)
-        turn_around(pairs)
+    if shape >= MIRRORED:  # in place, as compiled code makes no arrays
+        turn_around(means, pairs)
+        write_pairs(shape - MIRRORED, members, means, pairs)
+        turn_around(means, pairs)
     elif shape == STATED:
         for p in range(numbers.shape[1]):
             a, b = members[2 * p], members[2 * p + 1]
@@ -56,8 +56,10 @@ def write_statements(
         write_pairs(shape, members, means, pairs)
 
 
-def turn_around(pairs: Integers) -> None:
-    """Exchange winners and losers."""
+def turn_around(means: Array, pairs: Integers) -> None:
+    """Exchange winners and losers, and the signs of the means; done twice, all is as it was."""
+    for a in range(means.size):
+        means[a] = -means[a]
     for p in range(pairs.shape[1]):
         pairs[0, p], pairs[1, p] = pairs[1, p], pairs[0, p]
 

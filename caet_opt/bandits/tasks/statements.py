@@ -60,21 +60,22 @@ class Statement(NamedTuple):
         return Statement(self.loser, self.winner, -self.margin / self.ratio, 1 / self.ratio)
 
     def write(self, names: tuple[str, ...] = ()) -> str:
-        """As a person would write it, arms by name or by number: ``b > a + 0.02``, ``c < 0.8``, ``b > 1.1 a``."""
+        """As a person would write it, arms by name or by number: ``b > a + 0.02``, ``c < 0.8``, ``b > 1.1 * a``."""
         winner, loser = (str(arm) if arm is None or not names else names[arm] for arm in (self.winner, self.loser))
         if self.loser is None:
             return f"{winner} > {level_text(self.margin)}"
         if self.winner is None:
             return f"{loser} < {level_text(-self.margin / self.ratio)}"
+        margin = self.margin
         if self.ratio != 1:
-            inverse = 1 / self.ratio
-            if len(number_text(inverse)) < len(number_text(self.ratio)):
-                winner = f"{number_text(inverse)} {winner}"
+            own, inverse = number_text(self.ratio), number_text(1 / self.ratio)
+            if ("/" in inverse, len(inverse)) < ("/" in own, len(own)):
+                winner, margin = f"{inverse} * {winner}", margin / self.ratio
             else:
-                loser = f"{number_text(self.ratio)} {loser}"
-        if self.margin == 0:
+                loser = f"{own} * {loser}"
+        if margin == 0:
             return f"{winner} > {loser}"
-        return f"{winner} > {loser} {'+' if self.margin > 0 else '-'} {number_text(abs(self.margin))}"
+        return f"{winner} > {loser} {'+' if margin > 0 else '-'} {number_text(abs(margin))}"
 
     def __str__(self) -> str:
         return self.write()
@@ -111,7 +112,7 @@ def read_number(value: Number, what: str) -> Fraction:
     number = exact(value)
     if "/" in decimal_text(number):
         raise InputError(f"{what} must have a finite decimal, got {number}")
-    return number
+    return {ZERO: ZERO, ONE: ONE}.get(number, number)  # the ones that are compared by identity first
 
 
 def number_text(value: Fraction) -> str:
@@ -151,16 +152,19 @@ def judge(statement: Statement, means: Sequence[Any]) -> int:
     >>> judge(tenth, [0.3, 0.2]), judge(tenth, [Fraction(3, 10), Fraction(2, 10)]), judge(tenth, [0.31, 0.2])
     (0, 0, 1)
     """
-    if isinstance(means, Mirrored) and not statement.is_plain:
-        return judge(mirror(statement), [-mean for mean in means])
-    x, y = (0 if arm is None else means[arm] for arm in statement[:2])
-    if not statement.is_plain:
-        if isinstance(x, Rational | Decimal) and isinstance(y, Rational | Decimal):
-            x, y = exact(x), statement.ratio * exact(y) + statement.margin
-        else:
-            x, y = surplus(float(x), float(y), float(statement.margin), float(statement.ratio)), 0.0
-            return int(x > 1.0) - int(x < -1.0)
-    return int(x > y) - int(x < y)
+    winner, loser, margin, ratio = statement
+    if winner is not None and loser is not None and (margin, ratio) == PLAIN:
+        x, y = means[winner], means[loser]
+        return int(x > y) - int(x < y)
+    mirrored = isinstance(means, Mirrored)
+    if mirrored:
+        winner, loser, margin, ratio = mirror(statement)
+    x, y = (0 if arm is None else -means[arm] if mirrored else means[arm] for arm in (winner, loser))
+    if isinstance(x, Rational | Decimal) and isinstance(y, Rational | Decimal):
+        x, y = exact(x), ratio * exact(y) + margin
+        return int(x > y) - int(x < y)
+    beyond = surplus(float(x), float(y), float(margin), float(ratio))
+    return int(beyond > 1.0) - int(beyond < -1.0)
 
 
 def encode(statements: Sequence[Statement], columns: int | None = None) -> tuple[Integers, Array]:
