@@ -173,6 +173,18 @@ class BanditModel:
             and self.exact_costs == other.exact_costs
         )
 
+    def with_numbers(
+        self, *, means: Sequence[Number] | None = None, costs: Sequence[Number] | str | None = None
+    ) -> "BanditModel":
+        """The same model with other means or costs; gaps follow the means unless costs are given.
+
+        >>> BanditModel("gaussian", [3, 4, 2], costs="gaps").with_numbers(means=[3, 4, 1]).costs
+        (1.0, 0.0, 3.0)
+        """
+        means = self.given_means if means is None else means
+        costs = (self.cost_rule or self.given_costs) if costs is None else costs
+        return BanditModel(self.family, means, costs, self.arms, lower_is_better=self.lower_is_better)
+
     def sample(self, rng: np.random.Generator, arm: int, size: int | None = None) -> Any:
         """Draw rewards of one arm."""
         return self.family.sample(rng, self.means[arm], self.dispersions[arm], size)
