@@ -95,7 +95,7 @@ class BanditModel:
         given_costs, costs = (None, ()) if rule is not None else read_numbers(costs, "costs")
         names = read_arm_names(arms, len(means))
         if not isinstance(lower_is_better, bool):
-            raise InputError(f"lower_is_better must be true or false, got {lower_is_better!r}")
+            raise InputError(f"'lower_is_better' must be true or false, got {lower_is_better!r}")
         vars(self).update(family=family, means=means, costs=costs, arms=names, cost_rule=rule)  # the record is frozen
         vars(self).update(lower_is_better=lower_is_better)
         vars(self).update(given_means=given_means, given_costs=given_costs)

@@ -74,5 +74,5 @@ def test_gaps_are_distances_to_the_smallest_mean():
     assert BanditModel("gaussian", [2, 3, 1], **known, lower_is_better=True) != BanditModel(
         "gaussian", [2, 3, 1], **known
     )
-    with pytest.raises(InputError, match="lower_is_better must be true or false, got 'yes'"):
+    with pytest.raises(InputError, match="'lower_is_better' must be true or false, got 'yes'"):
         BanditModel("gaussian", [2, 3, 1], lower_is_better="yes")
