@@ -106,7 +106,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_direction(group: argparse._ActionsContainer) -> None:
     """Declare --lower-is-better."""
-    told = "an arm is better if its mean is lower, as of latencies"
+    told = "an arm is better if its mean is lower, as for latencies"
     group.add_argument("--lower-is-better", action="store_true", help=told)
 
 
