@@ -18,7 +18,7 @@ from caet_opt.kernels.elimination_order import integers, plan_elimination
 from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.interior import CERTIFIED
 from caet_opt.kernels.native import compiled_kernel
-from caet_opt.kernels.records import EDGE_ROWS, Data, Plan, Work, make_work
+from caet_opt.kernels.records import Data, Plan, Work, make_work
 from caet_opt.solving.backends import BACKENDS, Point
 from caet_opt.solving.problem import Problem, pose
 
@@ -101,9 +101,7 @@ def instance_data(problem: Problem) -> Data:
     rates = np.zeros(problem.shape.arms)
     rates[problem.anchored] = problem.rates
     arms = np.array([problem.means, problem.costs, rates, problem.rests])
-    return Data(
-        FAMILY_CODES[problem.shape.family], arms, integers([problem.heads, problem.tails]), np.zeros((EDGE_ROWS, 0))
-    )
+    return Data(FAMILY_CODES[problem.shape.family], arms, integers([problem.heads, problem.tails]))
 
 
 @cache
@@ -123,7 +121,7 @@ def compiled_loop() -> Callable[..., Any]:
             if warm:
                 y[:] = y0
             else:
-                first_guess(data, y)
+                first_guess(data, y, work)
             z[:] = z0
             status, steps, lower, upper = minimise(data, plan, y, z, warm, gap, gap, 300, work)
         return status, steps, lower, upper
@@ -136,7 +134,7 @@ def native_entry(instance: Instance, start: tuple[Array, Array] | None, gap: flo
     loop, problem = compiled_loop(), instance.problem
     arms, edges = problem.shape.arms, len(problem.shape.edges)
     data, plan = instance_data(problem), plan_elimination(arms, problem.shape.edges)
-    work = make_work(arms, edges, plan.cores.size, plan.parts)
+    work = make_work(arms, edges, plan.cores.size, plan.parts, False)
     y, z = np.zeros(arms), np.zeros(edges + arms)
     y0, z0 = start or (y.copy(), z.copy())
     solves = max(1, 20_000 // len(problem.statements)) if solves is None else solves

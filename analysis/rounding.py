@@ -26,7 +26,7 @@ from caet_opt.bandits.families.numerics import SERIES_END, UNIT
 from caet_opt.kernels.elimination_order import columns
 from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.native import compiled_kernel
-from caet_opt.kernels.records import ModelNumbers
+from caet_opt.kernels.records import COLUMN_ROWS, ModelNumbers
 from caet_opt.kernels.term import means_differ
 from caet_opt.proving.balls import divergence
 
@@ -170,7 +170,9 @@ def judge_certificate(family: Family, certify: Callable[..., Any], side: int, po
     numbers = (np.array(means), np.array(rests), np.array(costs), phi)
     given = ModelNumbers(FAMILY_CODES[type(family)], family.divergence_error, space.low, space.high, *numbers)
     pairs = columns([(0, 1)], 2)
-    value, lower, upper = certify(given, pairs, np.array(effort), np.ones(1), np.zeros((2, 2)))
+    value, lower, upper = certify(
+        given, pairs, np.zeros((COLUMN_ROWS, 0)), np.array(effort), np.ones(1), np.zeros((2, 2))
+    )
     if not (lower > 0.0 and upper < inf):  # near the ends of double precision, where nothing is proven
         return "", 0.0
     true_means = [arb(mean) + arb(rest) for mean, rest in zip(means, rests, strict=True)]

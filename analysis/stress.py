@@ -1,11 +1,12 @@
 """The stress test: python analysis/stress.py [INSTANCES] [--seed S] [--workers N] [--solver NAME]
-    [--adversarial] [--both]
+    [--adversarial | --statements] [--both]
 
 Hostile random instances of every family and task, each either certified to 1e-9 or refused with a `SolverError`.
 With --adversarial the instances are small, their numbers are such as make rounding show, and each certified interval
-is held against the digits that ball arithmetic proves. Prints the counts; every refusal with its seed, so that
-`hostile_instance(default_rng([S, i]))`, or `adversarial_instance`, brings it back. With --both
-each instance is solved by interpreted and by compiled code, and all bits are compared.
+is held against the digits that ball arithmetic proves. With --statements the tasks have levels, margins and ratios, and
+each certified interval is held against the bounds that efforts and weights nearby give. Prints the counts; every
+refusal with its seed, so that `hostile_instance(default_rng([S, i]))`, or that of the mode in `MODES`, brings it back.
+With --both each instance is solved by interpreted and by compiled code, and all bits are compared.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from caet_opt.proving.prove import proven_time
 from caet_opt.solving.certificate import certify
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.result import CharacteristicTime
-from cases.instances import adversarial_instance, bits_of, hostile_instance
+from cases.instances import adversarial_instance, any_stated_instance, bits_of, hostile_instance
 
 TOLERANCE = 1e-9
 BLOCK = 500
@@ -43,9 +44,13 @@ class Both(NamedTuple):
     equal: bool
 
 
-def run_both_ways(seed: int, adversarial: bool, first: int, last: int) -> list[Both]:
+#: What makes the instances of each mode.
+MODES = {"hostile": hostile_instance, "adversarial": adversarial_instance, "statements": any_stated_instance}
+
+
+def run_both_ways(seed: int, mode: str, first: int, last: int) -> list[Both]:
     """A block of instances, interpreted and compiled."""
-    make_instance, found = adversarial_instance if adversarial else hostile_instance, []
+    make_instance, found = MODES[mode], []
     for index in range(first, last):
         model, task = make_instance(np.random.default_rng([seed, index]))
         kernels = interpreted_kernel(type(model.family)), compiled_kernel()
@@ -66,10 +71,9 @@ class Outcome(NamedTuple):
     outside: bool = False
 
 
-def attempt(seed: int, index: int, solver: str, adversarial: bool) -> Outcome:
+def attempt(seed: int, index: int, solver: str, mode: str) -> Outcome:
     """Solve one instance, certify its answer again, and in the adversarial mode prove its digits."""
-    make_instance = adversarial_instance if adversarial else hostile_instance
-    model, task = make_instance(np.random.default_rng([seed, index]))
+    model, task = MODES[mode](np.random.default_rng([seed, index]))
     kind = f"{model.family.name} {task.name}"
     started = perf_counter()
     try:
@@ -78,7 +82,7 @@ def attempt(seed: int, index: int, solver: str, adversarial: bool) -> Outcome:
         return Outcome(index, kind, getattr(error, "gap", 1.0), 0, perf_counter() - started, True)
     seconds = perf_counter() - started
     again = certify(model, result.statements, result.effort, result.multipliers)
-    outside = adversarial and not holds(result)
+    outside = not holds(result) if mode == "adversarial" else mode == "statements" and not is_met(result, seed)
     return Outcome(index, kind, again.gap, result.iterations, seconds, False, outside)
 
 
@@ -88,9 +92,22 @@ def holds(result: CharacteristicTime) -> bool:
     return Fraction(result.lower) <= proven.upper and proven.lower <= Fraction(result.upper)
 
 
-def block(seed: int, solver: str, adversarial: bool, first: int, last: int) -> list[Outcome]:
+def is_met(result: CharacteristicTime, seed: int) -> bool:
+    """Whether no effort near the one that was found does better than the lower bound, and none of some weights proves
+    more than the upper one."""
+    rng, model = np.random.default_rng(seed), result.model
+    for size in (1e-7, 1e-4, 1e-2):
+        effort = result.effort * np.exp(size * rng.standard_normal(result.effort.size))
+        weights = result.multipliers * np.exp(size * rng.standard_normal(result.multipliers.size))
+        found = certify(model, result.statements, effort, weights)
+        if found.upper < result.lower or found.lower > result.upper:
+            return False
+    return True
+
+
+def block(seed: int, solver: str, mode: str, first: int, last: int) -> list[Outcome]:
     """A block of instances, in a worker."""
-    return [attempt(seed, index, solver, adversarial) for index in range(first, last)]
+    return [attempt(seed, index, solver, mode) for index in range(first, last)]
 
 
 def outcomes(do_block: Callable[[int, int], list[Any]], instances: int, workers: int) -> Iterator[Any]:
@@ -114,26 +131,28 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--solver", default="native")
     parser.add_argument("--adversarial", action="store_true", help="small instances, held against proven digits")
+    parser.add_argument("--statements", action="store_true", help="levels, margins and ratios")
     parser.add_argument("--both", action="store_true", help="interpreted against compiled code, bit for bit")
     arguments = parser.parse_args()
     if arguments.solver == "native":
         compiled_kernel()
     started, many = perf_counter(), (arguments.instances, arguments.workers)
+    mode = "adversarial" if arguments.adversarial else "statements" if arguments.statements else "hostile"
     if arguments.both:
-        ways = list(outcomes(partial(run_both_ways, arguments.seed, arguments.adversarial), *many))
+        ways = list(outcomes(partial(run_both_ways, arguments.seed, mode), *many))
         different = [one.number for one in ways if not one.equal]
         print(f"instances {len(ways)} (seed {arguments.seed}), interpreted and compiled differ: {len(different)}")
         print("".join(f"different: [{arguments.seed}, {number}]\n" for number in different[:20]), end="")
         return int(bool(different))
-    found = list(outcomes(partial(block, arguments.seed, arguments.solver, arguments.adversarial), *many))
+    found = list(outcomes(partial(block, arguments.seed, arguments.solver, mode), *many))
     report(found, arguments.seed, perf_counter() - started)
-    if arguments.adversarial:
+    if mode != "hostile":
         report_outside(found, arguments.seed)
     return int(any(outcome.outside or outcome.gap > TOLERANCE for outcome in found if not outcome.refused))
 
 
 def report_outside(found: list[Outcome], seed: int) -> None:
-    """How many certified intervals exclude the T* that is proven."""
+    """How many certified intervals exclude the T* that is proven, or a bound of it."""
     outside = [outcome for outcome in found if outcome.outside]
     print(f"intervals without T*       {len(outside)} of {sum(not outcome.refused for outcome in found)}")
     for outcome in outside[:20]:

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -9,12 +10,14 @@ from caet_opt.bandits.families import Gaussian, parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Custom, Task, parse_task
+from caet_opt.errors import InputError
 from caet_opt.kernels.compile import Kernel
 from caet_opt.kernels.instance import IRREGULAR
 from caet_opt.solving.backends.native import pack_pattern, target_of
 from caet_opt.solving.problem import ask
 
 FAMILIES = ("gaussian", "gaussian:per-arm", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
+STATED_FAMILIES = ("gaussian", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
 TASKS = ("best-arm", "ranking", "top-arms", "groups", "control", "comparisons", "custom")
 
 
@@ -58,6 +61,42 @@ def hostile_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
     if family == "gaussian:per-arm":
         family = with_variances(10.0 ** rng.uniform(-3, 3, arms))
     return BanditModel(parse_family(family), means.tolist(), costs.tolist()), random_task(rng, task, arms)
+
+
+def stated_instance(
+    rng: np.random.Generator, family: str, arms: int, spread: float = 4.0, free_share: float = 0.2
+) -> tuple[BanditModel, Task]:
+    """A task with levels, margins or ratios, at means that are short decimals, with costs over orders of magnitude.
+
+    Margins are of both signs, from a hundredth of the means to as large as they are.
+    """
+    means = [Decimal(f"{mean:.3g}") for mean in ordinary_means(rng, family, arms)]
+    costs = np.where(rng.random(arms) < free_share, 0.0, 10.0 ** rng.uniform(-spread / 2, spread / 2, arms))
+    if not costs.any():
+        costs[rng.integers(arms)] = 1.0
+    scale = float(max(means) - min(means))
+    margin = f"{scale * 10.0 ** rng.uniform(-2, 0):.2g}"
+    control, sign = rng.integers(arms), "+-"[rng.integers(2)]
+    tasks = [f"above:{means[rng.integers(arms)] + Decimal(margin) / 7:.3g}", *2 * [f"control:{control}{sign}{margin}"]]
+    ends = [f"{a}-{b}{'+-'[rng.integers(2)]}{margin}" for a, b in combinations(range(arms), 2)]
+    tasks.append("comparisons:" + ",".join(ends))
+    tasks.append(f"cheapest:control:{control}-{margin}")
+    if family in ("poisson", "exponential", "gamma:2.5"):
+        tasks.append(f"control:{control}*{rng.uniform(0.5, 2.0):.2f}")
+    model = BanditModel(parse_family(family), means, [Decimal(f"{cost:.3g}") for cost in costs])
+    while True:
+        task = parse_task(tasks[rng.integers(len(tasks))])
+        try:
+            ask(model, task)
+        except InputError:  # a level that no mean has, a control that is the cheapest arm itself
+            continue
+        return model, task
+
+
+def any_stated_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
+    """A `stated_instance` of any family, 2 to 12 arms, costs over up to eight orders of magnitude."""
+    family = STATED_FAMILIES[rng.integers(len(STATED_FAMILIES))]
+    return stated_instance(rng, family, int(rng.integers(2, 13)), float(rng.choice([1.0, 4.0, 8.0])))
 
 
 def adversarial_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
@@ -147,9 +186,9 @@ def bits_of(kernel: Kernel, model: BanditModel, task: Task) -> list[str | bytes]
     if pattern is None:
         return []
     effort, weights = np.zeros(len(model.means)), np.zeros(len(columns.owners))
-    usual = np.concatenate([model.kernel_numbers, columns.margins], axis=1)
-    dearer = usual.copy()
-    dearer[2, : len(model.means)] *= 1.0 + 1e-3 * np.arange(len(model.means))
+    raised = np.array(model.kernel_numbers)
+    raised[2] *= 1.0 + 1e-3 * np.arange(len(model.means))
+    usual, dearer = (np.append(numbers, columns.margins).reshape(1, -1) for numbers in (model.kernel_numbers, raised))
     found: list[str | bytes] = []
     for warm, numbers in ((False, usual), (True, dearer)):
         told = kernel["solve_instance"](numbers, *pattern, effort, weights, warm, 1e-9, target_of(1e-9), 500)

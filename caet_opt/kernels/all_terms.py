@@ -9,8 +9,6 @@ is cut at zero; f stays concave in w.
 
 from math import exp, inf, isfinite, log
 
-from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST
-from caet_opt.bandits.tasks.pairs import REST as MARGIN_REST
 from caet_opt.kernels.margin_term import margin_term, statement_term
 
 # fmt: off
@@ -18,8 +16,8 @@ from caet_opt.kernels.margin_term import margin_term, statement_term
 from caet_opt.kernels.records import (
     Data, Plan, Work,
     Y, EFFORT, LOAD, MEAN, COST, RATE, REST,  # rows of arms
-    FIRST, LAST,  # of margins
-    LEVEL, INVERSE, Z, WEIGHT, SHARE, OTHER, CURVE,  # of edges and anchors
+    LEVEL, INVERSE, Z, WEIGHT, SHARE, OTHER, CURVE, PLAIN_ROWS,  # of edges and anchors
+    EDGE_MARGIN, EDGE_REST, EDGE_RATIO, EDGE_RATIO_REST, FIRST, LAST,  # of edges
     LEAST, DEAREST, LOWER, UPPER,  # of components
 )
 # isort: on
@@ -37,7 +35,7 @@ def evaluate(data: Data, work: Work) -> bool:
     The level of an arm without anchor is infinite, and so is that of an edge without term.
     """
     given, arms, rows = data.arms, work.arms, work.rows
-    edges, stated = data.ends.shape[1], data.margins.shape[1] > 0
+    edges, stated = data.ends.shape[1], rows.shape[0] > PLAIN_ROWS
     if stated:
         lift_efforts(work)
     for a in range(given.shape[1]):
@@ -49,8 +47,18 @@ def evaluate(data: Data, work: Work) -> bool:
     if stated:
         return fill_statements(data, work)
     for e in range(edges):
-        if not fill_pair(data, work, e):
+        a, b = data.ends[0, e], data.ends[1, e]
+        wa, wb = arms[EFFORT, a], arms[EFFORT, b]
+        mean_a, mean_b, rest_a, rest_b = given[MEAN, a], given[MEAN, b], given[REST, a], given[REST, b]
+        f, da, db, ua, ub = pair_term(data.family, wa, wb, mean_a, mean_b, rest_a, rest_b, False, False)
+        if not (f > 0.0 and isfinite(f)):
             return False
+        rows[LEVEL, e], rows[INVERSE, e] = log(f), 1.0 / f
+        rows[SHARE, e], rows[OTHER, e] = wa * da / f, wb * db / f
+        middle = ((mean_b - mean_a) + (rest_b - rest_a)) * ua * ub
+        m = ua * mean_a + ub * mean_b
+        bent = middle * middle * (wa + wb) / (variance(data.family, m) * f) - rows[SHARE, e] * rows[OTHER, e]
+        rows[CURVE, e] = max(bent, 0.0)
     return True
 
 
@@ -63,39 +71,17 @@ def lift_efforts(work: Work) -> None:
         arms[Y, a] = max(arms[Y, a], most - DEEPEST)
 
 
-def fill_pair(data: Data, work: Work, e: int) -> bool:
-    """Level, shares and curvature of a plain edge; False when its term over- or underflows."""
-    given, arms, rows = data.arms, work.arms, work.rows
-    a, b = data.ends[0, e], data.ends[1, e]
-    wa, wb = arms[EFFORT, a], arms[EFFORT, b]
-    mean_a, mean_b, rest_a, rest_b = given[MEAN, a], given[MEAN, b], given[REST, a], given[REST, b]
-    f, da, db, ua, ub = pair_term(data.family, wa, wb, mean_a, mean_b, rest_a, rest_b, False, False)
-    if not (f > 0.0 and isfinite(f)):
-        return False
-    rows[LEVEL, e], rows[INVERSE, e] = log(f), 1.0 / f
-    rows[SHARE, e], rows[OTHER, e] = wa * da / f, wb * db / f
-    middle = ((mean_b - mean_a) + (rest_b - rest_a)) * ua * ub
-    m = ua * mean_a + ub * mean_b
-    bent = middle * middle * (wa + wb) / (variance(data.family, m) * f) - rows[SHARE, e] * rows[OTHER, e]
-    rows[CURVE, e] = max(bent, 0.0)
-    return True
-
-
 def fill_statements(data: Data, work: Work) -> bool:
     """Levels, shares and curvatures of edges of which some have margins or ratios; False when a term over- or
     underflows."""
-    arms, rows, margins = work.arms, work.rows, data.margins
+    arms, rows = work.arms, work.rows
     for e in range(data.ends.shape[1]):
-        if margins[MARGIN, e] == 0.0 and margins[RATIO, e] == 1.0 and margins[RATIO_REST, e] == 0.0:
-            if not fill_pair(data, work, e):
-                return False
-            continue
-        if margins[FIRST, e] > margins[LAST, e]:
+        if rows[FIRST, e] > rows[LAST, e]:
             rows[LEVEL, e], rows[INVERSE, e], rows[Z, e] = inf, 0.0, 0.0
             rows[SHARE, e], rows[OTHER, e], rows[CURVE, e] = 0.0, 0.0, 0.0
             continue
         wa, wb = arms[EFFORT, data.ends[0, e]], arms[EFFORT, data.ends[1, e]]
-        f, da, db, curve = edge_term(data, e, wa, wb)
+        f, da, db, curve = edge_term(data, work, e, wa, wb)
         if not (f > 0.0 and isfinite(f)):
             return False
         rows[LEVEL, e], rows[INVERSE, e], rows[CURVE, e] = log(f), 1.0 / f, curve
@@ -103,19 +89,15 @@ def fill_statements(data: Data, work: Work) -> bool:
     return True
 
 
-def edge_term(data: Data, e: int, wa: float, wb: float) -> tuple[float, float, float, float]:
-    """f, its rates and its curvature of an edge with a margin or ratio, the least over its piece."""
-    given, margins = data.arms, data.margins
+def edge_term(data: Data, work: Work, e: int, wa: float, wb: float) -> tuple[float, float, float, float]:
+    """f, its rates and its curvature of an edge, the least over its piece."""
+    given, rows = data.arms, work.rows
     a, b = data.ends[0, e], data.ends[1, e]
     x, y, rest_x, rest_y = given[MEAN, a], given[MEAN, b], given[REST, a], given[REST, b]
-    margin, rest, ratio, rest_ratio = (
-        margins[MARGIN, e],
-        margins[MARGIN_REST, e],
-        margins[RATIO, e],
-        margins[RATIO_REST, e],
-    )
-    if data.family != GAUSSIAN and data.family >= 0 and ratio == 1.0 and rest_ratio == 0.0:
-        first, last = margins[FIRST, e], margins[LAST, e]
+    margin, rest = rows[EDGE_MARGIN, e], rows[EDGE_REST, e]
+    ratio, rest_ratio = rows[EDGE_RATIO, e], rows[EDGE_RATIO_REST, e]
+    if margin != 0.0 and data.family > GAUSSIAN and ratio == 1.0 and rest_ratio == 0.0:
+        first, last = rows[FIRST, e], rows[LAST, e]
         f, da, db, curve, _ = margin_term(data.family, wa, wb, x, y, rest_x, rest_y, margin, rest, first, last)
         return f, da, db, curve
     _, f, da, db, curve = statement_term(

@@ -8,7 +8,7 @@ from math import inf, isfinite
 
 from caet_opt.bandits.families.numerics import UNIT, Array, Integers
 from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST, REST
-from caet_opt.kernels.margin_floor import is_resolved, margin_error, margin_floor
+from caet_opt.kernels.margin_floor import is_resolved, margin_error, margin_floor, statement_error
 from caet_opt.kernels.margin_term import (
     HOLDS,
     margin_bends,
@@ -19,11 +19,11 @@ from caet_opt.kernels.margin_term import (
     statement_side,
     statement_term,
 )
-from caet_opt.kernels.records import ModelNumbers
-from caet_opt.kernels.term import GAUSSIAN, TINY, means_differ, pair_term
+from caet_opt.kernels.records import PIECE, ModelNumbers
+from caet_opt.kernels.term import GAUSSIAN, HUGE, TINY, means_differ, pair_term
 
-#: Means are at most HUGE, and those of a family that has a smallest one are zero or have all their digits.
-HUGE, NORMAL = 1e150, 2.3e-308
+#: A mean of a family that has a smallest one is zero or has all its digits.
+NORMAL = 2.3e-308
 
 #: A load in units of the arm's cost, and a cost, are at least these, so that a term that underflows does not count.
 LEAST_LOAD, LEAST_COST = 1e-50, 1e-250
@@ -31,9 +31,8 @@ LEAST_LOAD, LEAST_COST = 1e-50, 1e-250
 #: Rounding in the bounds beyond D, in units of 2^-53, and with dispersions; see docs/mathematics/certificate.md.
 UPPER_ERROR, UPPER_DISPERSED, LOWER_ERROR, LOWER_DISPERSED = 13.0, 6.0, 7.0, 2.0
 
-#: What a margin or ratio adds to D: the difference of the means is within 8 instead of 3, which is 14 at most in a
-#: divergence, a rate over a ratio takes 2, and an effort over a ratio 2.
-SHIFTED_ERROR = 18.0
+#: What an effort over a ratio adds: its ratio to the other one is within 6 instead of 4.
+RATIO_ERROR = 2.0
 
 #: Where the mean that a free side asks of the other arm lies: in the mean space, outside it or at an end at infinite
 #: divergence, so that any effort settles the statement, or UNSEEN, rounding hiding which.
@@ -41,7 +40,7 @@ SEEN, OUTSIDE, UNSEEN = range(3)
 
 
 def certify_pairs(
-    given: ModelNumbers, pairs: Integers, margins: Array, pieces: Integers, effort: Array, weights: Array, load: Array
+    given: ModelNumbers, pairs: Integers, margins: Array, effort: Array, weights: Array, load: Array
 ) -> tuple[float, float, float]:
     """T* at this effort, and bounds that T* lies between, from an effort per arm and a weight per column.
 
@@ -62,7 +61,7 @@ def certify_pairs(
     if not is_usable(given, pairs, effort, weights):
         return inf, 0.0, inf
     if margins.shape[1] > 0:
-        return certify_statements(given, pairs, margins, pieces, effort, weights, load)
+        return certify_statements(given, pairs, margins, effort, weights, load)
     dispersed = 0.0
     for a in range(means.size):
         load[0, a], load[1, a] = 0.0, 0.0
@@ -133,7 +132,7 @@ def conclude(
 
 
 def certify_statements(
-    given: ModelNumbers, pairs: Integers, margins: Array, pieces: Integers, effort: Array, weights: Array, load: Array
+    given: ModelNumbers, pairs: Integers, margins: Array, effort: Array, weights: Array, load: Array
 ) -> tuple[float, float, float]:
     """`certify_pairs` where some columns have margins, ratios or levels.
 
@@ -154,7 +153,7 @@ def certify_statements(
             return inf, 0.0, inf
         if column_side(given, pairs, margins, p) != HOLDS:
             return inf, 0.0, inf
-        seen, f, proven, da, db, own_error = column_rates(given, pairs, margins, pieces, effort, p)
+        seen, f, proven, da, db, own_error = column_rates(given, pairs, margins, effort, p)
         if seen == OUTSIDE:
             continue
         if seen != SEEN or not (isfinite(da + db) and f >= 0.0):
@@ -205,14 +204,14 @@ def column_side(given: ModelNumbers, pairs: Integers, margins: Array, p: int) ->
     )
 
 
-def column_piece(given: ModelNumbers, pairs: Integers, margins: Array, pieces: Integers, p: int) -> tuple[float, float]:
+def column_piece(given: ModelNumbers, pairs: Integers, margins: Array, p: int) -> tuple[float, float]:
     """First and last share of the piece of the range that a column of two arms has; the last is first for none."""
     if given.family < 0 or given.family == GAUSSIAN or not margins[MARGIN, p] > 0.0 or margins[RATIO, p] != 1.0:
         return 0.0, 1.0
     a, b, means, rests = pairs[0, p], pairs[1, p], given.means, given.rests
     margin, rest = margins[MARGIN, p], margins[REST, p]
     first, second = margin_bends(given.family, means[a], means[b], rests[a], rests[b], margin, rest)
-    if pieces[p] == 0:
+    if margins[PIECE, p] == 0.0:
         return 0.0, first
     return (second, 1.0) if second < 1.0 else (1.0, 0.0)
 
@@ -247,7 +246,7 @@ def level_rate(given: ModelNumbers, pairs: Integers, margins: Array, p: int, arm
 
 
 def column_rates(
-    given: ModelNumbers, pairs: Integers, margins: Array, pieces: Integers, effort: Array, p: int
+    given: ModelNumbers, pairs: Integers, margins: Array, effort: Array, p: int
 ) -> tuple[int, float, float, float, float, float]:
     """Whether a column has a term that is SEEN, the term, what it is at least, its rates, and D for them.
 
@@ -258,9 +257,11 @@ def column_rates(
     plain = margin == 0.0 and ratio == 1.0 and rest_ratio == 0.0
     if is_free(given.costs, a) or is_free(given.costs, b):
         arm = b if is_free(given.costs, a) else a
-        error = given.error if plain or a < 0 or b < 0 else given.error + SHIFTED_ERROR
+        error = given.error
+        if a >= 0 and b >= 0:
+            error += statement_error(margin, rest, ratio, rest_ratio)
         seen, rate = level_rate(given, pairs, margins, p, arm)
-        if pieces[p] > 0:
+        if margins[PIECE, p] > 0.0:
             seen = OUTSIDE
         rate /= phi[arm]
         if seen == SEEN and not rate >= TINY:
@@ -269,10 +270,12 @@ def column_rates(
         return seen, f, f, rate if arm == a else 0.0, rate if arm == b else 0.0, error
     wa, wb = effort[a] / phi[a], effort[b] / phi[b]
     small, gap = min(wa, wb) / (wa + wb), abs(means[a] - means[b])
-    if plain or given.family == GAUSSIAN or ratio != 1.0 or rest_ratio != 0.0:
+    if plain or given.family <= GAUSSIAN or ratio != 1.0 or rest_ratio != 0.0:
         if not plain:
             foot, lost = seen_loser(means[b], rests[b], margin, rest, ratio, rest_ratio)
             gap = abs((means[a] - foot) + (rests[a] - lost))
+        pair_error = statement_error(margin, rest, ratio, rest_ratio)
+        pair_error += RATIO_ERROR if ratio != 1.0 else 0.0
         _, f, da, db, _ = statement_term(
             given.family,
             given.low,
@@ -293,15 +296,17 @@ def column_rates(
         da, db = da / phi[a], db / phi[b]
         seen = SEEN if small * gap >= TINY and small >= TINY and da >= TINY and db >= TINY else UNSEEN
         f = effort[a] * da + effort[b] * db
-        return seen, f, f, da, db, given.error if plain else given.error + SHIFTED_ERROR
-    first, last = column_piece(given, pairs, margins, pieces, p)
+        return seen, f, f, da, db, given.error + pair_error
+    if not small >= TINY:
+        return UNSEEN, inf, 0.0, 0.0, 0.0, 0.0
+    first, last = column_piece(given, pairs, margins, p)
     if first > last:
         return OUTSIDE, inf, inf, 0.0, 0.0, 0.0
     f, da, db, _, odds = margin_term(
         given.family, wa, wb, means[a], means[b], rests[a], rests[b], margin, rest, first, last
     )
     proven = inf
-    if pieces[p] == 0:
+    if margins[PIECE, p] == 0.0:
         proven = margin_floor(given.family, wa, wb, means[a], means[b], rests[a], rests[b], margin, rest, 0.0, 1.0)
     known = is_resolved(given.family, means[a], means[b], rests[a], rests[b], margin, rest, odds)
     tiny = 0.0 < da < TINY or 0.0 < db < TINY
@@ -315,9 +320,7 @@ def column_rates(
     )
 
 
-def fill_terms(
-    given: ModelNumbers, pairs: Integers, margins: Array, pieces: Integers, effort: Array, terms: Array
-) -> None:
+def fill_terms(given: ModelNumbers, pairs: Integers, margins: Array, effort: Array, terms: Array) -> None:
     """f_e(w) of every column, infinite where both arms are free or any positive effort settles the statement."""
     means, rests, costs, phi = given.means, given.rests, given.costs, given.dispersions
     for p in range(pairs.shape[1]):
@@ -325,7 +328,7 @@ def fill_terms(
         if margins.shape[1] > 0:
             terms[p] = inf
             if not (is_free(costs, a) and is_free(costs, b)):
-                seen, f, _, _, _, _ = column_rates(given, pairs, margins, pieces, effort, p)
+                seen, f, _, _, _, _ = column_rates(given, pairs, margins, effort, p)
                 if seen == SEEN:
                     terms[p] = f
             continue

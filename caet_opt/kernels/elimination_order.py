@@ -7,9 +7,8 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Integers
 from caet_opt.bandits.tasks import Pair
-from caet_opt.bandits.tasks.pairs import MARGIN_ROWS
 from caet_opt.kernels.instance import Layout
-from caet_opt.kernels.records import Plan
+from caet_opt.kernels.records import COLUMN_ROWS, Plan
 
 Neighbours = list[dict[int, int]]
 
@@ -17,7 +16,7 @@ Neighbours = list[dict[int, int]]
 def nothing_to_lay_out(pairs: Integers) -> tuple[Layout, Plan]:
     """The layout of pairs whose arms are all free, or of which that is not known: no arm, no edge."""
     nobody = integers([])
-    layout = Layout(nobody, columns([], 2), nobody, columns([], 3), pairs, nobody, np.zeros((MARGIN_ROWS, 0)))
+    layout = Layout(nobody, columns([], 2), nobody, columns([], 3), pairs, np.zeros((COLUMN_ROWS, 0)))
     return layout, plan_elimination(2, ((0, 1),))
 
 

@@ -6,25 +6,21 @@ from typing import NamedTuple
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.bandits.tasks.pairs import MARGIN, MARGIN_ROWS, RATIO, RATIO_REST
-from caet_opt.bandits.tasks.pairs import REST as MARGIN_REST
+from caet_opt.bandits.tasks.pairs import MARGIN_ROWS
 from caet_opt.kernels.certify import OUTSIDE, SEEN, certify_pairs, column_piece, column_side, level_rate
 from caet_opt.kernels.interior import minimise
 from caet_opt.kernels.margin_term import HOLDS, seen_loser, seen_winner
+
+# fmt: off
+# isort: off
 from caet_opt.kernels.records import (
-    COST,
-    EDGE_ROWS,
-    FIRST,
-    LAST,
-    MEAN,
-    RATE,
-    REST,
-    Data,
-    ModelNumbers,
-    Plan,
-    Work,
-    make_work,
+    Data, ModelNumbers, Plan, Work, make_work,
+    COST, MEAN, RATE, REST,  # rows of arms
+    EDGE_MARGIN, EDGE_REST, EDGE_RATIO, EDGE_RATIO_REST, FIRST, LAST, PLAIN_ROWS,  # of edges
+    COLUMN_ROWS,
 )
+# isort: on
+# fmt: on
 from caet_opt.kernels.term import BERNOULLI, GAUSSIAN, means_differ, pair_term, variance
 
 #: The instance needs the general path: a tie, a number outside double precision, or an infinite divergence.
@@ -38,7 +34,7 @@ class Layout(NamedTuple):
     ends : the two arms of each edge, in the problem's labels
     edge_pairs : the column behind each edge
     anchors : columns (arm, free arm of the model, column) of each column of a costly and a free arm, -1 being none
-    pairs, pieces, margins : the columns of `caet_opt.kernels.statement_columns`
+    pairs, margins : the columns of `caet_opt.kernels.statement_columns`
     """
 
     labels: Integers
@@ -46,7 +42,6 @@ class Layout(NamedTuple):
     edge_pairs: Integers
     anchors: Integers
     pairs: Integers
-    pieces: Integers
     margins: Array
 
 
@@ -58,19 +53,18 @@ def unpack_shape(packed: Integers, margins: Array) -> tuple[Layout, Plan]:
         packed[packed[2] : packed[3]],
         packed[packed[3] : packed[4]].reshape((3, -1)),
         packed[packed[4] : packed[5]].reshape((2, -1)),
-        packed[packed[5] : packed[6]],
         margins,
     )
     plan = Plan(
-        packed[14],
-        packed[packed[6] : packed[7]].reshape((3, -1)),
+        packed[13],
+        packed[packed[5] : packed[6]].reshape((3, -1)),
+        packed[packed[6] : packed[7]],
         packed[packed[7] : packed[8]],
-        packed[packed[8] : packed[9]],
-        packed[packed[9] : packed[10]].reshape((2, -1)),
-        packed[packed[10] : packed[11]],
-        packed[packed[11] : packed[12]].reshape((3, -1)),
-        packed[15],
-        packed[packed[12] : packed[13]],
+        packed[packed[8] : packed[9]].reshape((2, -1)),
+        packed[packed[9] : packed[10]],
+        packed[packed[10] : packed[11]].reshape((3, -1)),
+        packed[14],
+        packed[packed[11] : packed[12]],
     )
     return layout, plan
 
@@ -92,24 +86,20 @@ def solve_instance(
     """Solve for effort per arm and weight per column, both in place; returns status, iterations, and T* as the
     certificate, `certify_pairs`, has it: at this effort, from below and from above.
 
-    ``numbers`` has the rows of `caet_opt.bandits.model.Arrays`, and after the arms the margins of the columns where
-    there are some. Layout and plan come packed, and nothing in a record: handing over two dozen arrays and fields from
-    Python takes as long as solving for three arms.
+    ``numbers`` has, one after the other, the rows of `caet_opt.bandits.model.Arrays` and those of the margins of the
+    columns, where there are some, whatever shape it has. Layout and plan come packed, and
+    nothing in a record: handing over two dozen arrays and fields from Python takes as long as solving for three arms.
     """
-    arms = effort.size
-    given = ModelNumbers(
-        family, error, low, high, numbers[0, :arms], numbers[1, :arms], numbers[2, :arms], numbers[3, :arms]
-    )
-    layout, plan = unpack_shape(packed, numbers[:, arms:].copy())
+    flat, n = numbers.ravel(), effort.size
+    given = ModelNumbers(family, error, low, high, flat[:n], flat[n : 2 * n], flat[2 * n : 3 * n], flat[3 * n : 4 * n])
+    layout, plan = unpack_shape(packed, flat[4 * n :].reshape((COLUMN_ROWS, -1)))
     workspace = make_workspace(layout, plan)
     status, steps, _, _ = solve_in_workspace(
         given, layout, plan, effort, weights, warm, tolerance, target, limit, workspace
     )
     if status == IRREGULAR:
         return status, steps, inf, 0.0, inf
-    value, lower, upper = certify_pairs(
-        given, layout.pairs, layout.margins, layout.pieces, effort, weights, np.zeros((2, arms))
-    )
+    value, lower, upper = certify_pairs(given, layout.pairs, layout.margins, effort, weights, np.zeros((2, n)))
     return status, steps, value, lower, upper
 
 
@@ -118,7 +108,6 @@ class Workspace(NamedTuple):
     rest."""
 
     arms: Array
-    margins: Array
     nearest: Integers
     y: Array
     z: Array
@@ -128,9 +117,8 @@ class Workspace(NamedTuple):
 def make_workspace(layout: Layout, plan: Plan) -> Workspace:
     """A workspace for instances of a layout."""
     n, edges = layout.labels.size, layout.ends.shape[1]
-    work = make_work(n, edges, plan.cores.size, plan.parts)
-    margins = np.zeros((EDGE_ROWS, edges if layout.margins.shape[1] > 0 else 0))
-    return Workspace(np.zeros((4, n)), margins, np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(edges + n), work)
+    work = make_work(n, edges, plan.cores.size, plan.parts, layout.margins.shape[1] > 0)
+    return Workspace(np.zeros((4, n)), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(edges + n), work)
 
 
 def solve_in_workspace(
@@ -159,10 +147,13 @@ def solve_in_workspace(
         elif not means_differ(means[a], means[b], rests[a], rests[b]):
             return IRREGULAR, 0, 0.0, inf
     arms, nearest, y, z = workspace.arms, workspace.nearest, workspace.y, workspace.z
-    data = Data(given.family, arms, layout.ends, workspace.margins)
+    data = Data(given.family, arms, layout.ends)
+    if stated:
+        for e in range(edges):
+            fill_margin(given, layout, e, workspace.work)
     if not fill(data, given, layout, nearest):
         return IRREGULAR, 0, 0.0, inf
-    if not warm and not first_guess(data, y):
+    if not warm and not first_guess(data, y, workspace.work):
         return IRREGULAR, 0, 0.0, inf
     if warm:
         for a in range(n):
@@ -203,8 +194,8 @@ def rescale(costs: Array, effort: Array, weights: Array, value: float) -> None:
 
 
 def fill(data: Data, given: ModelNumbers, layout: Layout, nearest: Integers) -> bool:
-    """Means, unit-dispersion costs and anchor rates of the problem's arms, the column of the nearest free arm, and the
-    margins of the edges; False where rounding hides whether a level is in the mean space."""
+    """Means, unit-dispersion costs and anchor rates of the problem's arms, and the column of the nearest free
+    arm; False where rounding hides whether a level is in the mean space."""
     arms = data.arms
     for a in range(layout.labels.size):
         label = layout.labels[a]
@@ -212,9 +203,6 @@ def fill(data: Data, given: ModelNumbers, layout: Layout, nearest: Integers) -> 
         arms[COST, a] = given.costs[label] * given.dispersions[label]
         arms[RATE, a] = 0.0
     stated = layout.margins.shape[1] > 0
-    if stated:
-        for e in range(layout.ends.shape[1]):
-            fill_margin(data, given, layout, e)
     for k in range(layout.anchors.shape[1]):
         a, free = layout.anchors[0, k], layout.anchors[1, k]
         if stated:
@@ -233,26 +221,26 @@ def fill(data: Data, given: ModelNumbers, layout: Layout, nearest: Integers) -> 
     return True
 
 
-def fill_margin(data: Data, given: ModelNumbers, layout: Layout, e: int) -> None:
+def fill_margin(given: ModelNumbers, layout: Layout, e: int, work: Work) -> None:
     """Margin and ratio of an edge, and the piece of the range of its point that is its own."""
-    p, margins = layout.edge_pairs[e], data.margins
+    p, rows = layout.edge_pairs[e], work.rows
     for row in range(MARGIN_ROWS):
-        margins[row, e] = layout.margins[row, p]
-    margins[FIRST, e], margins[LAST, e] = column_piece(given, layout.pairs, layout.margins, layout.pieces, p)
+        rows[EDGE_MARGIN + row, e] = layout.margins[row, p]
+    rows[FIRST, e], rows[LAST, e] = column_piece(given, layout.pairs, layout.margins, p)
 
 
-def first_guess(data: Data, y: Array) -> bool:
+def first_guess(data: Data, y: Array, work: Work) -> bool:
     """Log of an effort that satisfies each statement by itself; False when a number is not representable.
 
     A pair alone has ``w_a = (2 V / gap^2) (1 + sqrt(c_b / c_a))`` with the divergences replaced by parabolas.
     """
-    arms, stated = data.arms, data.margins.shape[1] > 0
+    arms, stated = data.arms, work.rows.shape[0] > PLAIN_ROWS
     for a in range(y.size):
         y[a] = 1.0 / arms[RATE, a] if arms[RATE, a] > 0.0 else 0.0
     for e in range(data.ends.shape[1]):
         a, b = data.ends[0, e], data.ends[1, e]
         if stated:
-            guess_a, guess_b = guess_statement(data, e)
+            guess_a, guess_b = guess_statement(data, work, e)
             y[a], y[b] = max(y[a], guess_a), max(y[b], guess_b)
             continue
         gap = (arms[MEAN, b] - arms[MEAN, a]) + (arms[REST, b] - arms[REST, a])
@@ -268,20 +256,16 @@ def first_guess(data: Data, y: Array) -> bool:
     return True
 
 
-def guess_statement(data: Data, e: int) -> tuple[float, float]:
+def guess_statement(data: Data, work: Work, e: int) -> tuple[float, float]:
     """Efforts of the two arms that satisfy a statement by itself, with the divergences replaced by parabolas.
 
     ``w_a = (2 / gap^2) sqrt(V_a / c_a) S`` and ``w_b = (2 / gap^2) r sqrt(V_b / c_b) S`` with
     ``S = sqrt(c_a V_a) + r sqrt(c_b V_b)``, r the ratio, and V halfway to the mean that the other arm asks for.
     """
-    arms, margins, a, b = data.arms, data.margins, data.ends[0, e], data.ends[1, e]
+    arms, rows, a, b = data.arms, work.rows, data.ends[0, e], data.ends[1, e]
     x, y, rest_x, rest_y = arms[MEAN, a], arms[MEAN, b], arms[REST, a], arms[REST, b]
-    margin, rest, ratio, rest_ratio = (
-        margins[MARGIN, e],
-        margins[MARGIN_REST, e],
-        margins[RATIO, e],
-        margins[RATIO_REST, e],
-    )
+    margin, rest = rows[EDGE_MARGIN, e], rows[EDGE_REST, e]
+    ratio, rest_ratio = rows[EDGE_RATIO, e], rows[EDGE_RATIO_REST, e]
     foot, foot_rest = seen_loser(y, rest_y, margin, rest, ratio, rest_ratio)
     head = seen_winner(x, rest_x, margin, rest, ratio, rest_ratio)[0]
     gap = (x - foot) + (rest_x - foot_rest)
@@ -342,7 +326,7 @@ def solve_rows(
         )
         if status == IRREGULAR:
             continue
-        value, lower, upper = certify_pairs(given, layout.pairs, layout.margins, layout.pieces, effort, weights, load)
+        value, lower, upper = certify_pairs(given, layout.pairs, layout.margins, effort, weights, load)
         if upper > 0.0 and isfinite(upper) and (upper - lower) / upper <= tolerance:
             rows.certified[row, 0], rows.certified[row, 1], rows.certified[row, 2] = value, lower, upper
             for place in range(arms):

@@ -18,7 +18,6 @@ A mean is x + rest_x, the rest being what rounding to a double took away; so are
 from math import exp, inf, log, nan, sqrt
 
 from caet_opt.bandits.families.numerics import UNIT
-from caet_opt.bandits.families.scalar import kl_div
 from caet_opt.kernels.term import (
     BERNOULLI,
     EXPONENTIAL,
@@ -26,6 +25,7 @@ from caet_opt.kernels.term import (
     GEOMETRIC,
     POISSON,
     pair_term,
+    step_divergence,
     variance,
 )
 
@@ -34,6 +34,9 @@ FAILS, TIE, HOLDS, HIDDEN = -1, 0, 1, 2
 
 #: The share of its range from which on a point is at the end, and its odds.
 LEAST_SHARE, MOST_ODDS = 1e-300, 1e300
+
+#: Odds that are as good as 0 beside a mean that is an end of the mean space, and no product with them underflows.
+NEAR = 1e-40
 
 #: Newton's method is quadratic: the step after one of this size is below the last digit. It takes 3 to 7.
 LAST_STEP, MOST_STEPS = 3e-8, 200
@@ -148,7 +151,11 @@ def statement_side(
     ratio: float,
     rest_ratio: float,
 ) -> int:
-    """Whether a statement HOLDS or FAILS strictly, is a TIE, or HIDDEN by rounding."""
+    """Whether a statement HOLDS or FAILS strictly, is a TIE, or HIDDEN by rounding.
+
+    A tie of decimals that are no doubles, 0.3 against 0.2 + 0.1, is HIDDEN: rests are rounded, too. It takes exact
+    numbers to tell (`caet_opt.bandits.tasks.statements`).
+    """
     gap, blur = statement_gap(x, y, rest_x, rest_y, margin, rest_margin, ratio, rest_ratio)
     if gap == 0.0:
         return TIE
@@ -399,9 +406,9 @@ def find_odds(
     at_zero, at_one = first == 0.0 and y == 0.0 <= frame[2], last == 1.0 and frame[4] == 0.0 <= frame[3]
     if not frame[1] > 0.0 or not low < high:
         return 0.0 if at_zero else low, 0.0
-    if (first > 0.0 or at_zero) and not pull(family, heavier, y, frame, low) < 1.0:
+    if (first > 0.0 or at_zero) and not pull(family, heavier, y, frame, max(low, NEAR) if at_zero else low) < 1.0:
         return 0.0 if at_zero else low, 0.0
-    if (last < 1.0 or at_one) and not pull(family, heavier, y, frame, high) > 1.0:
+    if (last < 1.0 or at_one) and not pull(family, heavier, y, frame, min(high, 1.0 / NEAR) if at_one else high) > 1.0:
         return inf if at_one else high, 0.0
     odds = min(max(wa / float(wb), low), high)
     slope = 0.0
@@ -438,24 +445,6 @@ def margin_divergences(family: int, x: float, y: float, frame: Six, at: Six) -> 
     return da, step_divergence(family, y, second, step_b, frame[5], second_fails)
 
 
-def step_divergence(family: int, x: float, y: float, h: float, fails: float, other_fails: float) -> float:
-    """d(x, y) of a shipped family given ``h = y - x``, and for Bernoulli 1 - x and 1 - y; `mixture_divergence` has it
-    for mixtures."""
-    if h == 0.0:
-        return 0.0
-    if family == POISSON:
-        return kl_div(x, y, h, h / (x + y))
-    if family == BERNOULLI:
-        return kl_div(x, y, h, h / (x + y)) + kl_div(fails, other_fails, -h, -h / (fails + other_fails))
-    if family == EXPONENTIAL:
-        return kl_div(1.0, x / y, -h / y, -h / (x + y))
-    trials_x, trials_y = 1.0 + x, 1.0 + y
-    step = h / trials_y
-    return kl_div(1.0, trials_x / trials_y, -step, -h / (trials_x + trials_y)) + kl_div(
-        x, y * trials_x / trials_y, step, h / (x * trials_y + y * trials_x)
-    )
-
-
 def margin_bends(
     family: int, x: float, y: float, rest_x: float, rest_y: float, margin: float, rest_margin: float
 ) -> tuple[float, float]:
@@ -477,8 +466,9 @@ def margin_bends(
             return 1.0, 1.0
         far = half + sqrt(root)
         return y * foot / (gap * far), far / (gap + 2.0 * margin)
-    near = sqrt(y * foot / ((x - margin) * x))
-    far = sqrt((1.0 + y) * (1.0 + foot) / ((1.0 + x - margin) * (1.0 + x)))
+    near, far = fall_odds(x, y, margin, foot, 0.0), fall_odds(x, y, margin, foot, 1.0)
+    if not margin * (half_fall(y, frame, near, 0.0) + half_fall(y, frame, far, 1.0)) > gap:
+        return 1.0, 1.0
     top = steepest_fall(y, margin, frame, max(near, 1e-12 * far), far)
     if not fall(y, margin, frame, top) > 0.0:
         return 1.0, 1.0
@@ -486,12 +476,24 @@ def margin_bends(
     return first, shares_of(level_fall(y, margin, frame, top, MOST_ODDS))[0]
 
 
-def fall(y: float, margin: float, frame: Six, odds: float) -> float:
-    """``e h_a h_b T - gap`` for geometric, which is positive where R falls."""
+def half_fall(y: float, frame: Six, odds: float, trials: float) -> float:
+    """``h_a h_b / ((trials + x) (trials + y))`` at given odds, half of ``h_a h_b T``: that with 0 is both halves for
+    exponential, those with 0 and with 1 are the two for geometric."""
     share, other = shares_of(odds)
     step_a, step_b, point, second, _, _ = margin_point(y, frame, share, other)
-    both = step_a / point * (step_b / second) + step_a / (1.0 + point) * (step_b / (1.0 + second))
-    return margin * both - frame[0]
+    if trials + second == 0.0:
+        return step_a / point
+    return step_a / (trials + point) * (step_b / (trials + second))
+
+
+def fall_odds(x: float, y: float, margin: float, foot: float, trials: float) -> float:
+    """The odds at which `half_fall` is largest: the root of its denominator at the loser's end over the winner's."""
+    return sqrt((trials + y) * (trials + foot) / ((trials + x - margin) * (trials + x)))
+
+
+def fall(y: float, margin: float, frame: Six, odds: float) -> float:
+    """``e h_a h_b T - gap`` for geometric, which is positive where R falls."""
+    return margin * (half_fall(y, frame, odds, 0.0) + half_fall(y, frame, odds, 1.0)) - frame[0]
 
 
 def steepest_fall(y: float, margin: float, frame: Six, near: float, far: float) -> float:
@@ -505,11 +507,11 @@ def steepest_fall(y: float, margin: float, frame: Six, near: float, far: float) 
         odds *= factor
     low, high = log(best / factor), log(best * factor)
     for _ in range(40):
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        if fall(y, margin, frame, exp(left)) > fall(y, margin, frame, exp(right)):
-            high = right
+        left, right = exp(high - GOLDEN * (high - low)), exp(low + GOLDEN * (high - low))
+        if fall(y, margin, frame, left) > fall(y, margin, frame, right):
+            high = low + GOLDEN * (high - low)
         else:
-            low = left
+            low = high - GOLDEN * (high - low)
     middle = exp(0.5 * (low + high))
     return middle if fall(y, margin, frame, middle) > most else best
 

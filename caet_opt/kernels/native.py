@@ -95,7 +95,7 @@ def exercise(functions: Kernel) -> None:
     """Solve for two arms: numba compiles a function when it is first called."""
     pair = integers([[0], [1]])
     layout = instance.Layout(
-        integers([0, 1]), pair, integers([0]), columns([], 3), pair, integers([]), np.zeros((4, 0))
+        integers([0, 1]), pair, integers([0]), columns([], 3), pair, np.zeros((records.COLUMN_ROWS, 0))
     )
     given = records.ModelNumbers(0, 0.0, -inf, inf, np.array([1.0, 0.0]), np.zeros(2), np.ones(2), np.ones(2))
     packed = pack_shape(layout, plan_elimination(2, ((0, 1),)))

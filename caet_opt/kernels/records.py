@@ -34,14 +34,11 @@ class Data(NamedTuple):
     family : code of the family
     arms : rows MEAN, COST, RATE (of the anchor, zero for none) and REST (of the mean), a column per arm
     ends : the two arms of each edge, a column per edge
-    margins : rows MARGIN to RATIO_REST of `caet_opt.bandits.tasks.pairs`, FIRST and LAST, which are the ends of a piece
-        of the range of the edge's point, a column per edge; no columns where all edges are plain
     """
 
     family: int
     arms: Array
     ends: Integers
-    margins: Array
 
 
 class Plan(NamedTuple):
@@ -82,23 +79,29 @@ class Work(NamedTuple):
 MEAN, COST, RATE, REST = range(4)
 ORDER, PARENT, PARENT_EDGE = range(3)
 
-#: Rows of Data.margins after those of a statement, and how many there are in all. An edge whose piece ends before it
-#: begins has no term.
-FIRST, LAST, EDGE_ROWS = range(MARGIN_ROWS, MARGIN_ROWS + 3)
+#: Row of the margins of columns after those of `caet_opt.bandits.tasks.pairs`: which piece a column is, 0 or 1; and how
+#: many rows there are.
+PIECE, COLUMN_ROWS = MARGIN_ROWS, MARGIN_ROWS + 1
 
 #: Rows of Work.arms: log-effort y, effort w, load sum_e z_e p_ea, matrix diagonal, pivots, direction, right-hand side.
 Y, EFFORT, LOAD, BASE, PIVOT, DY, RHS, BEST_Y = range(8)
 
 #: Rows of Work.rows: F = log f, 1 / f, slack, multiplier, their directions, target of s z, the best z, q = z / f, and,
 #: for edges only, the shares p_a and p_b, the curvature h, and the matrix: z / s, z h, and the factor's off-diagonal.
-LEVEL, INVERSE, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND, LINK = range(15)
+LEVEL, INVERSE, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND, LINK, PLAIN_ROWS = range(16)
+
+#: Rows of Work.rows after those, for edges only, where some are not plain: what `caet_opt.bandits.tasks.pairs` has of a
+#: statement, and the ends of the piece of the range of its point that an edge has; without a term the last one is
+#: before the first. An array of their own would slow down small problems: each is handed on in a dozen numbers.
+EDGE_MARGIN, EDGE_REST, EDGE_RATIO, EDGE_RATIO_REST, FIRST, LAST, STATED_ROWS = range(PLAIN_ROWS, PLAIN_ROWS + 7)
 
 #: Rows of Work.parts: extremes left by the bounds, the bounds, the best of them, iterations without progress, sum of
 #: s z, number of rows, step lengths, scratch, and whether a component rests.
 LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD, RESTS = range(13)
 
 
-def make_work(arms: int, edges: int, cores: int, parts: int) -> Work:
-    """The arrays for a problem of this size."""
-    by_arm, by_row, by_part = np.zeros((8, arms)), np.ones((15, edges + arms)), np.zeros((13, parts))
+def make_work(arms: int, edges: int, cores: int, parts: int, stated: bool) -> Work:
+    """The arrays for a problem of this size, all of whose statements are plain, or not."""
+    by_row = np.ones((STATED_ROWS if stated else PLAIN_ROWS, edges + arms))
+    by_arm, by_part = np.zeros((8, arms)), np.zeros((13, parts))
     return Work(by_arm, by_row, by_part, np.zeros((cores, cores)), np.zeros(cores))

@@ -7,8 +7,8 @@ import numpy as np
 
 from caet_opt.bandits.families import Exponential, Family, Gamma, Geometric
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.bandits.tasks.pairs import MARGIN_ROWS
 from caet_opt.bandits.tasks.statements import Statement, encode
+from caet_opt.kernels.records import COLUMN_ROWS
 
 #: Families whose terms may have two minima where the margin of two arms is positive.
 TWO_MINIMA = (Exponential, Gamma, Geometric)
@@ -23,15 +23,14 @@ class Columns:
     Attributes
     ----------
     pairs : winner and loser of each column, -1 for none
-    margins : the rows of `caet_opt.bandits.tasks.pairs`; no columns where all statements are plain
-    pieces : which piece of `caet_opt.kernels.margin_term.margin_bends` a column is, 0 or 1; none where all are plain
+    margins : the rows of `caet_opt.bandits.tasks.pairs`, and PIECE: which piece of
+        `caet_opt.kernels.margin_term.margin_bends` a column is, 0 or 1; no columns where all statements are plain
     owners : the statement of each column
     """
 
     statements: tuple[Statement, ...]
     pairs: Integers
     margins: Array
-    pieces: Integers
     owners: Integers
 
     @property
@@ -58,16 +57,17 @@ def list_columns(statements: tuple[Statement, ...], family: type[Family]) -> Col
 
     >>> from fractions import Fraction
     >>> from caet_opt.bandits.families import Exponential
+    >>> from caet_opt.kernels.records import PIECE
     >>> statements = Statement(0, 1), Statement(1, 2, Fraction(1, 2))
     >>> found = list_columns(statements, Exponential)
-    >>> found.pairs.tolist(), found.pieces.tolist(), found.owners.tolist()
-    ([[0, 1, 1], [1, 2, 2]], [0, 0, 1], [0, 1, 1])
+    >>> found.pairs.tolist(), found.margins[PIECE].tolist(), found.owners.tolist()
+    ([[0, 1, 1], [1, 2, 2]], [0.0, 0.0, 1.0], [0, 1, 1])
     """
     pairs, margins = encode(statements)
     owners = np.arange(len(statements))
     if all(statement.is_plain for statement in statements):
-        return Columns(statements, pairs, np.zeros((MARGIN_ROWS, 0)), np.zeros(0, dtype=np.int64), owners)
+        return Columns(statements, pairs, np.zeros((COLUMN_ROWS, 0)), owners)
     twice = [len(statement.arms) == 2 and statement.margin > 0 for statement in statements]
     owners = np.repeat(owners, [1 + (two and issubclass(family, TWO_MINIMA)) for two in twice])
-    pieces = np.append(0, owners[1:] == owners[:-1]).astype(np.int64)
-    return Columns(statements, pairs[:, owners].copy(), margins[:, owners].copy(), pieces, owners)
+    pieces = np.append(False, owners[1:] == owners[:-1])
+    return Columns(statements, pairs[:, owners].copy(), np.vstack([margins[:, owners], pieces]), owners)

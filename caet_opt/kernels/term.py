@@ -8,9 +8,9 @@ from caet_opt.bandits.families.scalar import kl_div
 
 GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, GEOMETRIC = range(5)
 
-#: Differences, shares and rates of at least this are far enough from the end of double precision for every intermediate
-#: result.
-TINY = 1e-290
+#: Differences, shares and rates of at least TINY, and means up to HUGE, are far enough from the ends of double
+#: precision for every intermediate result.
+TINY, HUGE = 1e-290, 1e150
 
 
 def means_differ(x: float, y: float, rest_x: float, rest_y: float) -> bool:
@@ -66,11 +66,21 @@ def mixture_divergence(
     if h == 0.0:
         return 0.0
     y = share * x + other_share * other
-    if family == POISSON:
-        return kl_div(x, y, h, h / (x + y))
     if family == BERNOULLI:
         failures = (1.0 - x) - rest
         others = share * failures + other_share * ((1.0 - other) - other_rest)
+        return step_divergence(family, x, y, h, failures, others)
+    return step_divergence(family, x, y, h, 1.0, 1.0)
+
+
+def step_divergence(family: int, x: float, y: float, h: float, failures: float, others: float) -> float:
+    """d(x, y) of a shipped family but Gaussian, with unit dispersion, given ``h = y - x``; and for Bernoulli, which has
+    an upper end, ``failures = 1 - x`` and ``others = 1 - y``."""
+    if h == 0.0:
+        return 0.0
+    if family == POISSON:
+        return kl_div(x, y, h, h / (x + y))
+    if family == BERNOULLI:
         return kl_div(x, y, h, h / (x + y)) + kl_div(failures, others, -h, -h / (failures + others))
     if family == EXPONENTIAL:
         return kl_div(1.0, x / y, -h / y, -h / (x + y))

@@ -141,7 +141,7 @@ def characteristic_times(
     costs = read_costs(costs, means)
     order = np.tile(np.arange(means.shape[1]), (len(means), 1))
     rows = Rows(means, costs, order, np.full((len(means), 3), np.nan), np.full(means.shape, np.nan))
-    solve_together(family, task, rows, profile, workers)
+    solve_together(family, tell_costs(task, costs, rule), rows, profile, workers)
     reasons = solve_singly(family, task, rows, rule, profile)
     value, lower, upper = np.ascontiguousarray(rows.certified.T)
     gap = (upper - lower) / np.where(upper > 0, upper, 1.0)
@@ -174,6 +174,15 @@ def read_costs(values: Any, means: Array) -> Array:
     if costs.shape not in (means.shape, means.shape[1:]):
         raise InputError(f"costs of shape {costs.shape} for means of shape {means.shape}; give one per mean or per arm")
     return np.array(np.broadcast_to(costs, means.shape), order="C")
+
+
+def tell_costs(task: Task, costs: Array, rule: str | None) -> Task:
+    """The task for the costs that all rows share; one that has to know them, and is not told, has no answer."""
+    if not task.needs_costs:
+        return task
+    if rule is not None:
+        raise InputError(f"task {str(task)!r} needs costs that are known; give one cost per arm instead of {rule!r}")
+    return task.for_costs(costs[0].tolist()) if np.array_equal(costs, np.tile(costs[0], (len(costs), 1))) else task
 
 
 def solve_singly(family: Family, task: Task, rows: Rows, rule: str | None, profile: Profile) -> dict[int, str]:
@@ -246,7 +255,7 @@ def sort_rows(family: Family, task: Task, rows: Rows, chosen: Integers) -> Itera
     from the best to the worst, in each group, or, for a list of comparisons, as they are.
     """
     arms = rows.means.shape[1]
-    shape = task.compiled_shape(arms)
+    shape = None if task.needs_costs else task.compiled_shape(arms)
     if shape is None:
         yield from group_rows(family, task, rows, chosen)
         return

@@ -77,7 +77,7 @@ def certify_columns(model: BanditModel, columns: Columns, effort: Array, weights
     """`certify` for the columns of statements."""
     kernel = present_kernel(type(model.family))
     numbers, load = model_numbers(model), np.zeros((2, len(model.means)))
-    found = kernel["certify_pairs"](numbers, columns.pairs, columns.margins, columns.pieces, effort, weights, load)
+    found = kernel["certify_pairs"](numbers, columns.pairs, columns.margins, effort, weights, load)
     return Certificate(*map(float, found))
 
 
@@ -102,5 +102,5 @@ def column_terms(model: BanditModel, columns: Columns, effort: Array) -> Array:
     """The terms of columns."""
     terms = np.zeros(len(columns.owners))
     fill = interpreted_kernel(type(model.family))["fill_terms"]
-    fill(model_numbers(model), columns.pairs, columns.margins, columns.pieces, effort, terms)
+    fill(model_numbers(model), columns.pairs, columns.margins, effort, terms)
     return terms

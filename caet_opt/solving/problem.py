@@ -25,7 +25,7 @@ from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.instance import Layout
 from caet_opt.kernels.margin_term import HOLDS, statement_side
 from caet_opt.kernels.native import interpreted_kernel
-from caet_opt.kernels.records import EDGE_ROWS, LAST, Data, Plan
+from caet_opt.kernels.records import EDGE_MARGIN, Data, Plan, Work, make_work
 from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.kernels.term import means_differ
 from caet_opt.solving.programs.cache import cached_program
@@ -155,9 +155,9 @@ class Problem:
         guess = np.zeros(self.shape.arms)
         np.maximum.at(guess, self.anchored, 1.0 / self.rates)
         if not self.is_plain:
-            guess_statement = interpreted_kernel(type(self.family))["guess_statement"]
+            guess_statement, given = interpreted_kernel(type(self.family))["guess_statement"], self._kernel_data
             for edge, ends in enumerate(self.shape.edges):
-                np.maximum.at(guess, list(ends), guess_statement(self._kernel_data, edge))
+                np.maximum.at(guess, list(ends), guess_statement(*given, edge))
             return guess
         ca, cb = self.costs[self.heads], self.costs[self.tails]
         middle = 0.5 * (self.means[self.heads] + self.means[self.tails])
@@ -167,12 +167,13 @@ class Problem:
         return guess
 
     @cached_property
-    def _kernel_data(self) -> Data:
+    def _kernel_data(self) -> tuple[Data, Work]:
         """The arms and edges as the kernel has them, without anchors."""
         arms = np.array([self.means, self.costs, np.zeros(self.shape.arms), self.rests])
-        margins = np.zeros((EDGE_ROWS, len(self.shape.edges)))
-        margins[: len(self.margins)], margins[LAST] = self.margins, 1.0
-        return Data(FAMILY_CODES.get(type(self.family), -1), arms, integers([self.heads, self.tails]), margins)
+        edges = len(self.shape.edges)
+        work = make_work(self.shape.arms, edges, 0, 1, True)
+        work.rows[EDGE_MARGIN : EDGE_MARGIN + len(self.margins), :edges] = self.margins
+        return Data(FAMILY_CODES.get(type(self.family), -1), arms, integers([self.heads, self.tails])), work
 
 
 class Arrangement(NamedTuple):
@@ -335,6 +336,8 @@ def statement_numbers(model: BanditModel, statement: Statement) -> list[float]:
 
 def equality(model: BanditModel, statement: Statement) -> str:
     """That the two sides of a statement are equal, in words: b equals a + 0.02."""
+    if statement.margin < 0 and len(statement.arms) == 2:
+        statement = statement.reverse
     text = statement.write(model.arms)
     return text.replace(" > ", " equals ", 1) if " > " in text else text.replace(" < ", " equals ", 1)
 
@@ -447,7 +450,7 @@ def lay_out(pattern: Pattern) -> tuple[Layout, Plan] | None:
     if not found.labels:
         return None
     edges, anchors = columns(found.edges, 2), columns(found.anchors, 3)
-    own = stated.pairs, stated.pieces, stated.margins
+    own = stated.pairs, stated.margins
     layout = Layout(integers(found.labels), edges, integers(found.edge_pairs), anchors, *own)
     anchored = tuple(sorted({arm for arm, _, _ in found.anchors}))
     return layout, cached_program("native", Shape(family, len(found.labels), found.edges, anchored), build_plan)

@@ -7,7 +7,7 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import GAPS, BanditModel
-from caet_opt.bandits.tasks.pairs import RATIO
+from caet_opt.bandits.tasks.pairs import MARGIN_ROWS, RATIO
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.kernels.family_codes import FAMILY_CODES, model_numbers
 from caet_opt.kernels.native import interpreted_kernel
@@ -77,30 +77,32 @@ def points_of(
     model: BanditModel, columns: Columns, effort: Array, p: int
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Natural parameters and means of the winner's and the loser's point in a column: m twice where it is plain."""
-    kernel, given = interpreted_kernel(type(model.family)), model_numbers(model)
+    kernel, given, theta = interpreted_kernel(type(model.family)), model_numbers(model), model.family.natural_parameter
     a, b = columns.pairs[:, p].tolist()
-    x, y, rest_x, rest_y = (0.0 if arm < 0 else values[arm] for values in (given.means, given.rests) for arm in (a, b))
+    means, rests = (*given.means, np.float64(0.0)), (*given.rests, np.float64(0.0))
+    numbers = means[a], means[b], rests[a], rests[b]
+    stated = (0.0, 0.0, 1.0, 0.0) if columns.is_plain else tuple(columns.margins[:MARGIN_ROWS, p].tolist())
+    margin, rest, ratio, _ = stated
     free_a, free_b = (arm < 0 or model.costs[arm] == 0 for arm in (a, b))
-    wa, wb = (0.0 if arm < 0 else effort[arm] for arm in (a, b))
-    margin, rest, ratio, rest_ratio = (0.0, 0.0, 1.0, 0.0) if columns.is_plain else columns.margins[:, p].tolist()
-    if margin == 0.0 or free_a or free_b or given.family == GAUSSIAN:
-        seen, seen_rest = kernel["seen_loser"](y, rest_y, margin, rest, ratio, rest_ratio)
+    if free_a or free_b:
+        seen = ("seen_winner", means[a], rests[a]) if free_a else ("seen_loser", means[b], rests[b])
+        point = kernel[seen[0]](*seen[1:], *stated)[0]
+        return (float(theta(point)),) * 2, (point, point)
+    wa, wb = effort[a], effort[b]
+    if margin == 0.0 or given.family == GAUSSIAN:
+        loser, loser_rest = kernel["seen_loser"](means[b], rests[b], *stated)
         scaled = wb / ratio if given.family == POISSON else wb
-        *_, ua, ub = kernel["pair_term"](given.family, wa, scaled, x, seen, rest_x, seen_rest, free_a, free_b)
-        m = ua * x + ub * seen
-        points = (m, m) if margin == 0.0 and ratio == 1.0 else (m, (m - margin) / ratio)
-        parameters = tuple(map(float, map(model.family.natural_parameter, points)))
-        return (parameters[0], parameters[1]), points
-    piece = kernel["column_piece"](given, columns.pairs, columns.margins, columns.pieces, p)
-    *_, odds = kernel["margin_term"](given.family, wa, wb, x, y, rest_x, rest_y, margin, rest, *piece)
-    frame = kernel["margin_frame"](given.family, x, y, rest_x, rest_y, margin, rest)
-    _, _, first, second, fails, second_fails = kernel["margin_point"](y, frame, *kernel["shares_of"](odds))
-    if given.family == BERNOULLI:  # a point so near to 1 that a double does not tell them apart has its distance
+        *_, ua, ub = kernel["pair_term"](given.family, wa, scaled, means[a], loser, rests[a], loser_rest, False, False)
+        first = ua * means[a] + ub * loser
+        second = first if columns.is_plain else (first - margin) / ratio
+        return (float(theta(first)), float(theta(second))), (first, second)
+    piece = kernel["column_piece"](given, columns.pairs, columns.margins, p)
+    *_, odds = kernel["margin_term"](given.family, wa, wb, *numbers, margin, rest, *piece)
+    frame = kernel["margin_frame"](given.family, *numbers, margin, rest)
+    _, _, first, second, fails, second_fails = kernel["margin_point"](means[b], frame, *kernel["shares_of"](odds))
+    if given.family == BERNOULLI:  # a point may be so near to 1 that a double does not tell them apart
         return (log(first / fails), log(second / second_fails)), (first, second)
-    return (float(model.family.natural_parameter(first)), float(model.family.natural_parameter(second))), (
-        first,
-        second,
-    )
+    return (float(theta(first)), float(theta(second))), (first, second)
 
 
 def total_mean_sensitivities(

@@ -6,9 +6,11 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 from caet_opt.bandits.families import Gaussian
+from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.kernels import instance, interior, records
 from caet_opt.kernels.compile import compile_functions, find_compiler, is_counted, owns_arrays
 from caet_opt.kernels.native import compiled_kernel
+from caet_opt.kernels.statement_columns import list_columns
 from caet_opt.solving.backends.native import pack_pattern
 
 by_units = pytest.mark.skipif(
@@ -105,7 +107,7 @@ def test_a_caller_of_what_makes_arrays_is_counted():
 def test_no_array_is_lost_and_none_is_freed_twice():
     """As many arrays are freed as were made by a call that makes all its arrays itself."""
     numbers = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
-    pattern = pack_pattern((Gaussian, ((0, 1),), (True, True)))
+    pattern = pack_pattern((list_columns((Statement(0, 1),), Gaussian), Gaussian, (True, True)))
     solve = compiled_kernel()["solve_instance"]
     _nrt_python.memsys_enable_stats()
     try:

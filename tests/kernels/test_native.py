@@ -144,6 +144,7 @@ GRAPHS = {
     "forest": [(0, 1), (2, 3), (3, 4)],
     "bipartite": [(a, b) for a in (0, 1) for b in (2, 3, 4)],
     "complete": [(a, b) for a in range(5) for b in range(a + 1, 5)],
+    "two edges between two arms": [(0, 1), (1, 0), (1, 2), (2, 3), (2, 3), (3, 4)],
     "cycle with a tail": [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)],
 }
 
@@ -153,8 +154,8 @@ def test_factorisation_solves_the_system(name):
     edges, n = GRAPHS[name], 5
     rng = np.random.default_rng(2)
     plan = plan_elimination(n, tuple(edges))
-    work = records.make_work(n, len(edges), plan.cores.size, plan.parts)
-    data = records.Data(0, np.ones((3, n)), np.array(edges).T.copy(), np.zeros((records.EDGE_ROWS, 0)))
+    work = records.make_work(n, len(edges), plan.cores.size, plan.parts, False)
+    data = records.Data(0, np.ones((3, n)), np.array(edges).T.copy())
     share = rng.uniform(0.05, 0.95, len(edges))
     work.rows[records.SHARE, : len(edges)], work.rows[records.OTHER, : len(edges)] = share, 1 - share
     work.rows[records.STIFF, : len(edges)] = 10.0 ** rng.uniform(-3, 3, len(edges))
@@ -182,8 +183,8 @@ def test_the_plan_follows_the_graph():
 def test_elimination_is_exact_for_a_stiff_edge():
     """A leaf tied to its parent by an all but rigid edge: the textbook formula would lose every digit."""
     plan = plan_elimination(2, ((0, 1),))
-    work = records.make_work(2, 1, 0, 1)
-    data = records.Data(0, np.ones((3, 2)), np.array([[0], [1]]), np.zeros((records.EDGE_ROWS, 0)))
+    work = records.make_work(2, 1, 0, 1, False)
+    data = records.Data(0, np.ones((3, 2)), np.array([[0], [1]]))
     work.rows[records.SHARE, 0] = work.rows[records.OTHER, 0] = 0.5
     work.rows[records.STIFF, 0], work.rows[records.BEND, 0] = 1e20, 0.0
     work.arms[records.BASE] = 1.0
@@ -267,6 +268,8 @@ def test_a_packed_layout_and_plan_are_unpacked_as_they_were(task):
         model, drawn = random_instance(rng, "gaussian", task, max(arms, 3) if task == "top-arms" else arms)
         found = lay_out((ask(model, drawn).columns, Gaussian, model.costly))
         if found is not None:
-            for before, after in zip(found, unpack_shape(pack_shape(*found), np.zeros((4, 0))), strict=True):
+            for before, after in zip(
+                found, unpack_shape(pack_shape(*found), np.zeros((records.COLUMN_ROWS, 0))), strict=True
+            ):
                 assert all(np.array_equal(*both) for both in zip(before, after, strict=True))
                 assert all(np.shape(old) == np.shape(new) for old, new in zip(before, after, strict=True))

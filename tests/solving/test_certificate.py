@@ -25,7 +25,7 @@ from caet_opt import (
 from caet_opt.kernels.native import compiled_kernel
 from caet_opt.solving.backends import Answer, Point
 from caet_opt.solving.backends.clarabel import Clarabel
-from caet_opt.solving.backends.native import solve_pairs
+from caet_opt.solving.backends.native import solve_columns
 from caet_opt.solving.certificate import Certificate, statement_terms
 
 
@@ -170,7 +170,7 @@ def test_a_start_for_other_numbers_of_arms_or_pairs_is_no_start():
         assert cold.lower <= warm.upper
         assert len(warm.effort) == 5
     with pytest.raises(ValueError, match="for another problem"):
-        solve_pairs(model, cold.pairs, Profile("native"), Point(small.effort, small.multipliers))
+        solve_columns(model, cold.columns, Profile("native"), Point(small.effort, small.multipliers))
 
 
 def test_no_effort_is_no_upper_bound():

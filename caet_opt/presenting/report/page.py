@@ -10,7 +10,7 @@ from typing import Any
 
 from caet_opt.bandits.families import describe_assumption
 from caet_opt.common import numbers
-from caet_opt.common.files import write_whole
+from caet_opt.common.files import escape_controls, write_whole
 from caet_opt.exploring.prediction import say_measured
 from caet_opt.presenting.report import page_data
 from caet_opt.presenting.report.findings import find_findings
@@ -135,7 +135,7 @@ def make_card(record: Record, label: str) -> dict[str, Any]:
         "time": value,
         "interval": interval,
         "gap": numbers.write_gap(record["gap"]),
-        "statements": ", ".join(record["binding_statements"]) or "none",
+        "statements": ", ".join(map(escape_controls, record["binding_statements"])) or "none",
         "arms": (["arm", "mean", "cost", "ω*", "u*"], rows),
     }
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from caet_opt.bandits.families import Family, Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
-from caet_opt.solving.problem import arrange
+from caet_opt.bandits.tasks.constraints import plain_pairs
+from caet_opt.solving.problem import arrange, ask
 
 Numbers = tuple[Fraction, ...]
 
@@ -86,12 +87,14 @@ class ComparedPairs:
 
 
 def compare(model: BanditModel, task: Task, exact: bool) -> ComparedPairs | None:
-    """The comparisons of a model and a task, None where a tie makes T* infinite.
+    """The comparisons of a model and a task, None where a tie makes T* infinite or some statement is not plain.
 
     The numbers are the exact ones that were given, or the doubles that stand for them.
     """
-    task.check(len(model.means))
-    pairs = task.pairs(model.means)
+    asked = ask(model, task)
+    if not asked.columns.is_plain:
+        return None
+    pairs = plain_pairs(asked.statements)
     if any(model.means[a] == model.means[b] for a, b in pairs):
         return None
     found = arrange(pairs, model.costly)

@@ -12,7 +12,7 @@ from caet_opt.kernels.interior import CERTIFIED, LIMIT, STALLED
 from caet_opt.kernels.native import kernel_for
 from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.solving.backends.base import Answer, Backend, Point
-from caet_opt.solving.certificate import Certificate
+from caet_opt.solving.certificate import NOTHING_TO_PAY, Certificate
 from caet_opt.solving.problem import Pattern, Question, check_no_ties, constrains, lay_out
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
@@ -52,7 +52,7 @@ class Native(Backend):
             return found
         nothing = Point(np.zeros(len(model.means)), np.zeros(len(columns.owners)))
         if not question.problem.statements:
-            return Answer(nothing, 0, "nothing to pay")
+            return Answer(nothing, 0, "nothing to pay", None if columns.is_plain else NOTHING_TO_PAY)
         statements = question.statements
         stated = np.array([constrains(model, statement) for statement in statements])
         if np.all(stated):
@@ -87,7 +87,7 @@ def solve_columns(model: BanditModel, columns: Columns, profile: Profile, start:
     target = target_of(tolerance)
     numbers = model.kernel_numbers
     if columns.margins.size:
-        numbers = np.concatenate([numbers, columns.margins], axis=1)
+        numbers = np.append(numbers, columns.margins).reshape(1, -1)
     status, steps, value, lower, upper = kernel_for(family, len(columns.owners))["solve_instance"](
         numbers, *pattern, effort, weights, start is not None, tolerance, target, profile.max_iterations
     )
