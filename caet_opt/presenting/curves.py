@@ -351,7 +351,7 @@ class Tracer(NamedTuple):
             result = self.solve(value, previous)
         except CaetError as error:
             return CurvePoint(value, error=error, kind=kind)
-        form = next(iter(applicable(result.model, result.task)), None) if result.columns.is_plain else None
+        form = next(iter(applicable(result.model, result.task)), None)
         if form is None:
             return CurvePoint(value, result, kind=kind)
         return CurvePoint(value, result, form.name, form.characteristic_time(result.model, result.task), kind=kind)
