@@ -271,7 +271,7 @@ def trace_curve(
     >>> len(curve.points), curve.points[-1].value, f"{curve.points[-1].result.value:.6f}"
     (12, 2.5, '39.595918')
     >>> model = BanditModel("bernoulli", [0.8, 0.83], costs=[1, 2], arms=["old", "new"])
-    >>> curve = trace_curve(model, "control:old", "margin", -0.05, 0.05, points=5)
+    >>> curve = trace_curve(model, "control:old", "margin", -0.05, 0.05, points=11)
     >>> curve.answers()
     [(-0.05, 0.03, 'new'), (0.03, 0.05, 'none')]
     """
