@@ -106,7 +106,7 @@ def measure_callers(count: int, repeats: int) -> list[list[str]]:
     and together, and how much faster the whole would be with the latter."""
     model, task = BanditModel("bernoulli", [0.1, 0.5, 0.9], [1.0, 1.0, 1.0]), parse_task("best-arm")
     sweep, grid = parse_sweep("mean:1", model), make_grid(0.2, 0.8, count, logarithmic=False)
-    models = [sweep.at(model, value) for value in grid]
+    models = [sweep.at(model, task, value)[0] for value in grid]
     means, request = (
         np.array([each.means for each in models]),
         make_request("native", [], column_names(None, None), None),

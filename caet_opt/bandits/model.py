@@ -95,7 +95,7 @@ class BanditModel:
         given_costs, costs = (None, ()) if rule is not None else read_numbers(costs, "costs")
         names = read_arm_names(arms, len(means))
         if not isinstance(lower_is_better, bool):
-            raise InputError(f"lower_is_better must be true or false, got {lower_is_better!r}")
+            raise InputError(f"'lower_is_better' must be true or false, got {lower_is_better!r}")
         vars(self).update(family=family, means=means, costs=costs, arms=names, cost_rule=rule)  # the record is frozen
         vars(self).update(lower_is_better=lower_is_better)
         vars(self).update(given_means=given_means, given_costs=given_costs)
@@ -172,6 +172,18 @@ class BanditModel:
             and self.exact_means == other.exact_means
             and self.exact_costs == other.exact_costs
         )
+
+    def with_numbers(
+        self, *, means: Sequence[Number] | None = None, costs: Sequence[Number] | str | None = None
+    ) -> "BanditModel":
+        """The same model with other means or costs; gaps follow the means unless costs are given.
+
+        >>> BanditModel("gaussian", [3, 4, 2], costs="gaps").with_numbers(means=[3, 4, 1]).costs
+        (1.0, 0.0, 3.0)
+        """
+        means = self.given_means if means is None else means
+        costs = (self.cost_rule or self.given_costs) if costs is None else costs
+        return BanditModel(self.family, means, costs, self.arms, lower_is_better=self.lower_is_better)
 
     def sample(self, rng: np.random.Generator, arm: int, size: int | None = None) -> Any:
         """Draw rewards of one arm."""

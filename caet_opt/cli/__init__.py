@@ -26,7 +26,7 @@ COMMANDS = {
     "solve": "certified characteristic time of one model",
     "check": "whether a certificate of proven digits proves what it states",
     "table": "many models in one table: T*, proportions, bounds, for people, papers or machines",
-    "curve": "T*, omega* and u* along a swept mean or cost, as a figure and CSV",
+    "curve": "T*, omega* and u* along a swept mean, cost, margin or level, as a figure and CSV",
     "verify": "closed forms, or a formula of your own, against every solver and proven digits",
     "thresholds": "which stopping thresholds are proven for a model, and what each would cost",
     "plan": "what an experiment will cost, how likely a budget is enough, and what difference it settles",

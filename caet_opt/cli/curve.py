@@ -1,7 +1,8 @@
-"""``caet-opt curve``: T* and the optimal proportions while one mean or one cost is swept."""
+"""``caet-opt curve``: T* and the optimal proportions while a mean, a cost, or the task's margin or level is swept."""
 
 import argparse
 import json
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -10,22 +11,22 @@ from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.cli.arguments import count, number
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import add_width, csv_text, make_folder, output_file, say
+from caet_opt.common.files import escape_controls
 from caet_opt.common.numbers import digits_rooted, format_certified, proportion, table
 from caet_opt.errors import InputError, SolverError
-from caet_opt.presenting.curves import Curve, CurvePoint, largest_deviation, trace_curve
+from caet_opt.presenting.curves import KINDS, Curve, CurvePoint, largest_deviation, trace_curve
 from caet_opt.presenting.figures.curve import curve_figure
 from caet_opt.presenting.figures.sheet import SUFFIXES, save
 from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.presenting.progress import Bar
 from caet_opt.solving.backends import DEFAULT_SOLVER
-from caet_opt.solving.result import statement_names
 
 DESCRIPTION = """\
-Solve a path of models in which one mean or one cost runs over a range, and draw T*,
-the cost proportions and the sampling proportions, with a closed form where one
-applies and a line where the binding pairs change. Costs that are gaps follow a swept
-mean, and are frozen around a swept cost. A model without a T*, as at a tie, is a gap
-in the curve."""
+Solve a path of models in which one mean or one cost, or the margin or level of the task,
+runs over a range, and draw T*, the cost proportions and the sampling proportions, with a
+closed form where one applies and a line where the binding statements change. Costs that
+are gaps follow a swept mean, and are frozen around a swept cost; control:ARM-0.02 has
+the margin -0.02. A model without a T*, as at a tie, is a gap in the curve."""
 
 EXAMPLES = f"""\
 {GRAMMAR}
@@ -34,6 +35,8 @@ examples:
   caet-opt curve models/wireless-channels.toml --sweep "cost:2.4 GHz" --from 1 --to 1000 --log
   caet-opt curve --family bernoulli --means 0.5,0.4,0.3 --costs 1,1,2 --task best-arm \\
       --sweep mean:1 --from 0.1 --to 0.9 --points 41 --json
+  caet-opt curve models/non-inferior-model.toml --sweep margin --from -0.1 --to 0.1
+  caet-opt curve models/dose-finding.toml --sweep level --from 0.1 --to 0.5
 """
 
 #: Of the table on the terminal: lines, about; significant digits of T* and decimals of proportions, at most.
@@ -44,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     add_model_arguments(parser)
     path = parser.add_argument_group("the path")
-    path.add_argument("--sweep", metavar="mean:ARM|cost:ARM", help="what is swept, the arm by number or name")
+    path.add_argument("--sweep", metavar="|".join(KINDS.values()), help="what is swept, the arm by number or name")
     path.add_argument("--from", type=number, dest="start", metavar="A", help="first value")
     path.add_argument("--to", type=number, dest="stop", metavar="B", help="last value")
     path.add_argument("--points", type=count, default=101, metavar="N", help="points of the grid (101)")
@@ -106,22 +109,28 @@ def as_object(curve: Curve) -> dict[str, Any]:
     return {
         "task": str(curve.task),
         "family": str(curve.model.family),
-        "sweep": f"{curve.sweep.kind}:{curve.sweep.arm}",
+        "sweep": str(curve.sweep),
         "arms": list(curve.model.arms),
         "points": curve.rows(),
         "switches": [
-            {"value": s.value, "statement": s.statement.write(curve.model.arms), "starts": s.starts}
-            for s in curve.switches
+            {"value": switch.value, "statement": curve.name(switch), "starts": switch.starts}
+            for switch in curve.switches
         ],
         "ties": list(curve.ties),
+        "answers": [{"from": first, "to": last, "answer": answer} for first, last, answer in curve.answers()],
     }
 
 
 def say_curve(curve: Curve, entry: ModelFile) -> str:
-    """Some points, the switches, the ties, the gaps, and the agreement with a closed form."""
+    """Some points, the switches, the ties, the answers, the gaps, and the agreement with a closed form."""
     lines = [*heading(entry), "", tabulate(curve), "", say_closed_forms(curve), *say_switches(curve)]
     missing = {point.value for point in curve.points if point.result is None}
     lines += [f"at {curve.sweep.kind} {tie:.6g} is a tie: T* is infinite" for tie in curve.ties if tie not in missing]
+    if len(answers := curve.answers()) > 1:
+        where = curve.sweep.kind
+        lines += [
+            f"answer for {where} {first:.6g} to {last:.6g}: {escape_controls(said)}" for first, last, said in answers
+        ]
     return "\n".join([*lines, *say_gaps(curve)])
 
 
@@ -130,12 +139,14 @@ def tabulate(curve: Curve) -> str:
     grid = [point.value for point in curve.points if point.kind == "grid"]
     shown = {grid[round(line * (len(grid) - 1) / (LINES - 1))] for line in range(LINES)}
     rows = [
-        write_cells(point, curve.model.arms) for point in curve.points if point.kind == "switch" or point.value in shown
+        write_cells(point, curve.binding(point))
+        for point in curve.points
+        if point.kind == "switch" or point.value in shown
     ]
     return table([curve.sweep.kind, "T*", "omega*", "u*", "binding"], rows, left=(2, 3, 4))
 
 
-def write_cells(point: CurvePoint, arms: tuple[str, ...]) -> list[str]:
+def write_cells(point: CurvePoint, binding: Sequence[str]) -> list[str]:
     """One line of the table; a model without an answer has its error there."""
     value = f"{point.value:.7g}"
     if point.result is None:
@@ -147,7 +158,7 @@ def write_cells(point: CurvePoint, arms: tuple[str, ...]) -> list[str]:
         f"({', '.join(proportion(share, decimals) for share in vector.tolist())})"
         for vector in (result.cost_proportions, result.sampling_proportions)
     ]
-    return [value, time, *shares, ", ".join(statement_names(result.binding_statements, arms)) or "none"]
+    return [value, time, *shares, ", ".join(binding) or "none"]
 
 
 def say_closed_forms(curve: Curve) -> str:
@@ -162,11 +173,11 @@ def say_closed_forms(curve: Curve) -> str:
 
 
 def say_switches(curve: Curve) -> list[str]:
-    """Where pairs start or cease to bind."""
-    names = statement_names([switch.statement for switch in curve.switches], curve.model.arms)
+    """Where statements start or cease to bind."""
+    begins = "at {} {:.6g} the statement {} {} to bind".format
     return [
-        f"at {curve.sweep.kind} {switch.value:.6g} {name} {'starts' if switch.starts else 'ceases'} to bind"
-        for switch, name in zip(curve.switches, names, strict=True)
+        begins(curve.sweep.kind, switch.value, curve.name(switch), "starts" if switch.starts else "ceases")
+        for switch in curve.switches
     ]
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from caet_opt.bandits.tasks.lower import SUFFIX
 from caet_opt.cli.arguments import add_confidence, add_setting, count, number, plain_text, read_confidence, seed
-from caet_opt.cli.models import GRAMMAR, read_list, read_names
+from caet_opt.cli.models import GRAMMAR, add_direction, read_list, read_names
 from caet_opt.cli.outcomes import read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
 from caet_opt.common.exact import read_whole
@@ -85,6 +86,7 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
     help_of_arms = "names, as large,small, or how many"
     parser.add_argument("--arms", type=plain_text, required=True, nargs="+", metavar="NAME", help=help_of_arms)
     parser.add_argument("--costs", nargs="+", metavar="C", help="of a pull of each arm (1), unless --cost-source")
+    add_direction(parser)
     add_confidence(parser)
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="of the policy's draws, if it draws (0)")
     parser.add_argument("--unproven", action="store_true", help="allow a threshold that guarantees nothing")
@@ -110,7 +112,7 @@ def start(arguments: argparse.Namespace) -> int:
     make = LiveExperiment.open_or_start if arguments.if_missing else LiveExperiment.start
     experiment = make(
         arguments.file,
-        arguments.task,
+        f"{arguments.task} {SUFFIX}" if arguments.lower_is_better else arguments.task,
         arguments.family,
         arms=arms,
         costs=None if arguments.costs is None else [float(cost) for cost in read_list(arguments.costs, "costs")],

@@ -10,7 +10,7 @@ from typing import Any
 from caet_opt.bandits.families import FAMILIES, parse_family
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
-from caet_opt.bandits.tasks import TASKS, Custom, parse_task
+from caet_opt.bandits.tasks import TASKS, Custom, pose_task
 from caet_opt.cli.arguments import plain_text
 from caet_opt.cli.output import show
 from caet_opt.common.exact import brief, read_decimal
@@ -37,8 +37,10 @@ FORMS = {
     "gamma": "gamma:SHAPE",
     "top-arms": "top-arms:M",
     "groups": "groups:0,1/2,3,4",
-    "control": "control:ARM",
-    "comparisons": "comparisons:0-1,2-3",
+    "control": "control:ARM | control:ARM+0.02 | control:ARM-0.02 | control:ARM*1.1",
+    "comparisons": "comparisons:0-1,2-3 | comparisons:0-1+0.02",
+    "above": "above:LEVEL",
+    "cheapest": "cheapest:above:LEVEL | cheapest:control:ARM-0.02",
 }
 
 
@@ -99,19 +101,26 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument("--costs", nargs="+", metavar="C", help="costs, in the same way, or: gaps (1 each)")
     model.add_argument("--task", metavar="T", help="task, for example ranking or top-arms:2")
     model.add_argument("--arms", type=plain_text, nargs="+", metavar="NAME", help="names of the arms (optional)")
+    add_direction(model)
+
+
+def add_direction(group: argparse._ActionsContainer) -> None:
+    """Declare --lower-is-better."""
+    told = "an arm is better if its mean is lower, as for latencies"
+    group.add_argument("--lower-is-better", action="store_true", help=told)
 
 
 def find_model(arguments: argparse.Namespace) -> ModelFile:
     """The model of the file or of the flags."""
     if arguments.model is None:
         return read_flags(arguments)
-    given = [f"--{name}" for name in ("family", "means", "costs", "arms") if getattr(arguments, name)]
+    flags = ("family", "means", "costs", "arms", "lower_is_better")
+    given = [f"--{name.replace('_', '-')}" for name in flags if getattr(arguments, name)]
     if given:
         raise InputError(f"give a model file or {', '.join(given)}, not both; only --task can be given with a file")
     entry = read_model(arguments.model)
-    if arguments.task is None or arguments.task == str(entry.task):
-        return entry
-    return ModelFile(entry.model, parse_task(arguments.task, entry.model.arms), entry.title, entry.source)
+    task = entry.task if arguments.task is None else pose_task(entry.model, arguments.task)
+    return entry if task == entry.task else ModelFile(entry.model, task, entry.title, entry.source)
 
 
 def read_flags(arguments: argparse.Namespace) -> ModelFile:
@@ -128,8 +137,9 @@ def read_flags(arguments: argparse.Namespace) -> ModelFile:
     words = arguments.costs
     costs = GAPS if words == [GAPS] else None if words is None else read_list(words, "costs", f" or {GAPS!r}")
     arms = None if arguments.arms is None else read_names(arguments.arms)
-    model = BanditModel(parse_family(arguments.family), read_list(arguments.means, "means"), costs, arms)
-    return ModelFile(model, parse_task(arguments.task, model.arms))
+    family, means = parse_family(arguments.family), read_list(arguments.means, "means")
+    model = BanditModel(family, means, costs, arms, lower_is_better=arguments.lower_is_better)
+    return ModelFile(model, pose_task(model, arguments.task))
 
 
 def heading(entry: ModelFile) -> list[str]:

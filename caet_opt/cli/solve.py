@@ -31,7 +31,8 @@ DESCRIPTION = """\
 Compute the characteristic time T* of a bandit model and a task, with the optimal
 proportions, and certify it: the interval that is printed contains T* whatever the
 solver did. The model is a TOML file, or the flags --family, --means, --costs (1 each
-unless given) and --task; with a file, --task replaces the file's task.
+unless given) and --task, and --lower-is-better where that is so; with a file, --task
+replaces the file's task.
 
 With --digits the answer is proven: the numbers of the model are taken as the exact
 decimals that were typed, both bounds are evaluated in ball arithmetic, and every
@@ -39,7 +40,7 @@ printed digit of T* is right. --certificate writes the proof, for caet-opt check
 
 With --delta, the lower bound is what any strategy pays on average, and the predicted
 cost T* beta(tau) what CAET pays with its default threshold: pulls are counted until
-every pair exceeds the threshold, with all means taken for known."""
+every statement exceeds the threshold, with all means taken for known."""
 
 EXAMPLES = f"""\
 {GRAMMAR}
@@ -51,6 +52,8 @@ examples:
   caet-opt solve models/wireless-channels.toml --cross-check
   caet-opt solve models/paper-instance-2.toml --show-program
   caet-opt solve models/paper-instance-1.toml --digits 50
+  caet-opt solve models/non-inferior-model.toml --task control:large-0.03
+  caet-opt solve --family exponential --means 120,80 --arms old,new --lower-is-better --task control:old+10
 """
 
 #: Proven digits where only a certificate is asked for, and most decimals of a refined proportion on a terminal.

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.cli.arguments import INTERRUPTED, seed, whole, worker_count
@@ -173,6 +174,7 @@ def write_command(model: "BanditModel", task: "Task") -> str:
     """The command line that solves an instance, or the text of its model file where the task needs one."""
     from caet_opt.bandits.modelfile import ModelFile, to_table
     from caet_opt.bandits.tasks import Custom
+    from caet_opt.bandits.tasks.lower import SUFFIX
     from caet_opt.common.exact import decimal_text
 
     if isinstance(task, Custom):
@@ -181,7 +183,9 @@ def write_command(model: "BanditModel", task: "Task") -> str:
         return tomli_w.dumps(to_table(ModelFile(model, task))).replace("\n", "\n  ").rstrip()
     means = ",".join(map(decimal_text, model.exact_means))
     costs = model.cost_rule or ",".join(map(decimal_text, model.exact_costs))
-    return f"caet-opt solve --family {model.family} --means {means} --costs {costs} --task {task}"
+    asked = str(task).removesuffix(SUFFIX).rstrip()
+    flag = " --lower-is-better" if model.lower_is_better else ""
+    return f"caet-opt solve --family {model.family} --means {means} --costs {costs} --task {quote(asked)}{flag}"
 
 
 def as_object(verifications: "Sequence[Verification]", plan: "Plan", seed: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""T*, omega* and u* along a path of models in which one mean or one cost is swept.
+"""T*, omega* and u* along a path in which one mean, one cost, or the margin or level of the task is swept.
 
 Where the task's answer changes there is a tie. Where a statement starts or ceases to bind there is a switch: its slack
 ``f_e(w*) - 1`` and its share ``q_e / T*`` trade places, one is positive and the other zero on either side, and the sign
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from caet_opt.bandits.model import GAPS, BanditModel
-from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.bandits.tasks import Task, pose_task
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.checks import check_whole
 from caet_opt.common.exact import brief, exact, read_whole
@@ -33,30 +33,64 @@ from caet_opt.solving.result import CharacteristicTime
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What can be swept.
-KINDS = ("mean", "cost")
+#: What can be swept, as it is written.
+KINDS = {"mean": "mean:ARM", "cost": "cost:ARM", "margin": "margin", "level": "level"}
+
+#: What each arm has of its own; the others are the task's.
+BY_ARM = ("mean", "cost")
+
+#: A statement but for its numbers: winner and loser.
+Side = tuple[int | None, int | None]
 
 #: Width of the last bracket, relative to its ends or to the first one.
 LOCATED = 1e-12
 
 
 class Sweep(NamedTuple):
-    """What is swept: the mean or the cost of one arm.
+    """What is swept: the mean or the cost of one arm, or the margin or level of the task.
 
     >>> from caet_opt.presenting.curves import Sweep
-    >>> Sweep("mean", 2).at(BanditModel("gaussian", [3, 4, 2], costs="gaps"), 1.5).costs
+    >>> model, task = Sweep("mean", 2).at(BanditModel("gaussian", [3, 4, 2], costs="gaps"), BestArm(), 1.5)
+    >>> model.costs
     (1.0, 0.0, 2.5)
     """
 
     kind: str
-    arm: int
+    arm: int | None = None
 
-    def at(self, model: BanditModel, value: float) -> BanditModel:
-        """The model with this mean or cost; costs that are gaps follow a mean, and are frozen around a cost."""
+    def at(self, model: BanditModel, task: Task, value: float) -> tuple[BanditModel, Task]:
+        """The model and the task with this value; costs that are gaps follow a mean, and are frozen around a cost."""
+        if self.arm is None:
+            return model, task.with_margin(value) if self.kind == "margin" else task.with_level(value)
         means, costs = list(model.means), list(model.costs)
         (means if self.kind == "mean" else costs)[self.arm] = value
         follows = self.kind == "mean" and model.cost_rule == GAPS
-        return BanditModel(model.family, means, GAPS if follows else costs, model.arms)
+        return model.with_numbers(means=means, costs=GAPS if follows else costs), task
+
+    def describe(self, names: Sequence[str]) -> str:
+        """What is swept, in words."""
+        return self.kind if self.arm is None else f"{self.kind} of arm {names[self.arm]}"
+
+    def write(self, statement: Statement, value: float, names: Sequence[str]) -> str:
+        """A statement at a value by the names of its arms, with the word in place of a number that is swept.
+
+        >>> from fractions import Fraction
+        >>> Sweep("margin").write(Statement(1, 0, Fraction("0.02")), 0.02, ["a", "b"])
+        'b > a + margin'
+        """
+        shown = tuple(map(escape_controls, names))
+        winner, loser = statement[:2]
+        if self.kind == "level" and winner is not None:
+            return f"{shown[winner]} > level"
+        if self.kind == "level" and loser is not None:
+            return f"{shown[loser]} < level"
+        if self.kind == "margin" and value != 0 and abs(statement.margin) == abs(exact(value)):
+            sign = "+" if statement.margin == exact(value) else "-"
+            return f"{Statement(winner, loser).write(shown)} {sign} margin"
+        return statement.write(shown)
+
+    def __str__(self) -> str:
+        return self.kind if self.arm is None else f"{self.kind}:{self.arm}"
 
 
 class Switch(NamedTuple):
@@ -79,7 +113,7 @@ class CurvePoint:
 
     Attributes
     ----------
-    value : of the swept mean or cost
+    value : of what is swept
     result : the certified answer; None where there is none, for the reason in `error`
     closed_form, closed_form_time : the most special closed form that applies, and its T*
     kind : ``grid``, or ``switch`` for a point that was added where the binding statements change
@@ -142,6 +176,34 @@ class Curve:
                 found[-1].append(point)
         return [stretch for stretch in found if stretch]
 
+    def answers(self) -> list[tuple[float, float, str]]:
+        """The answers of the task along the path, in words, each with its first and last point, or the tie between."""
+        solved = [(point.value, self._answer_at(point.value)) for point in self.points if point.result is not None]
+        found = [(*solved[0], solved[0][0])]
+        for value, answer in solved[1:]:
+            first, known, last = found[-1]
+            if answer == known:
+                found[-1] = (first, known, value)
+                continue
+            tie = next((tie for tie in self.ties if last < tie <= value), None)
+            found[-1] = (first, known, last if tie is None else tie)
+            found.append((value if tie is None else tie, answer, value))
+        return [(first, last, answer) for first, answer, last in found]
+
+    def _answer_at(self, value: float) -> str:
+        model, task = self.sweep.at(self.model, self.task, value)
+        task = pose_task(model, task)
+        return task.write_answer(task.answer(model.exact_means), model.arms)
+
+    def binding(self, point: CurvePoint) -> list[str]:
+        """The binding statements of a point with an answer, with the word in place of a number that is swept."""
+        bound = () if point.result is None else point.result.binding_statements
+        return [self.sweep.write(statement, point.value, self.model.arms) for statement in bound]
+
+    def name(self, switch: Switch) -> str:
+        """The statement of a switch, in the same way."""
+        return self.sweep.write(switch.statement, switch.value, self.model.arms)
+
     def rows(self) -> list[dict[str, Any]]:
         """The points as flat rows, with a column per arm for omega* and for u*; what is missing is None."""
         return [self.row(point) for point in self.points]
@@ -183,7 +245,7 @@ def trace_curve(
     solver: str | Path | Profile = DEFAULT_SOLVER,
     progress: Callable[[], None] = lambda: None,
 ) -> Curve:
-    """T*, omega* and u* while one mean or cost runs from ``start`` to ``stop``.
+    """T*, omega* and u* while one mean or cost, or the margin or level of the task, runs from ``start`` to ``stop``.
 
     Models without an answer, as at a tie, are points with an error. Where the binding statements change between two
     points of the grid, the switch is located by bisection and joins the points.
@@ -193,7 +255,8 @@ def trace_curve(
     model, task
         The model to start from; the task may be given in the grammar.
     sweep
-        ``mean:ARM`` or ``cost:ARM``, the arm by number or name.
+        ``mean:ARM`` or ``cost:ARM``, the arm by number or name; ``margin`` of ``control`` or ``comparisons``, where
+        ``control:ARM-0.02`` has the margin -0.02; ``level`` of ``above``.
     points
         Points of the grid, evenly spaced, or evenly in the logarithm.
     solver
@@ -207,12 +270,17 @@ def trace_curve(
     >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
     >>> len(curve.points), curve.points[-1].value, f"{curve.points[-1].result.value:.6f}"
     (12, 2.5, '39.595918')
+    >>> model = BanditModel("bernoulli", [0.8, 0.83], costs=[1, 2], arms=["old", "new"])
+    >>> curve = trace_curve(model, "control:old", "margin", -0.05, 0.05, points=11)
+    >>> curve.answers()
+    [(-0.05, 0.03, 'new'), (0.03, 0.05, 'none')]
     """
-    task = parse_task(task, model.arms) if isinstance(task, str) else task
-    task.check(len(model.means))
+    task = pose_task(model, task)
     profile = find_profile(solver)
     BACKENDS[profile.backend].require()
     tracer = Tracer(model, task, parse_sweep(sweep, model), profile)
+    if tracer.sweep.arm is None:
+        tracer.sweep.at(model, task, 0.0)  # a task without a margin or level is no error of each point
     grid = make_grid(start, stop, points, logarithmic)
     found: list[CurvePoint] = []
     for value in grid:
@@ -228,10 +296,14 @@ def trace_curve(
 
 
 def parse_sweep(text: str, model: BanditModel) -> Sweep:
-    """``mean:ARM`` or ``cost:ARM``, the arm by its name or its number."""
+    """``mean:ARM`` or ``cost:ARM``, the arm by its name or its number, or ``margin``, or ``level``."""
     kind, colon, arm = text.partition(":")
     if kind not in KINDS:
-        raise InputError(f"{unknown_name('sweep', kind, KINDS)} (write mean:ARM or cost:ARM)")
+        raise InputError(f"{unknown_name('sweep', kind, KINDS)} (write {', '.join(KINDS.values())})")
+    if kind not in BY_ARM:
+        if colon:
+            raise InputError(f"sweep {brief(text)!r}: the {kind} is the task's, and no arm's; write {kind}")
+        return Sweep(kind)
     if not colon or not arm:
         raise InputError(f"sweep {text!r} names no arm; write {kind}:0, or the arm's name")
     if arm in model.arms:
@@ -268,8 +340,8 @@ class Tracer(NamedTuple):
 
     def solve(self, value: float, previous: CharacteristicTime | None = None) -> CharacteristicTime:
         """The answer at a value, from the previous one where that helps."""
-        model = self.sweep.at(self.model, value)
-        return characteristic_time(model, self.task, solver=self.profile, warm_start=previous)
+        model, task = self.sweep.at(self.model, self.task, value)
+        return characteristic_time(model, task, solver=self.profile, warm_start=previous)
 
     def point(
         self, value: float, previous: CharacteristicTime | None = None, kind: Literal["grid", "switch"] = "grid"
@@ -279,34 +351,41 @@ class Tracer(NamedTuple):
             result = self.solve(value, previous)
         except CaetError as error:
             return CurvePoint(value, error=error, kind=kind)
-        form = next(iter(applicable(result.model, self.task)), None)
+        form = next(iter(applicable(result.model, result.task)), None)
         if form is None:
             return CurvePoint(value, result, kind=kind)
-        return CurvePoint(value, result, form.name, form.characteristic_time(result.model, self.task), kind=kind)
+        return CurvePoint(value, result, form.name, form.characteristic_time(result.model, result.task), kind=kind)
 
     def ties(self, points: Sequence[CurvePoint]) -> Iterator[float]:
         """Where the answer changes between two points of the grid that have an answer."""
 
-        def has_statements(statements: tuple[Statement, ...], value: float) -> bool:
-            return ask(self.sweep.at(self.model, value), self.task).statements == statements
+        def has_sides(sides: list[Side], value: float) -> bool:
+            return list_sides(ask(*self.sweep.at(self.model, self.task, value)).statements) == sides
 
         for low, high, at_low, at_high in neighbours(points):
-            if at_low.statements != at_high.statements:
-                yield bisect(low, high, partial(has_statements, at_low.statements))
+            sides = list_sides(at_low.statements)
+            if sides != list_sides(at_high.statements):
+                yield bisect(low, high, partial(has_sides, sides))
 
     def switches(self, points: Sequence[CurvePoint]) -> Iterator[Switch]:
-        """Where statements start or cease to bind between two points with the same statements and free arms."""
+        """Where statements start or cease to bind between two points with the same answer and free arms."""
         for low, high, at_low, at_high in neighbours(points):
             low_free, high_free = ([cost == 0 for cost in one.model.costs] for one in (at_low, at_high))
-            if at_low.statements == at_high.statements and low_free == high_free:
-                before, after = set(at_low.binding_statements), set(at_high.binding_statements)
-                for statement in filter((before ^ after).__contains__, at_low.statements):
-                    yield Switch(self.locate(low, high, statement, at_low), statement, statement in after)
+            if list_sides(at_low.statements) == list_sides(at_high.statements) and low_free == high_free:
+                before, after = (set(map(one.statements.index, one.binding_statements)) for one in (at_low, at_high))
+                for number in sorted(before ^ after):
+                    yield self.locate(low, high, number, at_low, number in after)
 
-    def locate(self, low: float, high: float, statement: Statement, at_low: CharacteristicTime) -> float:
-        """Where a statement's side of the switch is no longer that of ``low``."""
-        side = is_slack(at_low, statement)
-        return bisect(low, high, lambda value: is_slack(self.solve(value), statement) == side)
+    def locate(self, low: float, high: float, number: int, at_low: CharacteristicTime, starts: bool) -> Switch:
+        """Where the side of the statement of this number is no longer that of ``low``."""
+        side = is_slack(at_low, number)
+        value = bisect(low, high, lambda value: is_slack(self.solve(value), number) == side)
+        return Switch(value, ask(*self.sweep.at(self.model, self.task, value)).statements[number], starts)
+
+
+def list_sides(statements: Sequence[Statement]) -> list[Side]:
+    """Statements but for their numbers, which tell the answers of one task apart."""
+    return [statement[:2] for statement in statements]
 
 
 def neighbours(points: Sequence[CurvePoint]) -> Iterator[tuple[float, float, CharacteristicTime, CharacteristicTime]]:
@@ -327,10 +406,10 @@ def bisect(low: float, high: float, holds: Callable[[float], bool]) -> float:
     return high
 
 
-def is_slack(result: CharacteristicTime, statement: Statement) -> bool:
-    """Whether a statement's slack ``f_e(w*) - 1`` exceeds its share ``q_e / T*``."""
-    term = statement_terms(result.model, [statement], result.effort)[0]
-    carried = result.columns.sum_by_statement(result.multipliers)[result.statements.index(statement)]
+def is_slack(result: CharacteristicTime, number: int) -> bool:
+    """Whether the slack of the statement of this number, ``f_e(w*) - 1``, exceeds its share ``q_e / T*``."""
+    term = statement_terms(result.model, [result.statements[number]], result.effort)[0]
+    carried = result.columns.sum_by_statement(result.multipliers)[number]
     share = carried / result.value if result.value > 0 else 0.0
     return bool(term - 1.0 > share)
 

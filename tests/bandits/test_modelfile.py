@@ -235,7 +235,7 @@ def test_a_task_that_would_be_read_as_the_name_of_an_arm_is_not_written(path):
         (
             'family = "bernoulli"',
             'family = "bernoulli"\nlower_is_better = "yes"',
-            "lower_is_better must be true or false",
+            "'lower_is_better' must be true or false",
         ),
         ('family = "bernoulli"', 'family = "bernoulli"\nlower_is_beter = true', "did you mean 'lower_is_better'?"),
     ],

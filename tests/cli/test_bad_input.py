@@ -51,6 +51,11 @@ FILES = {
     "profile-huge.toml": b'backend = "clarabel"\nmax_iterations = 99999999999\n',
     "profile-time.toml": b'backend = "clarabel"\ntime_limit = 1' + 400 * b"0" + b"\n",
     "nothing.toml": b'family = "gaussian"\nmeans = [3, 4]\ncosts = [1, 1]\nanswers = [[]]\n',
+    "direction.toml": b'family = "gaussian"\nmeans = [3, 4]\nlower_is_better = "yes"\ntask = "best-arm"\n',
+    "undirected.toml": b'family = "gaussian"\nmeans = [3, 4]\ntask = "best-arm (lower is better)"\n',
+    "margins.toml": b'family = "gaussian"\nmeans = [3, 4]\nanswers = [["0 > 1 + 0.5"], ["0 < 1 + 0.7"]]\n',
+    "untold.toml": b'family = "gaussian"\nmeans = [3, 4]\nanswers = [["0 > 1 + 0.5"], ["0 < 1 - 2"]]\n',
+    "unread.toml": b'family = "gaussian"\nmeans = [3, 4]\nanswers = [["0 >= 1"], ["0 < 1"]]\n',
     "wide.toml": f'family = "gaussian"\nmeans = {list(range(2000))}\ncosts = {[1] * 2000}\n'.encode()
     + b'task = "top-arms:1000"\n',
 }
@@ -61,8 +66,84 @@ def flags(family="gaussian", means="3,4,2", costs="1,1,1", task="ranking", more=
     return f"solve --family {family} --means {means} --costs {costs} --task {task} {more}"
 
 
+def rates(task, more=""):
+    """Three Bernoulli arms, and a task."""
+    return flags("bernoulli", "0.8,0.7,0.6", "3,2,1", task, more)
+
+
+LEVEL = "needs a level, for example above:0.8 or above:-1e-3"
+ENDS = "must be between 0 and 1, the ends of the bernoulli means, or nothing is to be found out"
+FORM = "write ARM, ARM+NUMBER, ARM-NUMBER or ARM*NUMBER, arms by number"
+LARGE = "is as large as the difference of any two of the means of the bernoulli family, which are in [0, 1]"
+RATIOS = "ratios of means are for exponential, gamma and poisson rewards, not for"
+
+#: Levels, margins, ratios, and the lower mean.
+STATED = [
+    (rates("above"), f"task 'above:' {LEVEL}"),
+    (rates("above:high"), f"task 'above:high' {LEVEL}"),
+    (rates("above:nan"), f"task 'above:nan' {LEVEL}"),
+    (rates("above:inf"), f"task 'above:inf' {LEVEL}"),
+    (rates("above:0x10"), f"task 'above:0x10' {LEVEL}"),
+    (rates("above:0.5,0.6"), f"task 'above:0.5,0.6' {LEVEL}"),
+    (rates("above:1e-400"), "task 'above:1e-400': the level must be a finite number that fits double precision"),
+    (rates("above:1.2"), f"task 'above:1.2': level 1.2 {ENDS}"),
+    (rates("above:0"), f"level 0 {ENDS}"),
+    (rates("cheapest:above:-0.5"), f"level -0.5 {ENDS}"),
+    (flags("poisson", task="above:-1"), "level -1 must be between 0 and inf, the ends of the poisson means"),
+    (rates("above:0.7"), "equals 0.7, which task 'above:0.7' asks about, so T* is infinite"),
+    (rates("above:0.5~0.1"), "a tolerance (~) is not available"),
+    (flags(task="best-arm~0.05"), "task 'best-arm~0.05': a tolerance (~) is not available"),
+    (flags(task="comparisons:0-1~0.05"), "a tolerance (~) is not available"),
+    (rates("control:0+x"), f"task 'control:0+x': {FORM}"),
+    (rates("control:0+"), f"task 'control:0+': {FORM}"),
+    (rates("control:0+nan"), FORM),
+    (rates("control:0--0.1"), FORM),
+    (rates("control:0+0.1+0.1"), FORM),
+    (rates("control:0+1e-400"), "the margin must be a finite number that fits double precision"),
+    (rates("control:0+1"), f"task 'control:0+1': margin 1 {LARGE}"),
+    (rates("control:0-1.5"), f"margin -1.5 {LARGE}"),
+    (rates("control:7+0.1"), "task 'control:7+0.1' names arm 7, but the model has arms 0 to 2"),
+    (rates("control:old+0.1", "--arms new other third"), "unknown arm 'old'; known: new, other, third"),
+    (rates("control:0-0.1"), "0 equals 1 + 0.1, which task 'control:0-0.1' asks about, so T* is infinite"),
+    (rates("control:0*1.1"), f"{RATIOS} bernoulli; give a margin"),
+    (flags(task="control:0*1.1"), f"{RATIOS} gaussian; give a margin"),
+    (flags("geometric", task="comparisons:0-1*1.1"), f"{RATIOS} geometric; give a margin"),
+    (flags("poisson", task="control:0*0"), "the ratio must be above 0, got 0"),
+    (
+        rates("comparisons:gpt-4-4", "--arms gpt gpt-4 4"),
+        'can be read as comparisons:"gpt"-"4"-4 and as comparisons:"gpt-4"-"4"; write one of these',
+    ),
+    (
+        rates("control:1-0.02", "--arms 1 2 0"),
+        'can be read as control:"1"-0.02 and as control:"2"-0.02; write one of these',
+    ),
+    (flags(task="cheapest"), "write cheapest:above:LEVEL or cheapest:control:ARM-MARGIN"),
+    (flags(task="cheapest:best-arm"), "write cheapest:above:LEVEL or cheapest:control:ARM-MARGIN"),
+    (flags(task="cheapest:control:9"), "task 'control:9' names arm 9, but the model has arms 0 to 2"),
+    (flags(task="cheapest:above:2.5", costs="gaps"), "needs known costs, and gaps depend on the means"),
+    (rates("cheapest:control:2-0.1"), "arm 2 is the cheapest and qualifies whatever the means are"),
+    (rates("comparisons:0-1+0.1,1-0-0.1"), "lists the pair 1-0 twice"),
+    (rates("comparisons:0-0+0.1"), "compares arm 0 with itself"),
+    (rates("comparisons:0+0.1"), "write each pair as A-B, got '0+0.1'"),
+    ("solve {good.toml} --lower-is-better", "give a model file or --lower-is-better, not both"),
+    ("solve {direction.toml}", "direction.toml: 'lower_is_better' must be true or false, got 'yes'"),
+    (
+        "solve {undirected.toml}",
+        "does not say that the lower mean is better, and the task is best-arm (lower is better); say the same of both",
+    ),
+    ("solve {margins.toml}", "answers 0 and 1 can be right for the same means"),
+    ("solve {untold.toml}", "no answer covers the means 3, 4"),
+    ("solve {unread.toml}", "a statement is written as [0, 1], '0 > 1 + 0.02'"),
+    ("curve {good.toml} --sweep margin --from 0 --to 1", "task 'ranking' has no margin"),
+    ("curve {good.toml} --task above:2.5 --sweep margin --from 0 --to 1", "task 'above:2.5' has no margin"),
+    ("thresholds {good.toml} --task above:x --delta 0.1", LEVEL),
+    ("simulate {good.toml} --task above:x --delta 0.1", LEVEL),
+    ("plan {good.toml} --task control:0+x --delta 0.1", FORM),
+]
+
 #: Command line (files in braces), and a part of the message.
 ROWS = [
+    *STATED,
     # numbers
     (flags(means="nan,4,2"), "--means must be numbers such as 3,4,2, got 'nan': numbers are written as 12.5 or 1e-3"),
     (flags(means="3,inf,2"), "got 'inf': numbers are written as 12.5 or 1e-3"),

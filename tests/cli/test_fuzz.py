@@ -87,6 +87,17 @@ COMMANDS = [
     (f"solve {FLAGS.format('geometric', '1,2,3,4', '1,1,1,2', 'groups:0,1/2,3')} --digits 15", ""),
     (f"solve {FLAGS.format('exponential', '1,2,3,4', '1,1,1,2', 'comparisons:0-1,2-3')} --solver ipopt", ""),
     ("solve {model} --task best-arm --solver {profile} --certificate {out}", "--digits 12"),
+    (f"solve {FLAGS.format('exponential', '1,2,3', '1,1,2', 'control:b+0.25')} --arms a,b,c --lower-is-better", ""),
+    (f"solve {FLAGS.format('poisson', '1,2,3', '1,1,2', 'comparisons:0-1*1.5,1-2-0.5')} --json", ""),
+    (f"solve {FLAGS.format('bernoulli', '0.5,0.25,0.75', '1,1,2', 'cheapest:above:0.6')} --show-program", ""),
+    (
+        f"curve {FLAGS.format('geometric', '1,2,3', '1,1,2', 'control:0-0.5')} --sweep margin --from -1 --to 1 --json",
+        "--points 3",
+    ),
+    (
+        f"curve {FLAGS.format('gamma:2', '1,2,3', '1,1,2', 'above:2')} --sweep level --from 0.5 --to 2.5 --json",
+        "--points 3",
+    ),
     ("check {certificate} --json", ""),
     ("table {model} {custom} --delta 0.1,0.01 --solvers native --columns model,T*,u* --significant 5", "--workers 1"),
     ("table {model} --format latex --output {out} --digits 12", "--workers 1"),
@@ -293,6 +304,31 @@ def test_extreme_numbers(number, capsys):
     task = dice.choice(["best-arm", "ranking", "top-arms:1", "control:0", "comparisons:0-1"])
     flags = FLAGS.format(family, ",".join(means), ",".join(costs), task)
     check_end(EXTREME_COMMANDS[number % len(EXTREME_COMMANDS)].format(flags).split(), capsys)
+
+
+STATED_COMMANDS = (
+    *("solve {}", "solve {} --json", "solve {} --show-program", "solve {} --lower-is-better --tolerance 1e-6"),
+    *(
+        "curve {} --sweep margin --from -0.5 --to 1 --points 3 --json",
+        "curve {} --sweep level --from 0 --to 1 --points 3 --json",
+    ),
+)
+
+
+@pytest.mark.parametrize("number", range(NUMBERS))
+def test_extreme_levels_margins_and_ratios(number, capsys):
+    dice = random.Random(f"statement {number}")
+    arms = dice.choice([2, 3])
+    numbers = dice.choice([EXTREMES, NEAR, [*EXTREMES, *NEAR]])
+    means = dice.choices(numbers, k=arms)
+    costs = dice.choices(EXTREMES, k=arms) if dice.randrange(3) else ["gaps"] if dice.randrange(2) else ["1"] * arms
+    form = dice.choice(
+        ["above:{}", "control:0{}{}", "comparisons:0-1{}{}", "cheapest:above:{}", "cheapest:control:0{}{}"]
+    )
+    given = dice.choice(numbers).lstrip("-")
+    task = form.format(given) if "above" in form else form.format(dice.choice("+-*"), given)
+    flags = FLAGS.format(dice.choice(EXTREME_FAMILIES), ",".join(means), ",".join(costs), task)
+    check_end(dice.choice(STATED_COMMANDS).format(flags).split(), capsys)
 
 
 MODEL_COMMANDS = (

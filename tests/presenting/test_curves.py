@@ -16,6 +16,7 @@ from caet_opt import (
     Bernoulli,
     Gaussian,
     InputError,
+    Ranking,
     SolverError,
     characteristic_time,
     read_model,
@@ -77,12 +78,12 @@ def test_points_agree_with_single_solves_and_the_switch_joins_them():
 
 
 def test_gaps_follow_a_mean_and_freeze_around_a_cost():
-    at = parse_sweep("mean:0", RANKING).at(RANKING, 3.5)
+    at, _ = parse_sweep("mean:0", RANKING).at(RANKING, Ranking(), 3.5)
     assert (at.means, at.costs, at.cost_rule) == ((3.5, 4, 2), (0.5, 0, 2), "gaps")
-    at = parse_sweep("cost:0", RANKING).at(RANKING, 7)
+    at, _ = parse_sweep("cost:0", RANKING).at(RANKING, Ranking(), 7)
     assert (at.means, at.costs, at.cost_rule) == ((3, 4, 2), (7, 0, 2), None)
     given = BanditModel(Gaussian(), [3, 4, 2], [1, 2, 3])
-    assert parse_sweep("mean:0", given).at(given, 3.5).costs == (1, 2, 3)
+    assert parse_sweep("mean:0", given).at(given, Ranking(), 3.5)[0].costs == (1, 2, 3)
 
 
 def test_arms_are_found_by_name_before_number():
@@ -157,6 +158,89 @@ def test_a_solver_that_fails_is_a_gap_and_status_1(capsys, monkeypatch, tmp_path
     assert "no T* at 1: out of luck" in out
 
 
+# margins and levels
+
+
+@pytest.mark.parametrize("task", ["comparisons:1-0,2-1", "comparisons:0-1,1-2 (lower is better)"])
+def test_a_swept_margin_shifts_the_gaps_of_gaussian_arms(task):
+    """T* with the margin e is that of the gaps less e; the costly pair alone binds from g + e on, where it was g."""
+    lower = task.endswith(")")
+    model = BanditModel("gaussian", [0, 1, 2.2], [0, 2, 0.5], lower_is_better=lower)
+    ratio = sqrt(1 + sqrt(0.5 / 2))
+    meeting = (ratio * 1 - 1.2) / (ratio - 1)
+    curve = trace_curve(model, task, "margin", -2, 0.9, 30)
+    for point in curve.points:
+        near, far = 1 - point.value, 1.2 - point.value
+        shifted = BanditModel("gaussian", [0, near, near + far], [0, 2, 0.5])
+        alone = characteristic_time(shifted, "ranking")
+        assert point.result.value == pytest.approx(alone.value, rel=1e-9)
+        assert point.result.sampling_proportions == pytest.approx(alone.sampling_proportions, abs=1e-5)
+    assert curve.ties == ()
+    (switch,) = curve.switches
+    assert switch.value == pytest.approx(meeting, rel=1e-5)
+    assert (curve.name(switch), switch.starts) == ("1 > 0 + margin", True)
+    assert [statement[:2] for statement in curve.points[0].result.statements] == [(1, 0), (2, 1)]
+
+
+def test_a_swept_level_is_a_sum_by_arm_broken_at_every_mean(capsys):
+    """T* = sum of c_a / d(mu_a, level), which tends to infinity at the means; there the answer changes."""
+    means, costs = [0.2, 0.45, 0.7], [1, 2, 0.5]
+    model = BanditModel("bernoulli", means, costs, ["a", "b", "c"])
+    curve = trace_curve(model, "above:0.5", "level", 0.1, 0.9, 41)
+    for point in curve.points:
+        if point.result is not None:
+            terms = [cost / model.family.divergence(mean, point.value) for mean, cost in zip(means, costs, strict=True)]
+            assert point.result.value == pytest.approx(sum(terms), rel=1e-9)
+    assert curve.ties == pytest.approx((0.2, 0.45, 0.7), rel=1e-9)
+    assert [[round(end, 9) for end in region[:2]] for region in curve.answers()] == [
+        [0.1, 0.2],
+        [0.2, 0.45],
+        [0.45, 0.7],
+        [0.7, 0.9],
+    ]
+    assert [region[2] for region in curve.answers()] == ["a, b, c", "b, c", "c", "none"]
+    assert curve.switches == ()
+    assert all(len({*curve.binding(point)}) == 3 for point in curve.points if point.result is not None)
+    flags = ["--family", "bernoulli", "--means", "0.2,0.45,0.7", "--costs", "1,2,0.5", "--arms", "a,b,c"]
+    path = ["--task", "above:0.5", "--sweep", "level", "--from", "0.1", "--to", "0.9", "--points", "3", "--json"]
+    record = json.loads(run_command(capsys, "curve", *flags, *path))
+    assert record["sweep"] == "level"
+    assert [point["level"] for point in record["points"]] == [0.1, 0.5, 0.9]
+    assert record["points"][1]["binding_statements"] == "a < 0.5, b < 0.5, c > 0.5"
+
+
+def test_the_answer_of_the_cheapest_arm_along_a_margin(capsys, tmp_path):
+    """The control itself qualifies where it may be worse than itself, and no more from a margin of zero on, where the
+    statements are the same and there is no tie."""
+    model = ROOT / "models" / "non-inferior-model.toml"
+    path = ["--task", "cheapest:control:large-0.02", "--sweep", "margin", "--from", "-0.08", "--to", "0.02"]
+    out = run_command(capsys, "curve", model, *path, "--points", "41", "--no-figure", "--output", tmp_path / "c")
+    answers = [line for line in out.splitlines() if line.startswith("answer for ")]
+    assert answers == [
+        "answer for margin -0.08 to -0.06: tiny",
+        "answer for margin -0.06 to -0.007: small",
+        "answer for margin -0.007 to -0.0025: large",
+        "answer for margin 0 to 0.02: none",
+    ]
+    assert "large > tiny - margin" in out
+
+
+def test_a_margin_that_no_means_of_the_family_have_is_a_gap():
+    model = BanditModel("bernoulli", [0.5, 0.4], [1, 1])
+    curve = trace_curve(model, "control:0", "margin", 0, 1.2, 4)
+    assert [point.error is None for point in curve.points] == [True, True, True, False]
+
+
+def test_the_figure_of_a_margin_names_it():
+    model = BanditModel("gaussian", [0, 1, 2.2], [0, 2, 0.5])
+    canvas = figure.curve_figure(trace_curve(model, "comparisons:1-0,2-1", "margin", -2, 0.9, 30))
+    assert canvas.axes[-1].get_xlabel() == "margin"
+    assert [text.get_text() for text in canvas.axes[0].texts] == [
+        "binding: 2 > 1 + margin",
+        "1 > 0 + margin, 2 > 1 + margin",
+    ]
+
+
 # files
 
 
@@ -177,7 +261,7 @@ def test_the_command_writes_figure_and_csv(capsys, tmp_path):
     (added,) = [row for row in rows if row["kind"] == "switch"]
     assert float(added["mean"]) == pytest.approx(4 - GOLDEN, abs=1e-6)
     assert (rows[0]["binding_statements"], rows[-1]["binding_statements"]) == ("1 > 0, 0 > 2", "0 > 2")
-    assert "at mean 1.38197 the pair 1 > 0 ceases to bind" in out
+    assert "at mean 1.38197 the statement 1 > 0 ceases to bind" in out
     assert "closed form three-arm-ranking-gaps at every point" in out
 
 
@@ -207,9 +291,10 @@ def test_regions_are_labelled_only_where_there_is_room():
 
 def test_json_has_points_switches_and_ties(capsys):
     record = json.loads(run_command(capsys, *PATH, "--json"))
-    assert list(record) == ["task", "family", "sweep", "arms", "points", "switches", "ties"]
+    assert list(record) == ["task", "family", "sweep", "arms", "points", "switches", "ties", "answers"]
     assert len(record["points"]) == 12
-    assert record["switches"][0]["pair"] == [1, 0]
+    assert record["switches"][0]["statement"] == "1 > 0"
+    assert record["answers"] == [{"from": 0.0, "to": 2.5, "answer": "1 > 0 > 2"}]
     assert record["sweep"] == "mean:2"
 
 
@@ -241,6 +326,15 @@ def test_missing_matplotlib_is_named_before_anything_is_solved(capsys, monkeypat
     [
         ({"--sweep": "meen:2"}, "unknown sweep 'meen'; did you mean 'mean'?"),
         ({"--sweep": "mean"}, "sweep 'mean' names no arm; write mean:0"),
+        ({"--sweep": "margin:2"}, "sweep 'margin:2': the margin is the task's, and no arm's; write margin"),
+        ({"--sweep": "margin"}, "task 'ranking' has no margin; control:ARM and comparisons:A-B can have one"),
+        ({"--sweep": "level"}, "task 'ranking' has no level; above:LEVEL and cheapest:above:LEVEL have one"),
+        ({"--sweep": "margin", "--task": "control:0*1.1"}, "ratios of means are for exponential"),
+        ({"--sweep": "level", "--task": "control:0+1"}, "task 'control:0+1' has no level"),
+        (
+            {"--sweep": "margin", "--task": "comparisons:0-1+1,1-2+2"},
+            "task 'comparisons:0-1+1,1-2+2' has no margin that is the same for each pair",
+        ),
         ({"--sweep": "mean:3"}, "sweep 'mean:3': unknown arm '3'"),
         ({"--sweep": "cost:x"}, "unknown arm 'x'; known: 0, 1, 2"),
         ({"--sweep": None}, "missing --sweep"),
@@ -274,7 +368,7 @@ def test_the_examples_of_the_help_work(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     lines = command.EXAMPLES.replace("\\\n", " ").splitlines()
     examples = [shlex.split(line)[1:] for line in lines if line.startswith("  caet-opt ")]
-    assert len(examples) == 3
+    assert len(examples) == 5
     for argv in examples:
         run_command(capsys, *argv)
     assert len(list((tmp_path / "results").iterdir())) == 3

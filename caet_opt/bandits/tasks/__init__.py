@@ -81,8 +81,10 @@ def pose_task(model: BanditModel, task: Task | str) -> Task:
     task.check(len(model.means))
     task.check_family(model.family)
     if task.lower_is_better != model.lower_is_better and not isinstance(task, Custom):
-        said = "lower_is_better" if model.lower_is_better else "no lower_is_better"
-        raise InputError(f"the model has {said}, and the task is {task}; say the same of both")
+        said = "says" if model.lower_is_better else "does not say"
+        raise InputError(
+            f"the model {said} that the lower mean is better, and the task is {task}; say the same of both"
+        )
     if not task.needs_costs:
         return task
     if model.cost_rule is not None:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -13,12 +13,18 @@ from caet_opt.bandits.tasks.constraints import Pair as Pair
 from caet_opt.bandits.tasks.constraints import plain_pairs
 from caet_opt.bandits.tasks.pairs import LISTED, MARGIN_ROWS
 from caet_opt.bandits.tasks.statements import Statement, number_text
-from caet_opt.common.exact import brief, read_whole
+from caet_opt.common.exact import Number, brief, read_whole
 from caet_opt.errors import InputError
 
 #: More statements than this are refused: so many of them take the native solver about half a minute, and four times as
 #: many more than anyone waits.
 MOST_STATEMENTS = 250_000
+
+#: The answer that no arm is one.
+NONE = "none"
+
+#: What follows the words for a question about the better arms where the lower mean is the better one.
+LOWER = ", lower is better"
 
 
 class Form(NamedTuple):
@@ -54,6 +60,9 @@ class Task(ABC):
 
     #: What may stand after each arm of the argument, in turn, as characters; nothing where the argument has no arms.
     between_arms: ClassVar[tuple[str, ...]] = ()
+
+    #: What stands between the arms that are an answer, in words; None where what it asserts says it better.
+    answer_sign: ClassVar[str | None] = None
 
     #: Whether the last arm in turn may have a margin or ratio: ARM+0.02, ARM-0.02, ARM*1.1.
     has_margins: ClassVar[bool] = False
@@ -107,6 +116,14 @@ class Task(ABC):
         """The task for arms of which pulls have these costs; most tasks do not depend on them."""
         return self
 
+    def with_margin(self, margin: Number) -> "Task":
+        """The same task with another margin, where it has one of which all its statements are made."""
+        raise InputError(f"task {str(self)!r} has no margin; control:ARM and comparisons:A-B can have one")
+
+    def with_level(self, level: Number) -> "Task":
+        """The same task with another level, where it has one."""
+        raise InputError(f"task {str(self)!r} has no level; above:LEVEL and cheapest:above:LEVEL have one")
+
     def count_statements(self, arms: int) -> int:
         """How many statements an answer has, at most; a task that compares more than all arms with one overrides it."""
         return arms - 1
@@ -131,9 +148,27 @@ class Task(ABC):
         """The arms that occur in some statement of the answer for these means."""
         return tuple(sorted({arm for statement in self.statements(means) for arm in statement.arms}))
 
-    def describe(self) -> str:
-        """The question in words."""
-        return f"the answer of the task {self}"
+    def describe(self, names: Sequence[str] = (), lower: bool = False) -> str:
+        """The question in few words, for a column of a table, with the names of the arms; ``lower`` says that the lower
+        mean is the better one."""
+        return str(self) + LOWER * lower
+
+    def write_answer(self, answer: Hashable, names: Sequence[str]) -> str:
+        """An answer in words, with the names of the arms: those that it is, or what it asserts.
+
+        >>> means, names = [3, 4, 2], ["a", "b", "c"]
+        >>> for task in map(parse_task, ("ranking", "above:2.5", "above:5", "comparisons:0-1+0.5")):
+        ...     print(task.write_answer(task.answer(means), names))
+        b > a > c
+        a, b
+        none
+        b > a - 0.5
+        """
+        if self.answer_sign is None:
+            stated = self.answer_statements(answer, len(names))
+            return ", ".join(statement.write(tuple(names)) for statement in stated)
+        arms = answer if isinstance(answer, tuple) else () if isinstance(answer, str) else (cast(int, answer),)
+        return self.answer_sign.join(names[arm] for arm in arms) or NONE
 
     @classmethod
     def read(cls, argument: str | None, names: Sequence[str] = (), kept: bool = False) -> "Task":
@@ -174,6 +209,11 @@ def read_arm(text: str, task: str) -> int:
     if arm is None:
         raise InputError(f"task {brief(task)!r}: arms are numbers counted from 0, got {brief(text.strip())!r}")
     return arm
+
+
+def name_arm(arm: int, names: Sequence[str]) -> str:
+    """An arm by its name, where arms have names."""
+    return names[arm] if names else f"arm {arm}"
 
 
 def check_arms_exist(used: Sequence[int], arms: int, task: str) -> None:

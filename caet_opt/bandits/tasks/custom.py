@@ -204,9 +204,6 @@ class Custom(Task):
     def numbered_statements(self) -> Iterable[Statement]:
         return (statement for answer in self.stated for statement in answer if not statement.is_plain)
 
-    def describe(self) -> str:
-        return f"which of {len(self.answers)} answers is right"
-
     @classmethod
     def parse(cls, argument: str | None) -> "Custom":
         raise InputError("a custom task is given in a TOML file by its answers: answers = [[[0, 1]], [[1, 0]]]")

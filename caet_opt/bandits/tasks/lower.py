@@ -8,6 +8,7 @@ import numpy as np
 from caet_opt.bandits.tasks.base import Form, Task
 from caet_opt.bandits.tasks.pairs import LISTED, MARGIN, MARGIN_ROWS, MIRRORED, REST
 from caet_opt.bandits.tasks.statements import Mirrored, Statement, mirror
+from caet_opt.common.exact import Number
 from caet_opt.errors import InputError
 
 #: What follows a task in the grammar.
@@ -33,7 +34,8 @@ class LowerIsBetter(Task):
         if task.name == "custom" or task.lower_is_better:
             raise InputError(f"task {str(task)!r} says itself which means are larger than others")
         self.task = task
-        vars(self).update(name=task.name, needs_costs=task.needs_costs)  # of the class elsewhere
+        sign = task.answer_sign and task.answer_sign.replace(">", "<")
+        vars(self).update(name=task.name, needs_costs=task.needs_costs, answer_sign=sign)  # of the class elsewhere
 
     def answer(self, means: Sequence[Any]) -> Hashable:
         return self.task.answer(Mirrored(-mean for mean in means))
@@ -53,6 +55,12 @@ class LowerIsBetter(Task):
     def for_costs(self, costs: Sequence[Any]) -> Self:
         return type(self)(self.task.for_costs(costs))
 
+    def with_margin(self, margin: Number) -> Self:
+        return type(self)(self.task.with_margin(margin))
+
+    def with_level(self, level: Number) -> Self:
+        return type(self)(self.task.with_level(level))
+
     def count_statements(self, arms: int) -> int:
         return self.task.count_statements(arms)
 
@@ -69,8 +77,8 @@ class LowerIsBetter(Task):
             numbers[row, levels] *= -1.0
         return Form(form.shape, pairs[:, ::-1].ravel(), numbers)
 
-    def describe(self) -> str:
-        return f"{self.task.describe()}; the lower mean is the better one"
+    def describe(self, names: Sequence[str] = (), lower: bool = True) -> str:
+        return self.task.describe(names, lower)
 
     @classmethod
     def parse(cls, argument: str | None) -> "LowerIsBetter":

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from caet_opt.bandits.tasks.base import Form, Task, check_arms_exist, read_arm, sort_arms
+from caet_opt.bandits.tasks.base import LOWER, Form, Task, check_arms_exist, read_arm, sort_arms
 from caet_opt.bandits.tasks.pairs import BIPARTITE, CHAIN, STARS
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.exact import brief, read_whole
@@ -22,6 +22,7 @@ class BestArm(Task):
     """
 
     name = "best-arm"
+    answer_sign = ", "
 
     def answer(self, means: Sequence[Any]) -> int:
         return max(range(len(means)), key=means.__getitem__)
@@ -40,8 +41,8 @@ class BestArm(Task):
     def compiled_form(self, arms: int) -> Form:
         return Form(STARS, np.array([arms, *range(arms)], dtype=np.int64))
 
-    def describe(self) -> str:
-        return "which arm is the best"
+    def describe(self, names: Sequence[str] = (), lower: bool = False) -> str:
+        return "best arm" + LOWER * lower
 
 
 class TopArms(Task):
@@ -52,6 +53,7 @@ class TopArms(Task):
     """
 
     name = "top-arms"
+    answer_sign = ", "
 
     def __init__(self, size: int) -> None:
         if size < 1:
@@ -84,8 +86,8 @@ class TopArms(Task):
     def compiled_form(self, arms: int) -> Form:
         return Form(BIPARTITE, np.array([self.size], dtype=np.int64))
 
-    def describe(self) -> str:
-        return f"which {self.size} arms are the best"
+    def describe(self, names: Sequence[str] = (), lower: bool = False) -> str:
+        return f"best {self.size} arms" + LOWER * lower
 
     @classmethod
     def parse(cls, argument: str | None) -> "TopArms":
@@ -106,6 +108,7 @@ class Ranking(Task):
     """
 
     name = "ranking"
+    answer_sign = " > "
 
     def answer(self, means: Sequence[Any]) -> tuple[int, ...]:
         return sort_arms(means)
@@ -120,9 +123,6 @@ class Ranking(Task):
     def compiled_form(self, arms: int) -> Form:
         return Form(CHAIN, np.array([], dtype=np.int64))
 
-    def describe(self) -> str:
-        return "the order of the arms from the best to the worst"
-
 
 class Groups(Task):
     """In each of several disjoint groups, which arm has the largest mean: it beats the rest of its group.
@@ -132,6 +132,7 @@ class Groups(Task):
     """
 
     name = "groups"
+    answer_sign = ", "
     between_arms = (",/",)
 
     def __init__(self, groups: Sequence[Sequence[int]]) -> None:
@@ -169,8 +170,8 @@ class Groups(Task):
     def compiled_form(self, arms: int) -> Form:
         return Form(STARS, np.array([entry for group in self.groups for entry in (len(group), *group)], dtype=np.int64))
 
-    def describe(self) -> str:
-        return f"which arm is the best of each group: {' / '.join(', '.join(map(str, group)) for group in self.groups)}"
+    def describe(self, names: Sequence[str] = (), lower: bool = False) -> str:
+        return f"best of {len(self.groups)} groups" + LOWER * lower
 
     @classmethod
     def parse(cls, argument: str | None) -> "Groups":

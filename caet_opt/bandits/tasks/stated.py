@@ -9,19 +9,28 @@ from typing import Any, Self, cast
 import numpy as np
 
 from caet_opt.bandits.tasks.arm_names import SIGNS, split_margin
-from caet_opt.bandits.tasks.base import Form, Pair, Task, check_arms_exist, read_arm
+from caet_opt.bandits.tasks.base import LOWER, NONE, Form, Pair, Task, check_arms_exist, name_arm, read_arm
 from caet_opt.bandits.tasks.constraints import can_hold
 from caet_opt.bandits.tasks.pairs import CHEAPEST, LISTED, STATED
-from caet_opt.bandits.tasks.statements import ONE, ZERO, Statement, above, encode, judge, number_text, read_number
+from caet_opt.bandits.tasks.statements import (
+    ONE,
+    ZERO,
+    Statement,
+    above,
+    encode,
+    judge,
+    mirror,
+    number_text,
+    read_number,
+)
 from caet_opt.common.exact import Number, brief, read_decimal, read_whole
 from caet_opt.errors import InputError
-
-#: The answer of `Cheapest` where no arm qualifies.
-NONE = "none"
 
 
 class Qualifying(Task):
     """Which arms qualify, each by a statement of its own: the answer asserts it of those, and the reverse of others."""
+
+    answer_sign = ", "
 
     @abstractmethod
     def asked(self, arms: int) -> list[int]:
@@ -52,13 +61,6 @@ class Qualifying(Task):
 
     def compiled_form(self, arms: int) -> Form:
         return list_form(STATED, [self.qualifies(arm).reverse for arm in self.asked(arms)])
-
-    def in_words(self) -> str:
-        """What an arm that qualifies is, to follow "which arms are"."""
-        return "those that qualify"
-
-    def describe(self) -> str:
-        return f"which arms are {self.in_words()}"
 
 
 class Above(Qualifying):
@@ -93,8 +95,11 @@ class Above(Qualifying):
             raise InputError(f"task {brief(text)!r} needs a level, for example above:0.8 or above:-1e-3") from None
         return cls(read_number(level, f"task {brief(text)!r}: the level"))
 
-    def in_words(self) -> str:
-        return f"better than {number_text(self.level)}"
+    def describe(self, names: Sequence[str] = (), lower: bool = False) -> str:
+        return f"{'below' if lower else 'above'} {number_text(self.level)}"
+
+    def with_level(self, level: Number) -> "Above":
+        return type(self)(level)
 
     def __str__(self) -> str:
         return f"{self.name}:{number_text(self.level)}"
@@ -154,12 +159,19 @@ class Control(Qualifying):
             raise InputError(f"task {brief(text)!r}: write ARM, ARM+NUMBER, ARM-NUMBER or ARM*NUMBER, arms by number")
         return cls(read_arm(word, text), margin, ratio)
 
-    def in_words(self) -> str:
+    def describe(self, names: Sequence[str] = (), lower: bool = False) -> str:
+        name, than = name_arm(self.control, names), "below" if lower else "above"
         if self.ratio != 1:
-            return f"better than arm {self.control} by a factor of more than {number_text(self.ratio)}"
-        if self.margin < 0:
-            return f"not worse than arm {self.control} by {number_text(-self.margin)} or more"
-        return f"better than arm {self.control}" + (f" by more than {number_text(self.margin)}" if self.margin else "")
+            ratio = number_text(self.ratio)
+            return f"{than} {name} / {ratio}" if lower else f"{than} {ratio} * {name}"
+        if self.margin == 0:
+            return f"better than {name}" + LOWER * lower
+        return f"{than} {name} {'+' if (self.margin > 0) != lower else '-'} {number_text(abs(self.margin))}"
+
+    def with_margin(self, margin: Number) -> "Control":
+        if self.ratio != 1:
+            raise InputError(f"task {str(self)!r} has a ratio, and no margin beside it")
+        return type(self)(self.control, margin)
 
     def __str__(self) -> str:
         return f"{self.name}:{self.control}{margin_text(self.margin, self.ratio)}"
@@ -179,6 +191,7 @@ class Cheapest(Task):
     """
 
     name = "cheapest"
+    answer_sign = ", "
     needs_costs = True
 
     def __init__(self, task: Qualifying, order: Sequence[int] | None = None) -> None:
@@ -256,8 +269,14 @@ class Cheapest(Task):
     def parse(cls, argument: str | None) -> "Cheapest":
         return cls.read(argument)
 
-    def describe(self) -> str:
-        return f"which is the cheapest of the arms that are {self.task.in_words()}, if there is one"
+    def describe(self, names: Sequence[str] = (), lower: bool = False) -> str:
+        return f"cheapest {self.task.describe(names, lower)}"
+
+    def with_margin(self, margin: Number) -> "Cheapest":
+        return type(self)(cast(Qualifying, self.task.with_margin(margin)), self.order)
+
+    def with_level(self, level: Number) -> "Cheapest":
+        return type(self)(cast(Qualifying, self.task.with_level(level)), self.order)
 
     def __str__(self) -> str:
         return f"{self.name}:{self.task}"
@@ -352,14 +371,19 @@ class Comparisons(Task):
             compared.append(Statement(read_arm(ends[0], text), read_arm(ends[1], text), margin, ratio))
         return cls(compared)
 
-    def describe(self) -> str:
-        if all(statement.is_plain for statement in self.stated):
-            return "which arm of each pair is better: " + ", ".join(f"{a} or {b}" for a, b in self.compared)
-        better = (
-            f"arm {a} {Control(b, *numbers).in_words()}"
-            for (a, b), (_, _, *numbers) in zip(self.compared, self.stated, strict=True)
-        )
-        return "which of these is so: " + ", ".join(better)
+    def describe(self, names: Sequence[str] = (), lower: bool = False) -> str:
+        statement, plain = self.stated[0], all(statement.is_plain for statement in self.stated)
+        if len(self.stated) > 1:
+            return f"order of {len(self.stated)} pairs" if plain else f"{len(self.stated)} comparisons"
+        if plain:
+            return f"order of {' and '.join(name_arm(arm, names) for arm in self.compared[0])}"
+        return f"whether {(mirror(statement) if lower else statement).write(tuple(names))}"
+
+    def with_margin(self, margin: Number) -> "Comparisons":
+        if len({statement[2:] for statement in self.stated}) > 1 or self.stated[0].ratio != 1:
+            raise InputError(f"task {str(self)!r} has no margin that is the same for each pair")
+        number = read_number(margin, "the margin")
+        return type(self)([Statement(*pair, number) for pair in self.compared])
 
     def __str__(self) -> str:
         items = (f"{a}-{b}{margin_text(margin, ratio)}" for a, b, margin, ratio in self.stated)

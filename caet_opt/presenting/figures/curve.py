@@ -1,14 +1,14 @@
-"""T*, omega* and u* along a swept mean or cost, with the closed form, the switches of binding pairs and the ties."""
+"""T*, omega* and u* along a swept number, with the closed form, the switches of binding statements and the ties."""
 
 from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.presenting.curves import Curve, CurvePoint
+from caet_opt.presenting.curves import Curve, CurvePoint, list_sides
 from caet_opt.presenting.figures import style
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
-from caet_opt.solving.result import CharacteristicTime, headline, statement_names
+from caet_opt.solving.result import CharacteristicTime, headline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,8 +58,7 @@ def curve_figure(curve: Curve, title: str | None = None, width: style.Width | No
     costs.set_ylabel(r"cost proportions $\omega^{\star}$")
     pulls.set_ylabel(r"sampling proportions $u^{\star}$")
     for axis in panels[-1]:
-        swept = f"{curve.sweep.kind} of arm {style.literal(curve.model.arms[curve.sweep.arm])}"
-        axis.set_xlabel(style.say_scale(axis, swept, "x"))
+        axis.set_xlabel(style.say_scale(axis, style.literal(curve.sweep.describe(curve.model.arms)), "x"))
     canvas.suptitle(style.literal(title or headline(curve.model, curve.task)), wrap=True)
     draw_legend(canvas)
     label_regions(times, curve)
@@ -101,7 +100,7 @@ def line(
 
 
 def label_regions(axis: Any, curve: Curve) -> None:
-    """The binding pairs above each region between two switches, where there is room for all of them."""
+    """The binding statements above each region between two switches, where there is room for all of them."""
     labels = region_labels(curve, axis.get_xscale() == "log")
     above = {"transform": axis.get_xaxis_transform(), "ha": "center", "va": "bottom", "fontsize": "small"}
     texts = [axis.text(value, 1.02, style.literal(text), **above) for value, text in labels]
@@ -116,12 +115,15 @@ def label_regions(axis: Any, curve: Curve) -> None:
 
 def region_labels(curve: Curve, logarithmic: bool) -> list[tuple[float, str]]:
     """The centre of each region, and the binding statements there."""
-    names, scale, unscale = curve.model.arms, log if logarithmic else float, exp if logarithmic else float
-    solved = [(scale(point.value), point.result) for point in curve.points if point.result is not None]
+    scale, unscale = log if logarithmic else float, exp if logarithmic else float
+    solved = [
+        (point, list_sides(point.result.binding_statements)) for point in curve.points if point.result is not None
+    ]
     labels: list[tuple[float, str]] = []
-    for statements, run in groupby(solved, lambda entry: entry[1].binding_statements):
-        places = [place for place, _ in run]
-        text = ", ".join(statement_names(statements, names))
+    for _, run in groupby(solved, lambda entry: entry[1]):
+        points = [point for point, _ in run]
+        places = [scale(point.value) for point in points]
+        text = ", ".join(curve.binding(max(points, key=lambda point: abs(point.value))))
         if len(places) > 2:
             text = text if labels else f"binding: {text or 'none'}"
             labels.append((unscale((places[0] + places[-1]) / 2), text))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import ModelFile, model_paths
-from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.bandits.tasks import Task, pose_task
 from caet_opt.common.files import shortest_names
 from caet_opt.errors import InputError
 from caet_opt.presenting.tables.layout import ERROR, choose_columns
@@ -125,5 +125,5 @@ def make_entry(model: Model) -> ModelFile | None:
     """What a model file of this model would hold; None for a path."""
     if is_pair(model):
         bandit, task = model
-        return ModelFile(bandit, parse_task(task, bandit.arms) if isinstance(task, str) else task)
+        return ModelFile(bandit, pose_task(bandit, task))
     return model if isinstance(model, ModelFile) else None

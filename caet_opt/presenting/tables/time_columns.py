@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from caet_opt.bandits.families.base import NAMED_AFTER
+from caet_opt.bandits.tasks import parse_task
 from caet_opt.common import numbers
 from caet_opt.common.files import escape_controls
+from caet_opt.errors import InputError
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement, Vector, Writer
 
 #: Decimals of proportions, and significant digits of the cost-blind comparison, at most.
@@ -34,23 +36,17 @@ def task_words(task: str, arms: Sequence[str]) -> str:
     """A task of the grammar in few words, with the names of the arms; one that is not of it as it is.
 
     >>> arms = ["a", "b", "c", "d"]
-    >>> [task_words(task, arms) for task in ("best-arm", "top-arms:2", "control:0")]
-    ['best arm', 'best 2 arms', 'better than a']
+    >>> [task_words(task, arms) for task in ("best-arm", "top-arms:2", "control:0", "control:0-0.02", "above:0.8")]
+    ['best arm', 'best 2 arms', 'better than a', 'above a - 0.02', 'above 0.8']
     >>> [task_words(task, arms) for task in ("groups:0,1/2,3", "comparisons:0-1", "comparisons:0-1,2-3")]
     ['best of 2 groups', 'order of a and b', 'order of 2 pairs']
+    >>> [task_words(task, arms) for task in ("comparisons:0-1+0.02", "cheapest:above:30 (lower is better)")]
+    ['whether a > b + 0.02', 'cheapest below 30']
     """
-    name, _, given = task.partition(":")
-    if name == "top-arms":
-        return f"best {given} arms"
-    if name == "control":
-        return f"better than {arms[int(given)]}"
-    if name == "groups":
-        return f"best of {len(given.split('/'))} groups"
-    if name == "comparisons":
-        pairs = [pair.split("-") for pair in given.split(",")]
-        names = [arms[int(arm)] for arm in pairs[0]]
-        return f"order of {' and '.join(names)}" if len(pairs) == 1 else f"order of {len(pairs)} pairs"
-    return name.replace("-", " ") + (f" {given}" if given else "")
+    try:
+        return parse_task(task).describe(arms)
+    except InputError:
+        return task
 
 
 def number_column(name: str, heading: str, explanation: str, form: str, latex: str | None = None) -> Column:
@@ -172,8 +168,8 @@ PAID = (
 #: What a reader must know, by what it is about.
 CONVENTIONS = {
     "characteristic_time": Statement(
-        r"$T^\star$, not $1/T^\star$: $T^\star = \min c \cdot w$ subject to $f_e(w) \ge 1$ for every needed pair $e$; "
-        r"the least expected cost grows like $T^\star \log(1/\delta)$."
+        r"$T^\star$, not $1/T^\star$: $T^\star = \min c \cdot w$ subject to $f_e(w) \ge 1$ for every needed statement "
+        r"$e$; the least expected cost grows like $T^\star \log(1/\delta)$."
     ),
     "divergence": Statement(
         r"Gaussian arms: $d(x, y) = (x - y)^2 / (2 \sigma^2)$ with $\sigma^2$ the variance, 1 unless the family says "

@@ -1,7 +1,7 @@
 """The rows of a table of characteristic times: each model by its solvers and deltas, errors kept as rows; computed here
 or in worker processes, the same whatever their number."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from math import inf, isfinite
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
+from caet_opt.bandits.tasks import Statement, Task
 from caet_opt.common.numbers import relative_deviation
 from caet_opt.errors import CaetError, SolverError
 from caet_opt.presenting.tables.layout import ERROR
@@ -54,6 +54,21 @@ class Request:
     deltas: tuple[float, ...] = ()
     blind: bool = True
     digits: int | None = None
+
+
+class Asserted(Task):
+    """The same answer, whatever the means and costs: that of the cheapest arm is another question for other costs."""
+
+    name = "asserted"
+
+    def __init__(self, stated: tuple[Statement, ...]) -> None:
+        self.stated = stated
+
+    def answer(self, means: Sequence[Any]) -> Hashable:
+        return 0
+
+    def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
+        return self.stated
 
 
 def rows_of(source: Source, request: Request) -> Rows:
@@ -107,8 +122,9 @@ def compare_blind(result: CharacteristicTime, profile: Profile) -> dict[str, Any
     arms. The ratio is missing where T* is zero, and everything where unit costs leave nothing to pay.
     """
     model = result.model
-    unaware = BanditModel(model.family, model.means, [1.0] * len(model.means), model.arms)
-    optimum = characteristic_time(unaware, result.task, solver=profile)
+    unaware = model.with_numbers(costs=[1] * len(model.means))
+    asked = Asserted(result.statements) if result.task.needs_costs else result.task
+    optimum = characteristic_time(unaware, asked, solver=profile)
     if optimum.value == 0:
         return {}
     time = float(
