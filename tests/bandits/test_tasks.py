@@ -173,12 +173,15 @@ def test_pairs_at_risk_of_a_large_custom_task_are_those_compared():
     assert Custom(answers).statements_at_risk(8) == 28
 
 
-@pytest.mark.parametrize("name", ["best-arm", "top-arms:M", "ranking", "control:ARM"])
+@pytest.mark.parametrize(
+    "name", ["best-arm", "top-arms:M", "ranking", "control", "above", "cheapest:above", "cheapest:control"]
+)
 def test_the_page_counts_pairs_as_the_tasks_do(name):
     page = (Path(__file__).parents[2] / "docs" / "which_task.md").read_text(encoding="utf-8")
-    cells = next(line for line in page.splitlines() if f"| `{name}` |" in line).split("|")[3:5]
+    cells = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |")).split("|")[2:4]
     formulas = [re.search(r"\$(.*?)\$", cell)[1] for cell in cells]
     for arms, size in ((4, 1), (5, 2), (7, 3)):
-        task = parse_task(name.replace("ARM", "0").replace(":M", f":{size}"))
+        asked = name.replace(":M", f":{size}") + (":0" if name.endswith(("control", "above")) else "")
+        task = parse_task(asked).for_costs(range(arms))
         found = [eval(re.sub(r"(\w) \(", r"\1 * (", text), {"K": arms, "m": size}) for text in formulas]
         assert found == [task.count_statements(arms), task.statements_at_risk(arms)]
