@@ -10,7 +10,8 @@ import numpy as np
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
 from caet_opt.common.checks import is_number
-from caet_opt.common.numbers import escape_controls, pair_names
+from caet_opt.common.files import escape_controls
+from caet_opt.common.numbers import pair_names
 from caet_opt.errors import InputError, SolverError
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies.base import Setup, state_of
