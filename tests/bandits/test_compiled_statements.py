@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from caet_opt import BanditModel, Custom, parse_task
 from caet_opt.bandits.tasks import pairs, pose_task
-from caet_opt.bandits.tasks.pairs import MARGIN, MIRRORED, RATIO
+from caet_opt.bandits.tasks.pairs import MARGIN, MARGIN_ROWS, MIRRORED, RATIO
 from caet_opt.bandits.tasks.statements import encode, judge
 from caet_opt.kernels.compile import compile_functions, list_functions
 
@@ -131,5 +131,5 @@ def test_only_arms_that_are_cheaper_than_one_that_qualifies_are_asked_about():
     task = pose_task(model, "cheapest:control:2-0.05")
     assert [statement.arms for statement in task.statements(model.means)] == [(2, 1), (3, 2)]
     assert task.list_answers(4) == [1, 3, 2]
-    assert task.compiled_form(4).numbers.shape == (6, 2)
+    assert task.compiled_form(4).numbers.shape == (2 * MARGIN_ROWS, 2)
     assert (task.count_statements(4), task.statements_at_risk(4)) == (3, 3)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caet_opt.bandits.tasks import Statement
-from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, REST, surplus
+from caet_opt.bandits.tasks.pairs import MARGIN, MARGIN_ROWS, RATIO, RATIO_REST, REST, surplus
 from caet_opt.bandits.tasks.statements import above, below, encode, judge, mirror, number_text
 from caet_opt.common.exact import exact
 
@@ -89,12 +89,12 @@ def test_better_where_lower_is_better():
 def test_encoded_numbers_add_up_to_the_exact_ones(listed, more):
     pairs, margins = encode(listed, len(listed) + more)
     assert pairs.shape == (2, len(listed) + more)
-    assert margins.shape == (3, len(listed) + more)
+    assert margins.shape == (MARGIN_ROWS, len(listed) + more)
     for p, statement in enumerate(listed):
         assert tuple(pairs[:, p]) == tuple(-1 if arm is None else arm for arm in statement[:2])
-        total = Fraction(margins[MARGIN, p]) + Fraction(margins[REST, p])
-        assert abs(total - statement.margin) <= abs(statement.margin) / 2**100
-        assert margins[RATIO, p] == float(statement.ratio)
+        for row, rest, number in ((MARGIN, REST, statement.margin), (RATIO, RATIO_REST, statement.ratio)):
+            assert margins[row, p] == float(number)
+            assert abs(Fraction(margins[row, p]) + Fraction(margins[rest, p]) - number) <= abs(number) / 2**100
     assert (pairs[:, len(listed) :] == -1).all()
     assert (margins[MARGIN, len(listed) :] == -1.0).all()
 

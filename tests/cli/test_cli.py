@@ -219,7 +219,7 @@ def test_the_text_shows_arms_pairs_time_and_bounds(capsys):
         ["1", "4", "0", "0", "0"],
         ["2", "2", "2", "0.585786", "0.414214"],
     ]
-    assert lines[8] == "binding pairs: 0 > 2 (weight 1.000000)"
+    assert lines[8] == "binding statements: 0 > 2 (weight 1.000000)"
     digits = r"11\.6568542494\d*"
     assert re.match(rf"T\* = {digits}  in \[{digits}, {digits}\], relative gap \d\.\de-1\d$", lines[9])
     assert lines[10].startswith("expected 11.656854249492381, relative deviation ")
@@ -260,7 +260,7 @@ def test_a_result_in_a_notebook_is_a_small_table():
 
 def test_nothing_to_pay_reads_well(capsys):
     out = run_command(capsys, *FREE)
-    assert "binding pairs: none" in out
+    assert "binding statements: none" in out
     assert "T* = 0  in [0, 0]" in out
 
 
@@ -389,11 +389,11 @@ def test_show_program_with_names_negative_means_and_idle_arms():
 def test_show_program_lists_what_it_drops_and_why():
     model = BanditModel(Bernoulli(), [0.0, 0.5, 0.2, 0.1, 0.6], [0, 1, 0, 0, 0])
     lines = lines_of(show_program(model, parse_task("comparisons:0-1,1-2,1-3,2-3,1-4")))
-    start = lines.index("pairs that constrain nothing")
+    start = lines.index("statements that constrain nothing")
     assert lines[start + 1 :] == [
         "1 > 0: d(0.5, 0) is infinite, any effort will do",
-        "1 > 2: implied by a pair of arm 1 with a nearer free arm",
-        "1 > 3: implied by a pair of arm 1 with a nearer free arm",
+        "1 > 2: implied by a statement about arm 1 with a nearer free arm or level",
+        "1 > 3: implied by a statement about arm 1 with a nearer free arm or level",
         "2 > 3: both arms are free of cost",
     ]
     assert "subject to t <= w_1 d(0.5, 0.6), arm 4 is free (4 > 1)" in lines

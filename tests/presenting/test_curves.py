@@ -187,7 +187,7 @@ def test_the_figure_shows_curve_closed_form_and_switch():
     times, costs, pulls = canvas.axes
     labels = {line.get_label() for line in times.get_lines()}
     assert {f"${style.TIME}$, solved", f"${style.TIME}$, closed form three-arm-ranking-gaps"} <= labels
-    assert {"binding pairs change", f"tie, ${style.TIME}$ infinite"} <= labels
+    assert {"binding statements change", f"tie, ${style.TIME}$ infinite"} <= labels
     shares = [(line.get_color(), line.get_marker()) for line in costs.get_lines() if line.get_gid()]
     assert len(set(shares)) == 3
     others = {(line.get_color(), line.get_marker()) for line in times.get_lines()}

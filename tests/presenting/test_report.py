@@ -280,7 +280,7 @@ def test_text_of_the_study_stays_text(html):
     assert read.data["models"][0]["arms"] == [EVIL, "plain"]
     assert f"Arms of {EVIL}" in [attrs.get("aria-label") for _, attrs in read.tags]
     assert any(EVIL.lower() in (attrs.get("data-search") or "") for _, attrs in read.tags)
-    assert f"binding pairs: {EVIL} > plain" in read.texts["p"]
+    assert f"binding statements: {EVIL} > plain" in read.texts["p"]
     assert html.count("</script") == 2  # ours: no text ends the data or a script early
     assert not {name for _, attrs in read.tags for name in attrs if name.startswith("on")}
 

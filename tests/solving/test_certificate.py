@@ -88,7 +88,7 @@ def test_a_rough_answer_is_polished(monkeypatch):
 
     def rough(self, posed, profile, start=None):
         effort = exact.effort[posed.labels] * np.linspace(0.9, 1.1, posed.shape.arms)
-        return Answer(Point(effort, np.ones(len(posed.pairs))), 1, "optimal")
+        return Answer(Point(effort, np.ones(len(posed.statements))), 1, "optimal")
 
     monkeypatch.setattr(Clarabel, "solve", rough)
     result = characteristic_time(problem.model, problem.task, solver="clarabel")

@@ -48,7 +48,7 @@ def curve_figure(curve: Curve, title: str | None = None, width: style.Width | No
     draw_shares(pulls, curve, lambda result: result.sampling_proportions.tolist())
     for axis in axes:
         for switch in curve.switches:
-            axis.axvline(switch.value, **style.LOWER, label="binding pairs change")
+            axis.axvline(switch.value, **style.LOWER, label="binding statements change")
         for tie in curve.ties:
             axis.axvline(tie, **style.UPPER, label=f"tie, ${style.TIME}$ infinite")
         if curve.logarithmic:

@@ -1,4 +1,4 @@
-"""Levels, margins and ratios: T* against references, closed forms, and a slow solver that shares no code."""
+"""Times of levels, margins and ratios: T* against references, closed forms, and a slow solver that shares no code."""
 
 import re
 from decimal import Decimal
