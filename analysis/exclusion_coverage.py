@@ -11,7 +11,7 @@ import argparse
 import numpy as np
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import parse_task
+from caet_opt.bandits.tasks import pose_task
 from caet_opt.common.numbers import table, write_interval
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.simulating.streams import ArmStreams
@@ -30,11 +30,15 @@ MEANS = {
 }
 TASKS = ("best-arm", "ranking", "top-arms:2", "groups:0,1/2,3", "control:1", "comparisons:0-1,2-3")
 
+#: With margins and a level that is between the second mean and the third one.
+STATED = ("control:1-0.03", "comparisons:0-1+0.1,2-3-0.1", "above:LEVEL", "cheapest:above:LEVEL")
+
 
 def follow(family: str, task: str, rounds: int, run: int) -> tuple[bool, int]:
     """Whether the right answer was excluded at some look, and how many answers are left after the last."""
-    model, posed = BanditModel(family, MEANS[family]), parse_task(task)
-    right = posed.answer(model.means)
+    model, middle = BanditModel(family, MEANS[family], [1.0] * 4), sum(MEANS[family][1:3]) / 2
+    posed = pose_task(model, task.replace("LEVEL", f"{middle:.3f}"))
+    right = posed.answer(model.exact_means)
     explorer = Explorer.start(posed, model.family, arms=4, delta=DELTA, policy="top-two", seed=run)
     streams = ArmStreams(model, np.random.SeedSequence([run, 5]))
     excluded, left = False, 0
@@ -55,7 +59,7 @@ def main() -> int:
     arguments = parser.parse_args()
     rows, bad = [], 0
     for family in MEANS:
-        for task in TASKS:
+        for task in (*TASKS, *STATED):
             found = [follow(family, task, arguments.rounds, run) for run in range(arguments.runs)]
             wrong = sum(excluded for excluded, _ in found)
             interval = write_interval(*error_interval(wrong, wrong, arguments.runs), 3)

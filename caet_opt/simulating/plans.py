@@ -91,7 +91,8 @@ class Plan:
     ----------
     characteristic_time, lower_bound : T*, and T* kl(delta, 1 - delta), which no strategy undercuts on average
     policies : each policy, in the order given
-    difference : the smallest difference that the budget settles; None without a budget
+    difference : the smallest difference that the budget settles; None without a budget, and for a task with levels,
+        margins or ratios
 
     Examples
     --------
@@ -294,6 +295,8 @@ def plan(
         costs, stopped = (np.array([getattr(run, name) for run in records]) for name in ("cost", "stopped"))
         return find_quantiles(costs, stopped)[f"{SURE:g}"]
 
+    if not all(statement.is_plain for statement in chosen.optimum.statements):
+        return found  # a level or a margin has no rival to be moved
     return replace(found, difference=smallest_difference(chosen, budget, found.quantiles[f"{SURE:g}"], simulate))
 
 
@@ -358,7 +361,8 @@ class Rival(NamedTuple):
         model = self.model
         means = list(model.given_means)
         means[self.number] = model.means[self.leader] - distance
-        return BanditModel(model.family, means, model.cost_rule or model.given_costs, model.arms)
+        costs, lower = model.cost_rule or model.given_costs, model.lower_is_better
+        return BanditModel(model.family, means, costs, model.arms, lower_is_better=lower)
 
     def time_at(self, distance: float) -> float:
         """T* with the rival so far below the leader; infinite where doubles cannot tell them apart."""

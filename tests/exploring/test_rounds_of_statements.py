@@ -172,7 +172,9 @@ def test_policies_are_compared_and_plans_made(task):
     table = compare_policies(model, task, policies, delta=0.1, runs=4, seed=1, workers=1)
     assert sorted(table["policy"]) == sorted(policies)
     assert (table["mean_cost"] > 0).all()
-    assert plan(model, task, delta=0.1, runs=4, seed=1, workers=1).predicted_cost > 0
+    found = plan(model, task, delta=0.1, budget=1000, runs=4, seed=1, workers=1)
+    assert found.predicted_cost > 0
+    assert found.difference is None
     assert (threshold_table(model, task, delta=0.1)["predicted_cost"] > 0).all()
 
 

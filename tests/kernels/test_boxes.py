@@ -12,9 +12,14 @@ from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.settings import Parameters
 from caet_opt.kernels import boxes
 from caet_opt.kernels.boxes import HIGH, LOW
+from caet_opt.kernels.statement_columns import list_columns
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.solving.certificate import statement_terms
+from caet_opt.solving.characteristic import solve_question
+from caet_opt.solving.problem import Question
+from caet_opt.solving.profiles import Profile
 from cases.instances import FAMILIES, TASKS, ordinary_instance
+from cases.runs import STATED, draw_stated
 
 MODEL = BanditModel("gaussian", [1.0, 0.6, 0.0], costs=[1, 2, 1])
 
@@ -68,6 +73,39 @@ def test_the_box_certifies_what_it_says(seed, family, task, source):
         model = BanditModel(caet.family, means.tolist(), costs.tolist())
         best = characteristic_time(model, caet.task)
         assert costs @ aim.effort / min(statement_terms(model, pairs, aim.effort)) <= (1 + allowed) * best.upper
+
+
+@given(
+    number=st.integers(0, 10**6),
+    kind=st.sampled_from(STATED),
+    family=st.sampled_from(FAMILIES),
+    source=st.sampled_from(["known", "observed", "gaps"]),
+)
+def test_a_box_of_statements_certifies_what_it_says(number, kind, family, source):
+    """The same with levels, margins and ratios."""
+    rng = np.random.default_rng(number)
+    model, _ = ordinary_instance(rng, family, "best-arm", int(rng.integers(3, 6)))
+    source = "known" if kind.startswith("cheapest") else source
+    if source == "gaps":
+        model = BanditModel(model.family, model.means, "gaps")
+    model, posed = draw_stated(rng, model, kind)
+    assume(not posed.lower_is_better or source != "gaps")
+    parameters = Parameters(log_inv_delta=1e5, cost_source=source, solve="lazy", threshold="customary")
+    caet = Explorer(posed, model.family, len(model.means), parameters, model.costs if source == "known" else None)
+    distribution = "exponential" if source == "observed" else "constant"
+    run_interpreted(caet, ArmStreams(model, np.random.SeedSequence(number), distribution), 60)
+    aim, allowed = caet.view.aim, caet.parameters.solve_gap
+    assume(np.all(aim.box[LOW] <= aim.box[HIGH]))
+    statements = caet.task.statements(caet.state.means().tolist())
+    for _ in range(4):
+        corner = np.where(rng.integers(0, 2, caet.arms) == 1, aim.box[LOW], aim.box[HIGH])
+        means = corner if rng.random() < 0.5 else rng.uniform(aim.box[LOW], aim.box[HIGH])
+        costs = costs_in_box(caet, aim.box, means, rng)
+        assert caet.task.statements(means.tolist()) == statements
+        inside = BanditModel(caet.family, means.tolist(), costs.tolist())
+        question = Question(inside, caet.task, list_columns(statements, type(caet.family)))
+        best = solve_question(question, Profile("native"))
+        assert costs @ aim.effort / min(statement_terms(inside, statements, aim.effort)) <= (1 + allowed) * best.upper
 
 
 def test_a_lazy_run_solves_seldom_and_an_exact_one_always():
