@@ -10,7 +10,7 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Statement, Task, parse_task
+from caet_opt.bandits.tasks import Statement, Task
 from caet_opt.bandits.tasks.statements import encode
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import Parameters
@@ -76,7 +76,7 @@ def predict(optimum: CharacteristicTime, threshold: Threshold, parameters: Param
     target = find_target(optimum, parameters)
     known = None if estimates_costs(model, parameters) else np.array(model.costs)
     scales = prior_scales(known, arms, parameters.free_share)
-    counted = BanditModel(model.family, model.means, [1.0] * arms)  # whose pair terms have the counts of both arms
+    counted = model.with_numbers(costs=[1.0] * arms)  # whose pair terms have the counts of both arms
 
     @cache
     def count_pulls(t: float) -> Array:
@@ -144,7 +144,7 @@ def find_target(optimum: CharacteristicTime, parameters: Parameters) -> Array:
     if estimates_costs(model, parameters):
         kept = np.where(costs > parameters.negligible_cost, costs, 0.0)
         if np.any(kept != costs):
-            optimum = characteristic_time(BanditModel(model.family, model.means, kept.tolist()), task)
+            optimum = characteristic_time(model.with_numbers(costs=kept.tolist()), task)
     target, pairs = np.zeros(len(costs)), encode(optimum.statements)[0]
     share_out(pairs, np.array(optimum.model.costs), optimum.effort, parameters.free_share, target)
     return target
@@ -205,5 +205,4 @@ def threshold_table(
     import pandas as pd
 
     parameters = Parameters(delta=delta, log_inv_delta=log_inv_delta)  # type: ignore[arg-type]
-    task = parse_task(task) if isinstance(task, str) else task
     return pd.DataFrame(compare_thresholds(characteristic_time(model, task), parameters))

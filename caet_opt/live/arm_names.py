@@ -1,13 +1,13 @@
-"""Names of arms: those that are given, and an answer in words."""
+"""Names of arms, and whether something is an answer about them."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 from caet_opt.bandits.model import read_arm_names
-from caet_opt.bandits.tasks import BestArm, Comparisons, Custom, Groups, Ranking, Task, TopArms
-from caet_opt.bandits.tasks.base import MOST_STATEMENTS
+from caet_opt.bandits.tasks import BestArm, Cheapest, Comparisons, Custom, Groups, Task
+from caet_opt.bandits.tasks.base import MOST_STATEMENTS, NONE
+from caet_opt.bandits.tasks.lower import LowerIsBetter
 from caet_opt.common.checks import is_whole, show_value
-from caet_opt.common.numbers import pair_names
 from caet_opt.errors import InputError
 
 #: More arms than this have more pairs to compare than any task is solved for.
@@ -35,19 +35,12 @@ def name_arms(arms: Any) -> tuple[str, ...]:
     return names
 
 
-def name_answer(task: Task, answer: Hashable, names: Sequence[str]) -> str:
-    """An answer in words: names of arms, or the order of each pair."""
-    arms = answer if isinstance(answer, tuple) else (answer,)
-    if isinstance(task, Ranking):
-        return " > ".join(names[arm] for arm in arms)
-    if isinstance(task, BestArm | TopArms | Groups):
-        return ", ".join(names[arm] for arm in arms)
-    return ", ".join(pair_names(task.answer_pairs(answer, len(names)), names))
-
-
 def is_answer(task: Task, answer: Hashable, arms: int) -> bool:
     """Whether something, a number or numbers in brackets, has the form of an answer of a task."""
-    if isinstance(task, BestArm | Custom):
+    task = task.task if isinstance(task, LowerIsBetter) else task
+    if isinstance(task, Cheapest) and answer == NONE:
+        return True
+    if isinstance(task, BestArm | Custom | Cheapest):
         return isinstance(answer, int) and answer < (len(task.answers) if isinstance(task, Custom) else arms)
     if not isinstance(answer, tuple):
         return False

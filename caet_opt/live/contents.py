@@ -7,6 +7,7 @@ import time
 from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
+from caet_opt.bandits.tasks.base import NONE
 from caet_opt.common.checks import is_whole, show_value
 from caet_opt.common.files import parse_json
 from caet_opt.errors import InputError
@@ -241,10 +242,12 @@ def find_wrong_rows(db: sqlite3.Connection, arms: int) -> list[str]:
 
 
 def read_answer(text: str) -> Hashable:
-    """An answer back from the file: a number, or numbers in brackets."""
+    """An answer back from the file: a number, numbers in brackets, or the word for no arm."""
 
     def freeze(part: Any) -> Hashable:
-        return tuple(map(freeze, part)) if isinstance(part, list) else check_whole(part, "a part of the answer")
+        if isinstance(part, list):
+            return tuple(map(freeze, part))
+        return NONE if part == NONE else check_whole(part, "a part of the answer")
 
     try:
         return freeze(parse_json(text))

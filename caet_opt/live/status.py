@@ -2,16 +2,15 @@
 
 import sqlite3
 from collections.abc import Hashable, Iterator, Sequence
-from math import isfinite
+from math import inf, isfinite, nextafter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair
+from caet_opt.bandits.tasks.statements import Statement, judge
 from caet_opt.common.checks import is_number
 from caet_opt.common.files import escape_controls
-from caet_opt.common.numbers import pair_names
 from caet_opt.errors import InputError, SolverError
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies.base import Setup, state_of
@@ -19,7 +18,6 @@ from caet_opt.exploring.state import State
 from caet_opt.kernels.ledger import absorb
 from caet_opt.kernels.native import without_compiling
 from caet_opt.live import contents
-from caet_opt.live.arm_names import name_answer
 from caet_opt.live.contents import Facts, Stop
 from caet_opt.live.intervals import Intervals
 from caet_opt.live.replay import choose_arms
@@ -93,7 +91,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
 def list_not_excluded(explorer: Explorer, names: Sequence[str]) -> Record:
     """The answers that are left, in words, None where they are too many to be listed, and the pairs that are sure."""
     left = explorer.not_excluded
-    answers = None if left.answers is None else [name_answer(explorer.task, one, names) for one in left.answers]
+    answers = None if left.answers is None else [explorer.task.write_answer(one, names) for one in left.answers]
     shown = tuple(map(escape_controls, names))
     return {"not_excluded": answers, "established": [statement.write(shown) for statement in left.established]}
 
@@ -110,7 +108,7 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
         "withdrawn": withdrawn,
         "waiting": handed - explorer.state.round - withdrawn,
         "spent": explorer.state.total_cost,
-        "answer": None if answer is None else name_answer(explorer.task, answer, names),
+        "answer": None if answer is None else explorer.task.write_answer(answer, names),
         "stopped": stop is not None,
         "ended": find_end(db, explorer, stop),
     }
@@ -138,26 +136,27 @@ def find_answer(explorer: Explorer, stop: Stop | None) -> Hashable | None:
 
 
 class Weighed(NamedTuple):
-    """A pair with its evidence and what that must exceed."""
+    """A statement with its evidence and what that must exceed."""
 
-    pair: Pair
+    statement: Statement
     evidence: float
     needed: float
 
 
 def weigh_answer(explorer: Explorer, stop: Stop | None) -> list[Weighed]:
-    """The pairs of the answer, declared or leading, the one with the least margin first."""
+    """The statements of the answer, declared or leading, the one that has least evidence to spare first."""
     answer = find_answer(explorer, stop)
-    pairs = () if answer is None else explorer.task.answer_pairs(answer, explorer.arms)
-    return sorted(weigh_pairs(explorer.setup, explorer.state, pairs), key=lambda one: one.evidence - one.needed)
+    stated = () if answer is None else explorer.task.answer_statements(answer, explorer.arms)
+    return sorted(weigh_statements(explorer.setup, explorer.state, stated), key=lambda one: one.evidence - one.needed)
 
 
-def weigh_pairs(setup: Setup, state: State, pairs: tuple[Pair, ...]) -> list[Weighed]:
-    """Pairs with their evidence, as people read it, and what it must exceed; zero where the means speak against one."""
-    means = state.means()
-    agreeing = tuple((a, b) for a, b in pairs if means[a] > means[b])
+def weigh_statements(setup: Setup, state: State, stated: tuple[Statement, ...]) -> list[Weighed]:
+    """Statements with their evidence, as people read it, and what it must exceed; zero where the means speak against
+    one."""
+    means = state.means().tolist()
+    agreeing = tuple(statement for statement in stated if judge(statement, means) > 0)
     found = dict(zip(agreeing, setup.weigh(state, agreeing), strict=True))
-    return [Weighed(pair, *found.get(pair, (0.0, setup.threshold.level))) for pair in pairs]
+    return [Weighed(statement, *found.get(statement, (0.0, setup.threshold.level))) for statement in stated]
 
 
 def list_arms(state: State, names: Sequence[str], out: Sequence[int], intervals: Intervals | None) -> list[Record]:
@@ -179,21 +178,45 @@ def list_arms(state: State, names: Sequence[str], out: Sequence[int], intervals:
 def list_pairs(
     weighed: Sequence[Weighed], state: State, names: Sequence[str], intervals: Intervals | None
 ) -> list[Record]:
-    """Every pair of the answer: its evidence, what it must exceed, the difference of the means with its interval."""
-    means = state.means().tolist()
+    """Every statement of the answer: its evidence, what it must exceed, by how much the means are beyond it.
+
+    ``difference`` is ``winner - ratio loser - margin``, for a plain pair the difference of the means, with its interval
+    where there is one: not for ratios.
+    """
+    means, shown = state.means().tolist(), tuple(map(escape_controls, names))
     return [
         {
-            "pair": [a, b],
-            "name": pair_names([(a, b)], names)[0],
+            "pair": [statement.winner, statement.loser],
+            "name": statement.write(shown),
             "evidence": finite(evidence),
             "threshold": finite(needed),
             "share": min(1.0, max(0.0, evidence / needed)) if needed > 0 else float(evidence > needed),
             "settled": evidence > needed,
-            "difference": means[a] - means[b],
-            **ends(intervals.difference(a, b) if intervals else None),
+            "difference": excess(statement, means),
+            **ends(excess_interval(statement, intervals) if intervals else None),
         }
-        for (a, b), evidence, needed in weighed
+        for statement, evidence, needed in weighed
     ]
+
+
+def excess(statement: Statement, means: Sequence[float]) -> float:
+    """``winner - ratio loser - margin``, an arm that is none having mean 0."""
+    x, y = (0.0 if arm is None else means[arm] for arm in (statement.winner, statement.loser))
+    return x - y if statement.is_plain else x - float(statement.ratio) * y - float(statement.margin)
+
+
+def excess_interval(statement: Statement, intervals: Intervals) -> tuple[float, float] | None:
+    """The interval of `excess`; None for a ratio."""
+    if statement.ratio != 1:
+        return None
+    if statement.winner is None or statement.loser is None:
+        (arm,) = statement.arms
+        low, high = intervals.mean(arm)
+        low, high = (low, high) if statement.loser is None else (-high, -low)
+    else:
+        low, high = intervals.difference(statement.winner, statement.loser)
+    margin = float(statement.margin)
+    return (low, high) if margin == 0 else (nextafter(low - margin, -inf), nextafter(high - margin, inf))
 
 
 def ends(interval: tuple[float, float] | None) -> Record:
@@ -226,12 +249,13 @@ def solve_ahead(
 ) -> tuple[float | None, str | None]:
     """T* at the present means and costs, or None; and why it is None, or zero."""
     setup, means = explorer.setup, explorer.state.means()
-    costs, needed = setup.costs(explorer.state, means).tolist(), {arm for one in weighed for arm in one.pair}
+    costs, needed = setup.costs(explorer.state, means).tolist(), {arm for one in weighed for arm in one.statement.arms}
     if all(costs[arm] == 0 for arm in needed):
         known = "" if setup.known_costs is not None else " as far as costs are estimated"
         return 0.0, f"every arm that the answer needs is free{known}"
     try:
-        model = BanditModel(setup.family, means.tolist(), costs, names)
+        lower = setup.task.lower_is_better
+        model = BanditModel(setup.family, means.tolist(), costs, names, lower_is_better=lower)
         time = characteristic_time(model, setup.task, solver=setup.profile).value
     except (InputError, SolverError) as error:  # a tie, no certificate, or nothing that doubles hold
         return None, str(error).partition(";")[0]  # without its advice, which is for who chooses the means
@@ -243,19 +267,21 @@ def solve_ahead(
     return 0.0, f"as long as {told}, an end of what {setup.family.name} means can be"
 
 
-def list_moments(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, level: float, points: int) -> Record:
+def list_moments(
+    db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, names: Sequence[str], level: float, points: int
+) -> Record:
     """The history: at each moment the outcomes and the money so far, and lists by pair and by arm.
 
     The pairs are those of the answer that is declared, or leads now; of many those with least margin. What a pair must
     exceed, and its evidence, are None while some arm has no outcome.
     """
     setup = explorer.setup
-    pairs = tuple(one.pair for one in weigh_answer(explorer, stop)[:PAIRS_OF_HISTORY])
+    stated = tuple(one.statement for one in weigh_answer(explorer, stop)[:PAIRS_OF_HISTORY])
     moments = []
     for state in replay_sums(db, explorer, points):
         complete = min(state.counts) > 0
         intervals = Intervals(setup, state, level) if explorer.family.has_martingale() else None
-        found = weigh_pairs(setup, state, pairs) if complete else []
+        found = weigh_statements(setup, state, stated) if complete else []
         moments.append(
             {
                 "outcome": state.round,
@@ -267,7 +293,9 @@ def list_moments(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, 
                 "intervals": [ends(intervals.mean(arm) if intervals else None) for arm in range(explorer.arms)],
             }
         )
-    return {"pairs": [list(pair) for pair in pairs], "moments": moments}
+    shown = tuple(map(escape_controls, names))
+    pairs = [[statement.winner, statement.loser] for statement in stated]
+    return {"pairs": pairs, "names": [statement.write(shown) for statement in stated], "moments": moments}
 
 
 def replay_sums(db: sqlite3.Connection, explorer: Explorer, points: int) -> Iterator[State]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.bandits.tasks import Task, pose_task
 from caet_opt.common.checks import is_number
 from caet_opt.common.numbers import round_down, table, to_digits, write_interval, write_level
 from caet_opt.errors import CaetError, InputError
@@ -273,7 +273,7 @@ def plan(
     if budget is not None and not (is_number(budget) and budget > 0):
         raise InputError(f"budget must be a positive number, got {budget!r}")
     refuse_limits(settings, "a plan has a budget")
-    task = parse_task(task, model.arms) if isinstance(task, str) else task
+    task = pose_task(model, task)
     confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
     experiments = make_experiments(model, task, policies, confidence, {"solve": "lazy", **settings})
     comparison = run_policies(experiments, runs, seed, workers, progress)

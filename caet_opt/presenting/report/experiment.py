@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.common.files import write_whole
-from caet_opt.common.numbers import pair_names
 from caet_opt.live import status_text
 from caet_opt.live.experiment import LiveExperiment
 from caet_opt.presenting.report.render import render_page
@@ -80,7 +79,7 @@ def list_facts(status: Record) -> dict[str, str]:
 def collect_data(status: Record, history: Record) -> Record:
     """All that the charts need: the arms and then the pairs are series, each with a mark of its own."""
     names = [arm["name"] for arm in status["arms"]]
-    notes = [*names, *pair_names(history["pairs"], names)]
+    notes = [*names, *history["names"]]
     stop = status["stopped"]
     return {
         "models": [{"label": status["task"]}],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.modelfile import ModelFile, read_model, to_table
-from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.bandits.tasks import Task, pose_task
 from caet_opt.common.files import shortest_names
 from caet_opt.common.numbers import write_level
 from caet_opt.errors import CaetError, InputError, SolverError
@@ -150,7 +150,7 @@ def read_entry(path: Path, study: Study) -> ModelFile:
     if study.task is None:
         return entry
     try:
-        return ModelFile(entry.model, parse_task(study.task, entry.model.arms), entry.title, entry.source)
+        return ModelFile(entry.model, pose_task(entry.model, study.task), entry.title, entry.source)
     except InputError as error:
         raise InputError(f"{study.name}: task for {path}: {error}") from error
 
