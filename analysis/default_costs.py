@@ -3,7 +3,7 @@
 Mean cost over the bound T* kl(delta, 1 - delta) at delta = 0.05 on twelve models, of the default before 0.4.0,
 C-tracking, and of the present one, on the same draws, with the ratio of the two.
 
-With --losses, for 2 to 50 arms, the same of policies that each know or do one thing more or less:
+With --losses, for 2 to 50 arms, the same of policies that each know or do one thing more or less, targets being lazy:
 
     threshold     the e-process where every mean is known and every pull at its share, by computation: the floor
     oracle        pulls follow the best shares of the true model
@@ -74,7 +74,7 @@ def twelve_models() -> dict[str, ModelFile]:
     """Two to twenty arms, with and without free ones."""
     return {
         "bernoulli best of 5": pose("bernoulli", [0.3, 0.21, 0.2, 0.19, 0.18], [1] * 5, "best-arm"),
-        "gaussian best of 20": pose("gaussian", np.linspace(1, 0, 20).round(3).tolist(), [1] * 20, "best-arm"),
+        "gaussian best of 20": gaussian_best(20, 0.5),
         "bernoulli ranking of 4": pose("bernoulli", [0.8, 0.6, 0.5, 0.25], [2, 1, 1, 3], "ranking"),
         **from_catalogue("exponential-ranking", "paper-instance-1"),
         "poisson best of 3, gaps": pose("poisson", [7, 5, 4], "gaps", "best-arm"),
@@ -83,12 +83,16 @@ def twelve_models() -> dict[str, ModelFile]:
     }
 
 
+def gaussian_best(arms: int, rival: float) -> ModelFile:
+    """The best of some Gaussian arms at unit costs: mean 1, then a rival, then means evenly down to 0."""
+    means = [1.0, *np.linspace(rival, 0, arms - 1).round(4).tolist()]
+    return pose("gaussian", means, [1] * arms, "best-arm")
+
+
 def ladder() -> dict[str, ModelFile]:
-    """The best of 2 to 50 Gaussian arms at unit costs."""
-    return {
-        f"K = {arms}": pose("gaussian", np.linspace(1, 0, arms).round(3).tolist(), [1] * arms, "best-arm")
-        for arms in (2, 3, 5, 10, 20, 50)
-    }
+    """2 to 50 arms with a rival at half the mean of the best, and 10 and 20 arms at even distances."""
+    found = {f"{arms} arms": gaussian_best(arms, 0.5) for arms in (2, 3, 5, 10, 20, 50)}
+    return found | {f"{arms} arms, even": gaussian_best(arms, 1 - 1 / (arms - 1)) for arms in (10, 20)}
 
 
 def measure(model: ModelFile, runs: int, workers: int, **settings: Any) -> Summary:
@@ -132,18 +136,19 @@ def show_losses(runs: int, workers: int) -> None:
             *({"policy": policy} for policy in ("oracle", "unforced", "halved", "caet")),
             {"tracking": "c"},
         )
-        found = [measure(model, runs, workers, **rule) for rule in rules]
+        found = [measure(model, runs, workers, solve="lazy", **rule) for rule in rules]
         bound = found[0].experiment.lower_bound
         predicted = found[-1].predicted_cost
         assert predicted is not None
         figures = [predicted / bound, *map(over_bound, found), sum(model.model.costs) / bound]
         rows.append([name, *(f"{figure:.2f}" for figure in figures)])
+        print(f"{len(rows)} of {len(ladder())}", file=sys.stderr, flush=True)
     print(table(["arms", "threshold", "oracle", "unforced", "halved", "default", "C-tracking", "first pulls"], rows))
     rows = []
     free = from_catalogue("paper-instance-1", "regret-poisson", "ranking-free-arms", "regret-gamma", "clinical-trial")
     for name, model in free.items():
-        found = [measure(model, runs, workers, zero_cost_share=share) for share in SHARES]
-        found.append(measure(model, runs, workers))
+        found = [measure(model, runs, workers, solve="lazy", zero_cost_share=share) for share in SHARES]
+        found.append(measure(model, runs, workers, solve="lazy"))
         rows.append([name, *(f"{over_bound(one):.2f}" for one in found)])
     print(table(["free arms get", *(f"{share:g}" for share in SHARES), "default"], rows))
 

@@ -69,7 +69,6 @@ from caet_opt.kernels.ledger import (
     column_exceeds,
     evidence_at,
     evidence_of,
-    is_stated,
     short_pair,
     update_costs,
     weigh_pairs,
@@ -128,7 +127,7 @@ def keep_mended(view: Pursuit) -> bool:
     share_out(pairs, arms[COST], aim.effort, setting.zero_cost_share, arms[TARGET])
     project_into(arms[TARGET], exploration_floor(arms.shape[1], aim.numbers[SOLVED]), arms[PROJECTED])
     if aim.numbers[SHORT] >= 0.0:
-        watch(view, int(aim.numbers[SHORT]))
+        watch(setting, arms, pairs, view.margins, aim.box, int(aim.numbers[SHORT]))
     return True
 
 
@@ -149,12 +148,13 @@ def decide(view: Pursuit, moved: int) -> int:
         for a in range(arms.shape[1] if setting.cost_source == OBSERVED else 1):  # gaps are updated all at once
             update_costs(setting, arms, a)
     if not held and not answer_holds(view, arms[MEAN], -1):
-        aim_at_ties(view)
+        aim_at_ties(setting, arms, pairs, view.margins, aim, view.clock[ROUND])
         return DONE
     if not setting.native:
         return NEED_SOLUTION
     same = held and not (asked or tied or estimated)
-    if not (same and view.space.costly[0, 0] >= 0.0) and not fit_layout(view):
+    layout, costly = view.space.layout, view.space.costly
+    if not (same and costly[0, 0] >= 0.0) and not fit_layout(arms, pairs, view.margins, layout, costly):
         return NEED_LAYOUT
     return solve_here(view)
 
@@ -212,18 +212,17 @@ def adopt(view: Pursuit) -> None:
     if setting.gap > 0.0 and aim.numbers[SHORT] >= 0.0:
         for a in range(arms.shape[1]):
             aim.box[PATIENCE, a] = inf
-        watch(view, int(aim.numbers[SHORT]))
+        watch(setting, arms, pairs, view.margins, aim.box, int(aim.numbers[SHORT]))
 
 
-def aim_at_ties(view: Pursuit) -> None:
+def aim_at_ties(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim, now: float) -> None:
     """Uniform on the costly arms of tied statements, or on all their arms when none is costly (rule 2)."""
-    arms, pairs, aim, now = view.arms, view.pairs, view.aim, view.clock[ROUND]
     target, costly, tied = arms[TARGET], 0.0, 0.0
     for a in range(arms.shape[1]):
         target[a] = 0.0
         aim.box[PAID, a], aim.box[CENTRE, a] = arms[COST, a], arms[MEAN, a]
     for p in range(pairs.shape[1]):
-        if is_tie(view, p):
+        if is_tie(arms[MEAN], pairs, margins, p):
             for side in range(2):
                 if pairs[side, p] >= 0:
                     target[pairs[side, p]] = 1.0
@@ -235,23 +234,22 @@ def aim_at_ties(view: Pursuit) -> None:
         if target[a] > 0.0:
             target[a] = 1.0 / tied if costly == 0.0 else (1.0 / costly if arms[COST, a] > 0.0 else 0.0)
     project_into(target, exploration_floor(arms.shape[1], now), arms[PROJECTED])
-    settle_for(view)
+    settle_for(setting, aim, now)
 
 
-def is_tie(view: Pursuit, p: int) -> bool:
+def is_tie(means: Array, pairs: Integers, margins: Array, p: int) -> bool:
     """Whether the means leave open whether a statement of their answer holds."""
-    a, b, means, margins = view.pairs[0, p], view.pairs[1, p], view.arms[MEAN], view.margins
-    if is_stated(view):
+    a, b = pairs[0, p], pairs[1, p]
+    if margins.shape[1] > 0:
         return not surplus_of(means, a, b, margins[BEYOND, p], margins[RATIO, p]) > 2.0
     return bool(means[a] == means[b])
 
 
-def settle_for(view: Pursuit) -> None:
+def settle_for(setting: Conditions, aim: Aim, now: float) -> None:
     """Keep a target that no solve has given, until the next is due: nothing of it is known at other means."""
-    aim, now = view.aim, view.clock[ROUND]
     clear_box(aim)
     aim.numbers[TIED], aim.numbers[SOLVED], aim.numbers[DECIDED] = 1.0, now, now
-    aim.numbers[DUE] = batch_end(view.setting, now)
+    aim.numbers[DUE] = batch_end(setting, now)
 
 
 def begin_here(view: Pursuit) -> None:
@@ -263,10 +261,9 @@ def begin_here(view: Pursuit) -> None:
         look(view)
 
 
-def fit_layout(view: Pursuit) -> bool:
+def fit_layout(arms: Array, pairs: Integers, margins: Array, layout: Layout, costly: Array) -> bool:
     """Put the arms of the present answer into the layout, which is that of every answer of most tasks; False where
     other sides of the pairs are free, or its arms stand otherwise."""
-    pairs, arms, layout, costly = view.pairs, view.arms, view.space.layout, view.space.costly
     if costly.shape[1] != pairs.shape[1]:
         return False
     for p in range(pairs.shape[1]):
@@ -292,7 +289,7 @@ def fit_layout(view: Pursuit) -> bool:
         layout.pairs[0, p], layout.pairs[1, p] = pairs[0, p], pairs[1, p]
     for p in range(layout.margins.shape[1]):
         for row in range(COLUMN_ROWS):
-            layout.margins[row, p] = view.margins[row, p]
+            layout.margins[row, p] = margins[row, p]
     return True
 
 
@@ -319,22 +316,21 @@ def look(view: Pursuit) -> None:
         look_anew(aim)
         aim.numbers[ENDED] = now
     else:
-        watch(view, short)
+        watch(setting, arms, view.pairs, view.margins, aim.box, short)
         aim.numbers[SHORT] = short
 
 
-def watch(view: Pursuit, short: int) -> None:
+def watch(setting: Conditions, arms: Array, pairs: Integers, margins: Array, box: Array, short: int) -> None:
     """Let the evidence of the short pair be looked at only once a count of its arms exceeds its patience.
 
     Z_ab is homogeneous in the counts, does not fall in them, and is largest at the corner (high_a, low_b) of the box:
     while both counts are at most k times the present ones, it is at most k times what it would be there, and a pair
     with evidence up to the level is short. Without a box it is looked at whenever one of its arms is pulled.
     """
-    setting, arms, box, pairs = view.setting, view.arms, view.aim.box, view.pairs
     a, b, factor = pairs[0, short], pairs[1, short], 0.0
     x, y = mean_of(box[HIGH], a), mean_of(box[LOW], b)
-    if setting.gap > 0.0 and (x > y if not is_stated(view) else box[LOW, max(a, b)] <= box[HIGH, max(a, b)]):
-        corner = evidence_at(setting, arms, pairs, view.margins, short, x, y)
+    if setting.gap > 0.0 and (x > y if margins.shape[1] == 0 else box[LOW, max(a, b)] <= box[HIGH, max(a, b)]):
+        corner = evidence_at(setting, arms, pairs, margins, short, x, y)
         if corner < setting.level:
             factor = MARGIN * setting.level / corner if corner > 0.0 else inf
     set_patience(box, arms, pairs, short, factor)

@@ -66,17 +66,23 @@ class QuickFlags(Flags):
 
 
 class PartLibrary(JITCodeLibrary):
-    """Intermediate code of a part and of what it calls; no machine code."""
+    """Intermediate code of a part; no machine code. What it calls is linked once, by the unit, not by each caller."""
 
     def finalize(self) -> None:
-        for library in dict.fromkeys(self._linking_libraries):
+        for library in self._linking_libraries:
             self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
 
 
 class UnitLibrary(JITCodeLibrary):
-    """Machine code of a function and of what it calls, which nothing else calls."""
+    """Machine code of a function and of all that it calls, which nothing else calls."""
+
+    def finalize(self) -> None:
+        for library in self._linking_libraries:  # which grows meanwhile: what a part calls is looked at after it
+            if isinstance(library, PartLibrary):
+                known = set(self._linking_libraries)
+                self._linking_libraries += [called for called in library._linking_libraries if called not in known]
+        super().finalize()
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:

@@ -115,7 +115,7 @@ def explore_then_commit(
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> curve = explore_then_commit(model, horizon=1000, runs=10, seed=1)
     >>> print(round(curve.mean_regret[-1], 3))
-    63.4
+    68.8
     """
     check_workers(workers)
     if not (isfinite(horizon) and horizon > len(model.means)):

@@ -160,7 +160,7 @@ def test_the_runs_meet_every_way_out_of_compiled_code(monkeypatch, policy):
         met.add(reason)
         return reason, done
 
-    play.signatures = real.signatures
+    play.overloads = real.overloads
     monkeypatch.setitem(compiling._loaded, kind, play)
     for number in range(50):
         follow(draw_case(number, policy=policy), compiled=True)

@@ -111,7 +111,7 @@ def test_answers_that_are_too_many_are_not_counted():
 
 
 def test_a_run_that_cannot_begin():
-    found = one_run(MODEL, 0, max_cost=0.2)
+    found = one_run(MODEL, 0, max_cost=min(MODEL.costs) / 2)
     assert (found.rounds, found.answer, found.answers_left) == (0, "", 3)
 
 

@@ -369,7 +369,7 @@ def test_text(capsys):
         "every family with log_martingale)\n",
         "consistent with delta",
         "lower bound",
-        "T* beta(tau) at this delta; mean costs were 0.85 to 1.37 times that in a study",
+        "T* beta(tau) at this delta; mean costs were 0.86 to 1.30 times that in a study",
         "unfinished   0",
         "rounds per second",
     ):

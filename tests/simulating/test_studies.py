@@ -94,7 +94,7 @@ def test_a_cell_is_known_by_what_it_computes(tmp_path):
         {"r": 0.3},
         {"r_prime": 0.05},
         {"gamma0": 0.2},
-        {"tracking": "d"},
+        {"tracking": "c"},
         {"cost_source": "observed"},
         {"cost_source": "observed", "cost_distribution": "exponential"},
         {"max_rounds": 99},

@@ -334,7 +334,7 @@ def test_a_dry_run_prints_the_cells_and_writes_nothing(tmp_path, study, capsys):
     assert [line.split()[:4] for line in lines[1:5]] == [
         [model, level, "customary", "24"] for model in ("easy-model", "free-model") for level in ("1", "3")
     ]
-    assert lines[6] == "mean costs were 0.85 to 1.37 times the predicted ones in a study"
+    assert lines[6] == "mean costs were 0.86 to 1.30 times the predicted ones in a study"
     assert lines[7] == f"4 cells, 96 runs, of which 0 are stored in {tmp_path / 'none'}"
     assert lines[8].startswith("20 blocks to compute, about ")
     assert lines[8].endswith(" with 2 workers; nothing was run")

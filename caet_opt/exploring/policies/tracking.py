@@ -218,8 +218,9 @@ class TrackingPolicy(Policy):
         self.functions["look_anew"](aim)
         arms[ledger.TARGET] = 1.0 / self.setup.arms
         aim.box[boxes.CENTRE], aim.box[boxes.PAID] = arms[ledger.MEAN], arms[ledger.COST]
-        self.functions["settle_for"](view)
-        floor = aiming.exploration_floor(self.setup.arms, view.clock[ledger.ROUND])
+        now = view.clock[ledger.ROUND]
+        self.functions["settle_for"](view.setting, aim, now)
+        floor = aiming.exploration_floor(self.setup.arms, now)
         self.functions["project_into"](arms[ledger.TARGET], floor, arms[ledger.PROJECTED])
         return self.take_note(view)
 

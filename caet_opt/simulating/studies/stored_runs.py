@@ -61,8 +61,8 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     >>> runs = load_results("results/study")  # the folder of `run_study`
     >>> runs[["run", "correct", "rounds"]].head(2)
        run  correct  rounds
-    0    0     True     297
-    1    1     True     261
+    0    0     True     344
+    1    1     True     275
     """
     import pandas as pd
     import pyarrow as pa
@@ -111,8 +111,8 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     >>> cells = summarise_results("results/study")  # the folder of `run_study`
     >>> cells[["log_inv_delta", "runs", "errors", "mean_samples"]]
        log_inv_delta  runs  errors  mean_samples
-    0       2.302585    10       0         306.5
-    1       2.995732    10       0         330.0
+    0       2.302585    10       0         361.8
+    1       2.995732    10       0         392.2
     """
     import pandas as pd
 
