@@ -69,8 +69,7 @@ class Case(NamedTuple):
 def covered_tasks(policy: str) -> list[str]:
     """The names of the tasks that a policy covers."""
     covered = POLICIES[policy].covered
-    known = [task for task in TASKS if covered is None or issubclass(KINDS[task], covered)]
-    return [*known, *STATED] if covered is None else known
+    return [task for task in TASKS if covered is None or issubclass(KINDS[task], covered)]
 
 
 #: Tasks with levels, margins or ratios, and such in which the lower mean is the better one.
@@ -122,7 +121,10 @@ def draw_case(number: int, discrete: bool = False, policy: str = "caet", kind: s
     def pick(*values: object) -> str:
         return str(values[rng.integers(len(values))])
 
-    family, task = pick(*(DISCRETE if discrete else FAMILIES)), pick(*covered_tasks(policy))
+    family, task = (
+        pick(*(DISCRETE if discrete else FAMILIES)),
+        pick(*covered_tasks(policy), *(() if POLICIES[policy].covered else STATED)),
+    )
     source, arms, task = pick("known", "observed", "gaps"), int(pick(3, 3, 4, 5, 9)), kind or task
     source = "known" if task.startswith("cheapest") else source
     model, posed = ordinary_instance(rng, family, "best-arm" if task in STATED else task, arms)
