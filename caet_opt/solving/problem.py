@@ -190,9 +190,10 @@ class Problem:
         if not 0.0 < odds < inf:
             return f, da, db, 0.0
         y, margin, (first, last) = numbers[1], numbers[4], numbers[-2:]
-        frame = kernel["margin_frame"](code, *numbers[:6])
+        # numbers of numpy, by whose zeros can be divided
+        frame = tuple(map(np.float64, kernel["margin_frame"](code, *numbers[:6])))
         share, other = kernel["shares_of"](odds)
-        at = kernel["margin_point"](y, frame, share, other)
+        at = tuple(map(np.float64, kernel["margin_point"](y, frame, share, other)))
         slope = kernel["lean_slope"](code, margin, frame, at, share, other)
         if not (first < share < last and slope > 0.0):
             return f, da, db, 0.0
@@ -491,7 +492,11 @@ def level_divergence(model: BanditModel, statement: Statement, arm: int) -> floa
     """d(mu_a, level) of the costly arm of a statement whose other side is free."""
     means, rests = model.means, model.mean_rests
     level = asked_level(statement, arm, lambda other: Fraction(means[other]) + Fraction(float(rests[other])))
-    point = float(level)
+    try:
+        point = float(level)
+    except OverflowError as error:
+        told = statement.write(model.arms)
+        raise InputError(f"'{told}' is about a level outside double precision; rescale the means") from error
     rest = float(level - Fraction(point))
     return float(model.family.mixture_divergence(means[arm], point, 0.0, 1.0, rests[arm], rest))
 

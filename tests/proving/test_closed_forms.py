@@ -76,7 +76,12 @@ def test_effort_is_optimal(form, seed):
     assert cost == pytest.approx(time, rel=1e-13, abs=0)
     shares = form.sampling_proportions(model, task)
     assert shares.sum() == pytest.approx(1.0 if time > 0 else 0.0)
-    assert shares == pytest.approx(result.sampling_proportions, abs=1e-3)
+    costs = np.array(model.costs)
+    if time > 0:
+        assert effort * costs / time == pytest.approx(result.cost_proportions, abs=1e-3)
+    # pulls of an arm that costs next to nothing beside the others are not determined by a gap of 1e-13
+    if costs.max() <= 1e6 * costs[costs > 0].min(initial=np.inf):
+        assert shares == pytest.approx(result.sampling_proportions, abs=1e-3)
 
 
 # laws

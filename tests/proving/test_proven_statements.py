@@ -215,5 +215,5 @@ def test_where_one_point_alone_contradicts_a_statement(means, margin, point, pay
 def test_ties_and_families_without_a_formula_are_refused():
     with pytest.raises(TieError, match="equals"):
         prove("bernoulli", [0.3, 0.2], [1, 1], "comparisons:0-1+0.1")
-    with pytest.raises(InputError, match="margins are for the families"):
+    with pytest.raises(InputError, match="margins and ratios are for the families"):
         prove(InverseGaussian(), [2, 1], [1, 1], "comparisons:0-1+0.5")
