@@ -1,10 +1,10 @@
-"""Names of arms, and whether something is an answer about them."""
+"""Names of arms, and answers about them."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 from caet_opt.bandits.model import read_arm_names
-from caet_opt.bandits.tasks import BestArm, Cheapest, Comparisons, Custom, Groups, Task
+from caet_opt.bandits.tasks import BestArm, Cheapest, Comparisons, Control, Custom, Groups, Task
 from caet_opt.bandits.tasks.base import MOST_STATEMENTS, NONE
 from caet_opt.bandits.tasks.lower import LowerIsBetter
 from caet_opt.common.checks import is_whole, show_value
@@ -33,6 +33,13 @@ def name_arms(arms: Any) -> tuple[str, ...]:
                 f"arm {number} cannot be called {name!r}: a name is a line without spaces around it, and no number"
             )
     return names
+
+
+def name_answer(task: Task, answer: Hashable, names: Sequence[str]) -> str:
+    """An answer in words; of a control all that it asserts, which says of every arm on which side it is."""
+    if isinstance(task.task if isinstance(task, LowerIsBetter) else task, Control):
+        return ", ".join(statement.write(tuple(names)) for statement in task.answer_statements(answer, len(names)))
+    return task.write_answer(answer, names)
 
 
 def is_answer(task: Task, answer: Hashable, arms: int) -> bool:

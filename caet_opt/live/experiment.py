@@ -19,7 +19,7 @@ from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, from_text
 from caet_opt.kernels.native import is_worth_compiling, without_compiling
 from caet_opt.live import contents
-from caet_opt.live.arm_names import name_arms
+from caet_opt.live.arm_names import name_answer, name_arms
 from caet_opt.live.replay import absorb_outcome, begin, choose_arms, find_differences, load, may_declare
 from caet_opt.live.status import LEVEL, POINTS, list_moments, report_status, summarise
 from caet_opt.live.store import WAIT, Store, is_experiment, is_filled, read_header
@@ -214,7 +214,7 @@ class LiveExperiment:
         """The declared answer in words; None before."""
         with self._store.reading() as db:
             stop = contents.read_stop(db, self._start)
-            return None if stop is None else self._start.task.write_answer(stop.answer, self.names)
+            return None if stop is None else name_answer(self._start.task, stop.answer, self.names)
 
     def next(self, pulls: int = 1, *, arm: str | int | None = None) -> tuple[Pull, ...]:
         """Hand out pulls, as many as told, which are out until their outcomes are recorded; none once it has stopped or

@@ -18,6 +18,7 @@ from caet_opt.exploring.state import State
 from caet_opt.kernels.ledger import absorb
 from caet_opt.kernels.native import without_compiling
 from caet_opt.live import contents
+from caet_opt.live.arm_names import name_answer
 from caet_opt.live.contents import Facts, Stop
 from caet_opt.live.intervals import Intervals
 from caet_opt.live.replay import choose_arms
@@ -91,7 +92,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
 def list_not_excluded(explorer: Explorer, names: Sequence[str]) -> Record:
     """The answers that are left, in words, None where they are too many to be listed, and the pairs that are sure."""
     left = explorer.not_excluded
-    answers = None if left.answers is None else [explorer.task.write_answer(one, names) for one in left.answers]
+    answers = None if left.answers is None else [name_answer(explorer.task, one, names) for one in left.answers]
     shown = tuple(map(escape_controls, names))
     return {"not_excluded": answers, "established": [statement.write(shown) for statement in left.established]}
 
@@ -108,7 +109,7 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
         "withdrawn": withdrawn,
         "waiting": handed - explorer.state.round - withdrawn,
         "spent": explorer.state.total_cost,
-        "answer": None if answer is None else explorer.task.write_answer(answer, names),
+        "answer": None if answer is None else name_answer(explorer.task, answer, names),
         "stopped": stop is not None,
         "ended": find_end(db, explorer, stop),
     }

@@ -225,7 +225,7 @@ def test_the_text_shows_arms_pairs_time_and_bounds(capsys):
     assert lines[10].startswith("expected 11.656854249492381, relative deviation ")
     assert "at least 20.49" in lines[11]
     assert "16.635" in lines[11]
-    low, high = MEASURED["c"]
+    low, high = MEASURED["d"]
     assert lines[12] == (
         "predicted cost of CAET with the e-process threshold: about 55.3, in about 381 rounds; "
         f"mean costs were {low:.2f} to {high:.2f} times that in a study"
