@@ -167,9 +167,9 @@ def test_a_race_without_the_best_arm_decides_the_mean_and_is_seldom_seen():
     assert np.mean([mean_at_least(sample) <= costs.mean() for sample in drawn.T]) >= 0.95
 
 
-def test_regret_has_an_interval_of_ten_runs_or_more():
+def test_regret_has_an_interval_from_ten_runs_on():
     model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
-    few, enough = (explore_then_commit(model, horizon=200, runs=runs, seed=1, checkpoints=3) for runs in (9, 30))
+    few, enough = (explore_then_commit(model, horizon=200, runs=runs, seed=2, checkpoints=3) for runs in (9, 10))
     assert np.isnan(few.ci).all()
     low, high = enough.ci
     assert np.all(low <= enough.mean_regret)
