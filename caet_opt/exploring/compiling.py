@@ -14,6 +14,7 @@ from caet_opt.kernels import (
     confidence,
     draws,
     e_values,
+    following,
     ledger,
     rounds,
     statement_evidence,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 #: What every policy can call, callees first.
 SHARED = list_functions(
     *(thresholds, martingales, e_values, statement_evidence, ledger, confidence, task_pairs, draws),
-    *(boxes, aiming, choosing),
+    *(boxes, following, aiming, choosing),
 )
 
 #: Functions that meet no NaN, so that LLVM may find a maximum by vector instructions.
