@@ -75,17 +75,19 @@ def certify(model: BanditModel, statements: Sequence[Statement | Pair], effort: 
     if certificate.upper < inf or found.is_plain:
         return certificate
     told, kept = told_columns(model, found)
-    return certificate if told is None else certify_columns(model, told, effort, weights[kept])
+    if told is None:
+        return certificate if kept.size else NOTHING_TO_PAY
+    return certify_columns(model, told, effort, weights[kept])
 
 
 def told_columns(model: BanditModel, columns: Columns) -> tuple[Columns | None, Integers]:
     """The columns with free sides as levels, and without those that constrain nothing (`tell_levels`), and which of the
     columns they are: where rounding hides what a free mean and a margin add up to. None where that changes nothing, or
-    nothing is left."""
+    where no column is left."""
     told = tell_levels(model, columns.statements)
     kept = tuple(statement for statement in told if statement is not None)
     if kept in (columns.statements, ()):
-        return None, np.arange(len(columns.owners))
+        return None, np.arange(len(columns.owners) if kept else 0)
     found = list_columns(kept, type(model.family))
     numbers = [index for index, statement in enumerate(told) if statement is not None]
     first = np.searchsorted(columns.owners, numbers)  # of the columns of each statement, which stand together

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks.statements import Statement, above, below
+from caet_opt.bandits.tasks.statements import Statement, above, below, judge
 from caet_opt.common.exact import exact
 from caet_opt.errors import InputError
 
@@ -51,20 +51,23 @@ def level_divergence(model: BanditModel, statement: Statement, arm: int) -> floa
     except OverflowError as error:
         told = statement.write(model.arms)
         raise InputError(f"'{told}' is about a level outside double precision; rescale the means") from error
-    rest = float(level - Fraction(point))
-    return float(model.family.mixture_divergence(model.means[arm], point, 0.0, 1.0, float(model.mean_rests[arm]), rest))
+    numbers = np.array([model.means[arm], point, 0.0, 1.0, model.mean_rests[arm], level - Fraction(point)], dtype=float)
+    with np.errstate(all="ignore"):  # infinite at an end of the mean space
+        return float(model.family.mixture_divergence(*numbers))
 
 
 def tell_levels(model: BanditModel, statements: Sequence[Statement]) -> list[Statement | None]:
-    """The statements, with a free side replaced by the level that it is, and None for those that constrain nothing.
+    """The statements, with a free side replaced by the level that it is, and None for those that hold and constrain
+    nothing.
 
     A sum of a free mean and a margin that rounding leaves at the end of the mean space, or all but there, is then a
     number with all its digits.
     """
     found: list[Statement | None] = []
+    means = [meant_mean(model, arm) for arm in range(len(model.means))]
     for statement in statements:
         costly = [arm for arm in statement.arms if model.costly[arm]]
-        if not constrains(model, statement):
+        if not constrains(model, statement) and judge(statement, means) > 0:
             found.append(None)
         elif len(costly) == 1 and len(statement.arms) == 2:
             level = meant_level(model, statement, costly[0])
