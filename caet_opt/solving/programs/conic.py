@@ -70,10 +70,16 @@ class ConicProgram:
 
 
 class Part:
-    """Edges of one kind: their constraints, those that bound t, and what an instance changes in them."""
+    """Edges of one kind: their terms, their constraints, those that bound t, and what an instance changes in them."""
 
+    terms: Any
     constraints: list[Any]
     bounds: Any
+
+    @property
+    def cones(self) -> list[Any]:
+        """The constraints that define the terms, beside those that bound t by them."""
+        return [constraint for constraint in self.constraints if constraint is not self.bounds]
 
     def update(self, problem: Problem, scale: Units) -> None:
         """Set the parameters to an instance."""
@@ -100,7 +106,8 @@ class PairCones(Part):
             for _ in shape.family.conic_coefficients(probe, probe)
         ]
         loss = cp.Variable(len(shape.pairs))
-        self.bounds = t <= cp.multiply(self.rates[0], head) + cp.multiply(self.rates[1], tail) - loss
+        self.terms = cp.multiply(self.rates[0], head) + cp.multiply(self.rates[1], tail) - loss
+        self.bounds = t <= self.terms
         forms = [cp.multiply(a, head) + cp.multiply(b, tail) for a, b in self.forms]
         self.constraints = [self.bounds, *shape.family.conic_constraints(loss, *forms)]
 
@@ -140,7 +147,8 @@ class DualCones(Part):
             (1, -1), self.weights, self.links, (head, tail), sides, strict=True
         ):
             forms += [cp.multiply(weights, effort), cp.multiply(weights, side) + sign * cp.multiply(links, link)]
-        self.bounds = t <= cp.multiply(self.gain, link) - loss
+        self.terms = cp.multiply(self.gain, link) - loss
+        self.bounds = t <= self.terms
         # that B >= L, or w_b >= L, is in the entropies only where mu_b is not 0
         domain = sides[1] >= cp.multiply(self.most, link)
         self.constraints = [self.bounds, domain, *relative_entropies(loss, *forms)]
@@ -167,7 +175,8 @@ class LinearCuts(Part):
         sides = [
             cp.reshape(selection(shape, shape.margins, side) @ x, (self.shape[0], 1), "C") @ ones for side in (0, 1)
         ]
-        self.bounds = t <= cp.multiply(self.rates[0], sides[0]) + cp.multiply(self.rates[1], sides[1])
+        self.terms = cp.multiply(self.rates[0], sides[0]) + cp.multiply(self.rates[1], sides[1])
+        self.bounds = t <= self.terms
         self.constraints = [self.bounds]
 
     def update(self, problem: Problem, scale: Units) -> None:
