@@ -56,6 +56,7 @@ from .solving.batch import characteristic_times as characteristic_times
 from .solving.certificate import certify as certify
 from .solving.characteristic import characteristic_time as characteristic_time
 from .solving.compare import compare_solvers as compare_solvers
+from .solving.epigraph import epigraph as epigraph
 from .solving.profiles import Profile as Profile
 from .solving.result import CharacteristicTime as CharacteristicTime
 

@@ -13,7 +13,7 @@ from caet_opt.common.numbers import write_gap
 from caet_opt.errors import SolverError
 from caet_opt.kernels.native import present_kernel
 from caet_opt.kernels.statement_columns import Columns
-from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Point
+from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Answer, Point
 from caet_opt.solving.backends.base import point_in_model, point_in_problem
 from caet_opt.solving.certificate import Certificate, certify_columns, narrowest_gap
 from caet_opt.solving.polish import polish
@@ -97,26 +97,35 @@ def find(
     try:
         answer = backend().answer(question, profile, start)
     except SolverError as error:
-        raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
+        raise SolverError(f"solver {profile.label!r} failed: {error}; {advice(profile.label)}") from error
+    result = accept(question, answer, backend.polish, profile.label, profile.tolerance, started)
+    count_solve(profile.backend)
+    return result
+
+
+def accept(
+    question: Question, answer: Answer, polished: bool, solver: str, tolerance: float, started: float
+) -> CharacteristicTime:
+    """A solver's answer, polished where that helps, and certified to the tolerance or a `SolverError`."""
+    model, columns = question.model, question.columns
     if answer.certificate is not None:
         point, own = answer.point, answer.certificate
         best = own
     else:
         own = certify_columns(model, columns, *answer.point)
-        point, best = polish_point(question, answer.point, own) if backend.polish else (answer.point, own)
+        point, best = polish_point(question, answer.point, own) if polished else (answer.point, own)
     gap = best.gap
-    if not gap <= profile.tolerance:
+    if not gap <= tolerance:
         raise SolverError(
-            f"solver {profile.backend!r} reached a certified gap of {write_gap(gap)}, above the tolerance "
-            f"{profile.tolerance:.1e} (status: {answer.status}); {advice(profile.backend)}",
+            f"solver {solver!r} reached a certified gap of {write_gap(gap)}, above the tolerance "
+            f"{tolerance:.1e} (status: {answer.status}); {advice(solver)}",
             gap,
         )
     if answer.certificate is None:
         present_kernel(type(model.family))["rescale"](Arrays(*model.kernel_numbers).costs, *point, best.value)
-    count_solve(profile.backend)
     (effort, weights), seconds, own_gap = point, perf_counter() - started, gap if own is best else own.gap
     return CharacteristicTime(
-        model, question.task, *best, gap, effort, columns, weights, profile.backend, answer.iterations, seconds, own_gap
+        model, question.task, *best, gap, effort, columns, weights, solver, answer.iterations, seconds, own_gap
     )
 
 

@@ -45,6 +45,11 @@ class Profile:
     fallback: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def label(self) -> str:
+        """What results call the solver."""
+        return self.backend
+
     def __post_init__(self) -> None:
         from caet_opt.solving.backends import BACKENDS
 

@@ -24,7 +24,7 @@ from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.programs.cuts import MOST_ROUNDS
 from caet_opt.solving.programs.nonlinear import NonlinearProgram
-from caet_opt.solving.programs.scaling import INFINITE, IpoptProgram, Units
+from caet_opt.solving.programs.scaling import IpoptProgram, Units
 
 #: Ipopt relaxes bounds by 1e-8 unless told not to, which alone moves T* in the eighth digit.
 OPTIONS = {
@@ -183,13 +183,11 @@ def run_once(
     program: IpoptProgram, z: Array, multipliers: Array | None, profile: Profile, time_limit: float | None
 ) -> tuple[Array, Array, int]:
     """Ipopt's point, multipliers and status, from a point, and from multipliers where that is warm."""
-    least, most = program.limits()
+    (least, most), (low, high) = program.limits(), program.bounds()
     size = z.size
     derivatives = {name: len(getattr(program, f"{name}structure")()[0]) for name in ("jacobian", "hessian")}
     watched = WatchedProgram(program, {"objective": 1, "gradient": size, "constraints": least.size, **derivatives})
-    solver = ipopt_problem_class()(
-        n=size, m=least.size, problem_obj=watched, lb=np.zeros(size), ub=np.full(size, INFINITE), cl=least, cu=most
-    )
+    solver = ipopt_problem_class()(n=size, m=least.size, problem_obj=watched, lb=low, ub=high, cl=least, cu=most)
     warm = {} if multipliers is None else WARM_OPTIONS
     options = {**OPTIONS, **warm, "max_iter": profile.max_iterations, **profile.options}
     if time_limit is not None:

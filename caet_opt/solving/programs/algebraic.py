@@ -139,9 +139,10 @@ class AlgebraicProgram(IpoptProgram):
                 self.blocks[name] = Block(block, column, row)
                 row += len(block)
 
-    def update(self, problem: Problem) -> Units:
-        """Set the mutable parameters to an instance; returns the units in which it is solved."""
-        model, scale = self.model, units(problem)
+    def update(self, problem: Problem, scale: Units | None = None) -> Units:
+        """Set the mutable parameters to an instance; returns the units in which it is solved, those of its first guess
+        unless others are given."""
+        model, scale = self.model, scale or units(problem)
         self.problem, self.unit = problem, scale.effort / scale.information
         pairs = centred_pairs(problem, scale)
         for name, sides in (("mean", pairs.means), ("weight", pairs.units), ("rate", pairs.rates)):
@@ -260,8 +261,8 @@ class Block:
         self.parameters = [list(identify_mutable_parameters(body)) for body in bodies]
         self.columns = np.array([[column[id(v)] for v in row] for row in variables], dtype=np.intp).T
         self.rows = first_row + np.arange(len(bodies))
-        self.least = np.array([constraint.lower for constraint in constraints], dtype=float)
-        self.most = np.array([INFINITE if one.upper is None else one.upper for one in constraints], dtype=float)
+        self.least = np.array([-INFINITE if one.lb is None else one.lb for one in constraints], dtype=float)
+        self.most = np.array([INFINITE if one.ub is None else one.ub for one in constraints], dtype=float)
         self._compile(bodies[0], variables[0], self.parameters[0])
         self.read_parameters()
 

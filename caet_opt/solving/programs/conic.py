@@ -34,12 +34,7 @@ class ConicProgram:
         self.x = cp.Variable(shape.arms, nonneg=True)
         self.t = cp.Variable()
         self.shares = cp.Parameter(shape.arms, nonneg=True)
-        self.parts: list[tuple[list[int], Any]] = []
-        if shape.pairs:
-            self.parts.append((list(shape.pairs), PairCones(shape, self.x, self.t)))
-        if shape.margins:
-            kind = DualCones if shape.family in (Bernoulli, Poisson) else LinearCuts
-            self.parts.append((list(shape.margins), kind(shape, self.x, self.t)))
+        self.parts = list_parts(shape, self.x, self.t)
         constraints = [self.shares @ self.x == 1, *(one for _, part in self.parts for one in part.constraints)]
         if shape.anchored:
             self.anchor_rates = cp.Parameter(len(shape.anchored), nonneg=True)
@@ -195,6 +190,17 @@ class LinearCuts(Part):
 
     def multipliers(self) -> Array:
         return np.asarray(np.sum(np.maximum(self.bounds.dual_value, 0.0), axis=1))
+
+
+def list_parts(shape: Shape, x: Any, t: Any) -> list[tuple[list[int], Part]]:
+    """The edges of each kind, and their part of a program in x and t."""
+    parts: list[tuple[list[int], Part]] = []
+    if shape.pairs:
+        parts.append((list(shape.pairs), PairCones(shape, x, t)))
+    if shape.margins:
+        kind = DualCones if shape.family in (Bernoulli, Poisson) else LinearCuts
+        parts.append((list(shape.margins), kind(shape, x, t)))
+    return parts
 
 
 def selection(shape: Shape, edges: tuple[int, ...], side: int) -> csr_array:

@@ -88,7 +88,7 @@ class IpoptProgram:
 
     Attributes
     ----------
-    variables : how many there are, none of them negative; 1 for each is where a solve starts
+    variables : how many there are; 1 for each is where a solve starts
     """
 
     iterations = 0
@@ -99,6 +99,10 @@ class IpoptProgram:
 
     def gradient(self, z: Array) -> Array:
         return np.append(np.zeros(z.size - 1), -1.0)
+
+    def bounds(self) -> tuple[Array, Array]:
+        """The least and the largest value of each variable."""
+        return np.zeros(self.variables), np.full(self.variables, INFINITE)
 
     def limits(self) -> tuple[Array, Array]:
         """The least and the largest value of each constraint."""
