@@ -277,7 +277,7 @@ def conditions(experiments: Sequence[Experiment], runs: str, seed: int | None) -
     confidence = numbers.write_level(parameters.log_inv_delta)
     told = runs if seed is None else f"{runs}, seed {seed}"
     targets = "" if parameters.solve == "exact" else f" ({parameters.solve})"
-    solver = f"; solver {experiments[0].profile.backend}{targets}" if any(one.solves for one in experiments) else ""
+    solver = f"; solver {experiments[0].profile.label}{targets}" if any(one.solves for one in experiments) else ""
     batch = "" if parameters.batch == 1 else f"; batch {parameters.batch}"
     return f"{costs}; {told}, {confidence}{solver}{batch}"
 

@@ -159,5 +159,5 @@ def polish_point(question: Question, point: Point, own: Certificate) -> tuple[Po
 
 def advice(solver: str) -> str:
     """What to try when a solver did not deliver."""
-    others = [name for name in BACKENDS if name != solver]
+    others = [name for name, backend in BACKENDS.items() if name != solver and backend.solvers != "one"]
     return f"try another solver ({', '.join(others)}) or a larger tolerance"

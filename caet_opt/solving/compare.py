@@ -73,7 +73,7 @@ class Measurement:
     @property
     def provider(self) -> str | None:
         """Who provides the backend that answered, where more than one can: "Ipopt 3.14.19 by casadi 3.8.2"."""
-        return None if self.result is None else BACKENDS[self.result.solver].provider()
+        return None if self.result is None else BACKENDS[self.result.solver.partition(":")[0]].provider()
 
     def cells(self) -> dict[str, str]:
         """The measurement for people, by heading; own gap is the solver's, before its answer was polished."""
@@ -223,7 +223,7 @@ def name_solvers(solvers: Solver | Sequence[Solver] | Mapping[str, Solver] | Non
         names, listed = list(solvers), list(solvers.values())
     else:
         listed = [solvers] if isinstance(solvers, Solver) else list(solvers)
-        whole = [solver.backend if isinstance(solver, Profile) else str(solver) for solver in listed]
+        whole = [solver.label if isinstance(solver, Profile) else str(solver) for solver in listed]
         names = shortest_names(whole, [Path(name).name for name in whole])
     if not names:
         raise InputError("no solver is named")

@@ -204,7 +204,7 @@ class TrackingPolicy(Policy):
             effort=aim.effort.copy(),
             columns=columns,
             multipliers=aim.weights[places],
-            solver=self.setup.profile.backend,
+            solver=self.setup.profile.label,
             iterations=0,
             seconds=0.0,
             solver_gap=0.0,

@@ -110,7 +110,7 @@ def solve_row(row: Mapping[str, Any], entry: ModelFile, profile: Profile, reques
             found |= prove_row(result, request.digits)
     except CaetError as error:
         return [{**row, **failure(error)}]
-    if result.solver != profile.backend:
+    if result.solver != profile.label:
         found["solver"] += f" ({result.solver})"
     return [found | {"delta": d, "lower_bound": result.lower_bound(d)} for d in request.deltas] or [found]
 

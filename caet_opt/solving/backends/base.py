@@ -56,6 +56,8 @@ class Backend:
     #: Module that must be importable, and the extra that installs it.
     requires: ClassVar[str]
     extra: ClassVar[str | None] = None
+    #: Whether a profile names a solver beside the backend: "none", "any" or, where it has to, "one".
+    solvers: ClassVar[str] = "none"
     #: Whether the solver has options of its own that a profile may set.
     takes_options: ClassVar[bool] = True
     #: Whether Newton's method on the binding pairs is worth its time after it.

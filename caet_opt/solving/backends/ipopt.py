@@ -105,9 +105,19 @@ class Ipopt(Backend):
 
 
 class Pyomo(Ipopt):
-    """The algebraic program, differentiated symbolically, its mutable parameters updated in place."""
+    """The algebraic program, its mutable parameters updated in place: differentiated symbolically and solved by Ipopt,
+    or written out for a solver that Pyomo finds."""
 
     name = "pyomo"
+    solvers = "any"
+
+    def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
+        if profile.solver is None:
+            return super().solve(problem, profile, start)
+        from caet_opt.solving.backends.pyomo_solvers import run_pyomo
+
+        program = cached_program(self.name, problem.shape, self.build_program)
+        return run_pyomo(program, program.update(problem), profile.solver, profile.options)
 
     @staticmethod
     def build_program(shape: Shape) -> Any:

@@ -98,7 +98,7 @@ def add_duals(model: Any, shape: Shape) -> None:
     def left_of(m: Any, e: int) -> Any:
         return m.left_unit[e] * m.left[e]
 
-    model.dual = pyo.Constraint(model.margins, rule=dual_rule)
+    model.inner = pyo.Constraint(model.margins, rule=dual_rule)
     if is_poisson:
         model.balance = pyo.Constraint(model.margins, rule=balance_rule)
 
@@ -133,7 +133,7 @@ class AlgebraicProgram(IpoptProgram):
         column = {id(variable): i for i, variable in enumerate(variables)}
         self.blocks: dict[str, Block] = {}
         row = 0
-        for name in ("pair", "dual", "cut", "balance", "anchor", "budget"):
+        for name in ("pair", "inner", "cut", "balance", "anchor", "budget"):
             block = list(getattr(model, name, {}).values())
             if block:
                 self.blocks[name] = Block(block, column, row)
@@ -199,7 +199,7 @@ class AlgebraicProgram(IpoptProgram):
     def weights(self, multipliers: Array) -> Array:
         found = np.zeros(len(self.shape.edges) + len(self.shape.anchored))
         by_name = {name: np.maximum(-multipliers[block.rows], 0.0) for name, block in self.blocks.items()}
-        edges = {"pair": self.shape.pairs, "dual": self.shape.margins, "cut": self.shape.margins}
+        edges = {"pair": self.shape.pairs, "inner": self.shape.margins, "cut": self.shape.margins}
         for name, places in edges.items():
             if name in by_name:
                 found[list(places)] = by_name[name].reshape(len(places), -1).sum(axis=1)
@@ -214,9 +214,9 @@ class AlgebraicProgram(IpoptProgram):
         rows["budget"][:] = t
         rows["anchor"] = -weights[len(self.shape.edges) :]
         rows["pair"], hidden = -weights[list(self.shape.pairs)], np.zeros(0)
-        if "dual" in rows:
+        if "inner" in rows:
             edges = list(self.shape.margins)
-            rows["dual"] = -weights[edges]
+            rows["inner"] = -weights[edges]
             link, fail, left = dual_point(self.problem, self.unit * x)
             tails = self.problem.tails[edges]
             # the derivative of the term in G, which the equation G + L = w_b holds back

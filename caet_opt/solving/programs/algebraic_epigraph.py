@@ -283,7 +283,7 @@ def set_instance(program: AlgebraicProgram, posed: Problem, cuts: Cuts | None = 
 
 def bodies(scaled: Any, edges: int) -> Iterator[tuple[int, Any]]:
     """The term and the body, ``term - t``, of each constraint on t of a scaled program."""
-    for kind in ("pair", "dual", "cut"):
+    for kind in ("pair", "inner", "cut"):
         for index, constraint in getattr(scaled, kind, {}).items():
             yield index[0] if kind == "cut" else index, constraint.body
     for index, constraint in scaled.anchor.items():
