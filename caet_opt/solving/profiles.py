@@ -32,7 +32,7 @@ class Profile:
     time_limit : limit on the solver's time in seconds; none by default
     fallback : backend to try when this one has no certified answer; none by default
     solver : which solver of the backend's language: one that CVXPY has installed, as ``"ECOS"``, for ``"cvxpy"``, which
-        needs one; one that Pyomo finds, as an executable ``"ipopt"``, for ``"pyomo"``, which else has Ipopt as a library
+        needs one; one that Pyomo finds, as an executable ``"ipopt"``, for ``"pyomo"``, which else uses its own Ipopt
     options : the solver's own options, passed on as they are
 
     Examples

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,12 @@ from caet_opt.bandits.tasks import Task
 from caet_opt.common.numbers import format_certified, write_gap
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.solving.backends import DEFAULT_SOLVER
-from caet_opt.solving.backends.base import Answer, Point
+from caet_opt.solving.backends.base import Answer, Point, point_in_problem
 from caet_opt.solving.certificate import certify_rows, statement_terms
 from caet_opt.solving.characteristic import accept, solve_question
 from caet_opt.solving.problem import Question, name_arm
 from caet_opt.solving.profiles import find_profile
+from caet_opt.solving.programs.cuts import Cuts
 from caet_opt.solving.programs.text import write
 from caet_opt.solving.result import CharacteristicTime, headline, normalise
 from caet_opt.solving.rows import Row, doubles, meant_costs, meet_rows
@@ -193,6 +194,12 @@ def best_prices(question: Question, effort: Array, rows: Sequence[Row]) -> tuple
     return weights, prices
 
 
+def touch_optimum(question: Question, cuts: Cuts) -> None:
+    """Let linear cuts touch their terms at the optimal effort of the program to which nothing was added."""
+    found = solve_question(question, find_profile(DEFAULT_SOLVER))
+    cuts.touch_all(point_in_problem(question, Point(found.effort, found.multipliers)).effort)
+
+
 def terms_by_text(question: Question) -> dict[str, list[int]]:
     """The terms of the problem that each statement has, by its text, in the order of the statements."""
     found: dict[str, list[int]] = {}
@@ -209,7 +216,7 @@ def linear_row(model: BanditModel, coefficients: Sequence[float], constant: floa
     return Row(tuple(Fraction(a) + Fraction(constant) * cost if cost > 0 else Fraction(0) for a, cost in paid), equal)
 
 
-def costly_arm(model: BanditModel, arm: str | int) -> int:
+def costly_arm(model: BanditModel, arm: "str | int | np.integer[Any]") -> int:
     """The number of an arm that was given by number or name; `InputError` for one that has no effort."""
     if isinstance(arm, str) and arm not in model.arms:
         raise InputError(unknown_name("arm", arm, model.arms))

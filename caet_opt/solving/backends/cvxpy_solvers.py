@@ -22,7 +22,7 @@ def find_solver(name: str) -> str:
     """The name by which CVXPY knows an installed solver; `InputError`, which names those that are, for others."""
     import cvxpy as cp
 
-    found = {one.lower(): one for one in cp.installed_solvers()}
+    found = {str(one).lower(): str(one) for one in cp.installed_solvers()}
     if name.lower() not in found:
         raise InputError(f"CVXPY has no solver {name!r} installed; it has {', '.join(sorted(found.values()))}")
     return found[name.lower()]

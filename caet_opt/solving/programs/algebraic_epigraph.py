@@ -28,6 +28,7 @@ from caet_opt.solving.reading import (
     read_nothing,
     read_solved,
     terms_by_text,
+    touch_optimum,
 )
 from caet_opt.solving.result import CharacteristicTime
 
@@ -79,6 +80,7 @@ class AlgebraicEpigraph(pyo.ConcreteModel):  # type: ignore[misc]
         self.effort = Effort(bandit, self.arms, within=pyo.NonNegativeReals, initialize=start)
         self.rate = pyo.Var(initialize=rate)
         self.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+        self._cuts: Cuts | None = None
         bounds = dict(self._bounds(posed)) if posed.statements else {}
         self._columns = {name: column for name, (column, _) in bounds.items()}
         self.statements = pyo.Constraint(list(bounds), rule=lambda m, name: bounds[name][1])
@@ -93,7 +95,7 @@ class AlgebraicEpigraph(pyo.ConcreteModel):  # type: ignore[misc]
         """The name of each constraint on t, its column, and itself: that of the scaled program, with the numbers of
         the model, w and t in place of its parameters and variables."""
         program: AlgebraicProgram = cached_program("epigraph", posed.shape, AlgebraicProgram)
-        self._cuts = set_instance(program, posed, cuts)
+        self._cuts = set_instance(program, self._question, cuts)
         scaled, names = program.model, [self._question.model.arms[label] for label in posed.labels.tolist()]
         known = {id(scaled.x[arm]): self.effort[name] for arm, name in enumerate(names)} | {id(scaled.t): self.rate}
         texts = {term: text for text, terms in terms_by_text(self._question).items() for term in terms}
@@ -114,13 +116,18 @@ class AlgebraicEpigraph(pyo.ConcreteModel):  # type: ignore[misc]
             name = texts[term] if count == 1 else f"{texts[term]} ({count})"
             yield name, (int(posed.columns[term]), translate(body, known) >= 0)
 
+    @property
+    def has_cuts(self) -> bool:
+        """Whether some terms are the least of linear cuts."""
+        return self._cuts is not None
+
     def tighten(self) -> bool:
         """Add linear cuts where the present effort needs them; True where it did: then the model is solved anew.
 
-        Margins of exponential, gamma and geometric arms have no formula: their terms are the least of some linear cuts.
-        Always False for other programs.
+        Margins of exponential, gamma and geometric arms have no formula: their terms are the least of some linear cuts,
+        which touch them at the optimal effort: only added constraints need more. Always False for other programs.
         """
-        if not self._question.problem.statements or self._cuts is None:
+        if self._cuts is None:
             return False
         posed = self._question.problem
         at = self._values()[posed.labels] / posed.dispersions
@@ -259,11 +266,12 @@ def start_point(question: Question) -> tuple[dict[str, float], float]:
     return start, float(np.min(posed.terms(guess)))
 
 
-def set_instance(program: AlgebraicProgram, posed: Problem, cuts: Cuts | None = None) -> Cuts | None:
+def set_instance(program: AlgebraicProgram, question: Question, cuts: Cuts | None = None) -> Cuts | None:
     """Set the parameters of a scaled program to a problem without any scale, so that x is the model's effort.
 
     What belongs to margins is measured at the first guess all the same. Returns the linear cuts, where there are any.
     """
+    posed = question.problem
     program.update(posed, Units(1.0 / posed.dispersions, 1.0, posed.costs))
     model, guess = program.model, posed.first_guess()
     if hasattr(model, "link"):
@@ -272,7 +280,9 @@ def set_instance(program: AlgebraicProgram, posed: Problem, cuts: Cuts | None = 
             store(parameter, values)
     if not hasattr(model, "cut"):
         return None
-    cuts = Cuts(posed, units(posed)) if cuts is None else cuts
+    if cuts is None:
+        cuts = Cuts(posed, units(posed))
+        touch_optimum(question, cuts)
     unit = posed.dispersions * cuts.scale.effort / cuts.scale.information
     for parameter, rates, arms in zip(
         (model.cut_head, model.cut_tail), cuts.rates, (cuts.heads, cuts.tails), strict=True

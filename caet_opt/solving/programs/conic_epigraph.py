@@ -9,7 +9,7 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.errors import InputError, SolverError
 from caet_opt.solving.problem import Question
-from caet_opt.solving.programs.conic import Part, list_parts
+from caet_opt.solving.programs.conic import LinearCuts, Part, list_parts
 from caet_opt.solving.programs.scaling import units
 from caet_opt.solving.programs.text import show_program
 from caet_opt.solving.reading import (
@@ -22,8 +22,10 @@ from caet_opt.solving.reading import (
     read_nothing,
     read_solved,
     terms_by_text,
+    touch_optimum,
 )
 from caet_opt.solving.result import CharacteristicTime
+from caet_opt.solving.rows import Row
 
 #: Statuses of CVXPY that come with a point.
 WITH_POINT = ("optimal", "optimal_inaccurate", "user_limit")
@@ -90,6 +92,9 @@ class ConicEpigraph:
         terms: list[Any] = [None] * len(posed.statements)
         for edges, part in self._parts:
             part.update(posed, scale)
+            if isinstance(part, LinearCuts):
+                touch_optimum(self._question, part.cuts)
+                part.show()
             for row, edge in enumerate(edges):
                 terms[edge] = part.terms[row]
         anchors = posed.rates * (scale.effort / scale.information)[posed.anchored]
@@ -108,8 +113,8 @@ class ConicEpigraph:
     def tighten(self) -> bool:
         """Add linear cuts where the present effort needs them; True where it did: then the problem is solved anew.
 
-        Margins of exponential, gamma and geometric arms have no cone: their terms are the least of some linear cuts.
-        Always False for other programs.
+        Margins of exponential, gamma and geometric arms have no cone: their terms are the least of some linear cuts,
+        which touch them at the optimal effort: only added constraints need more. Always False for other programs.
         """
         if self.statements and self.effort.value is None:
             raise SolverError("there is no solution at which cuts could be added; solve the problem first")
@@ -168,7 +173,9 @@ class ConicEpigraph:
     def _added(self, problem: Any) -> Added:
         """The constraints of a problem that are not in this one."""
         own = {id(constraint) for constraint in self.problem.constraints}
-        rows, multipliers, violations = [], [], []
+        rows: list[Row] = []
+        multipliers: list[float] = []
+        violations: list[float] = []
         for constraint in problem.constraints:
             if id(constraint) in own:
                 continue
@@ -181,7 +188,7 @@ class ConicEpigraph:
                 multipliers += dual.tolist()
         return Added(tuple(rows), tuple(multipliers), max([0.0, *violations]), len(violations))
 
-    def _linear(self, constraint: Any) -> list[Any] | None:
+    def _linear(self, constraint: Any) -> list[Row] | None:
         """The rows of a constraint that is linear in the effort and has nothing else in it; None for others."""
         kinds = {cp.constraints.Inequality: False, cp.constraints.NonPos: False}
         kinds |= {cp.constraints.Equality: True, cp.constraints.Zero: True}
