@@ -114,7 +114,9 @@ def find(
     try:
         answer = backend().answer(question, profile, start)
     except SolverError as error:
-        raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
+        raise SolverError(
+            f"solver {profile.backend!r} failed: {error}; {advice(profile.backend, bool(question.limits))}"
+        ) from error
     if answer.certificate is not None:
         point, own = answer.point, answer.certificate
         best = own
@@ -125,7 +127,7 @@ def find(
     if not gap <= profile.tolerance:
         raise SolverError(
             f"solver {profile.backend!r} reached a certified gap of {write_gap(gap)}, above the tolerance "
-            f"{profile.tolerance:.1e} (status: {answer.status}); {advice(profile.backend)}",
+            f"{profile.tolerance:.1e} (status: {answer.status}); {advice(profile.backend, bool(question.limits))}",
             gap,
         )
     if answer.certificate is None:
@@ -177,7 +179,7 @@ def polish_point(question: Question, point: Point, own: Certificate) -> tuple[Po
     return point, best
 
 
-def advice(solver: str) -> str:
+def advice(solver: str, limited: bool = False) -> str:
     """What to try when a solver did not deliver."""
-    others = [name for name in BACKENDS if name != solver]
+    others = [name for name, other in BACKENDS.items() if name != solver and (other.takes_limits or not limited)]
     return f"try another solver ({', '.join(others)}) or a larger tolerance"

@@ -1,6 +1,7 @@
 """Limits on shares as rows of linear constraints, and which of them cannot be met."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -67,7 +68,7 @@ def check_arms(limit: Limit, model: BanditModel, leader: int | None) -> None:
             raise InputError(f"limit '{limit}' names arm {arm}, but the model has arms 0 to {len(model.means) - 1}")
         if limit.kind == "pulls" and not model.costly[arm]:
             raise InputError(
-                f"limit '{limit.write(model.arms)}': arm {model.arms[arm]} costs nothing, and shares of the pulls are of "
+                f"limit '{limit.write(model.arms)}': arm {model.arms[arm]} costs nothing, and shares of pulls are of "
                 "arms that cost something; limit others"
             )
 
@@ -136,10 +137,22 @@ def price_limits(
     """
     found = []
     costs = np.array(model.costs)
-    for limit, price in zip(limits, prices.tolist(), strict=True):
+    for limit, price in zip(limits, cancel(limits, prices), strict=True):
         amounts = effort * costs if limit.kind == "cost" else np.where(costs > 0, effort, 0.0)
         total, arms = float(np.sum(amounts)), list(arms_of(limit, leader))
         worth = price * total * (1.0 if limit.relation == ">=" else -1.0)
         share = float(np.sum(amounts[arms])) / total if total > 0 else 0.0
         found.append(LimitPrice(limit, share, worth if worth != 0 else 0.0, price))
     return tuple(found)
+
+
+def cancel(limits: Sequence[Limit], prices: Array) -> list[float]:
+    """Prices, of which an upper and a lower limit of the same share have no more than one: both could be raised."""
+    left: list[float] = prices.tolist()
+    for place, limit in enumerate(limits):
+        for other in range(place):
+            opposite = {limit.relation, limits[other].relation} == {"<=", ">="}
+            if opposite and limits[other] == replace(limit, relation=limits[other].relation):
+                common = min(left[place], left[other])
+                left[place], left[other] = left[place] - common, left[other] - common
+    return left

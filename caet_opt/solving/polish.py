@@ -90,7 +90,8 @@ class LimitSystem:
     @property
     def prices(self) -> Array:
         """The prices in the problem's scale."""
-        return np.where(self.binding, np.where(self.equal, self.nu, np.maximum(self.nu, 0.0)), 0.0) / self.sizes
+        held = np.where(self.equal, self.nu, np.maximum(self.nu, 0.0))
+        return np.asarray(np.where(self.binding, held, 0.0) / self.sizes)
 
     def reduced(self) -> Array:
         """The reduced costs ``c + G' nu``."""
