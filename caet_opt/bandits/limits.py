@@ -1,9 +1,10 @@
 """Limits on what goes where: at most 30 % of the money on an arm, at least 10 % of the pulls, half for the leader."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from caet_opt.bandits.tasks.arm_names import QUOTES, number_arms
 from caet_opt.common.exact import Number, brief, decimal_text, exact, read_decimal, read_whole
@@ -124,11 +125,28 @@ def read_arms(text: str, argument: str, names: Sequence[str], kept: bool) -> tup
 def read_limits(
     limits: "Sequence[Limit | str] | Limit | str", names: Sequence[str] = (), *, kept: bool = False
 ) -> tuple[Limit, ...]:
-    """Limits, or such in the grammar; one alone will do."""
-    listed = [limits] if isinstance(limits, Limit | str) else limits
+    """Limits, or such in the grammar; one alone will do, or several in one text, with semicolons between them."""
+    if isinstance(limits, str):
+        limits = [part for part in limits.split(";") if part.strip()]
+    listed = [limits] if isinstance(limits, Limit) else limits
     if not isinstance(listed, list | tuple):
         raise InputError(f"limits are a list of texts such as {EXAMPLES}, got {limits!r}")
     return tuple(one if isinstance(one, Limit) else parse_limit(one, names, kept=kept) for one in listed)
+
+
+def join_limits(limits: "Sequence[Limit | str] | Limit | str | None", names: Sequence[str] = ()) -> str | None:
+    """Limits as one text, by the numbers of the arms; None where there are none.
+
+    >>> join_limits(["pulls:placebo>=0.1", "cost:high<=0.50"], ["placebo", "low", "high"])
+    'pulls:0>=0.1; cost:2<=0.5'
+    """
+    return "; ".join(map(str, read_limits(limits, names))) or None if limits is not None else None
+
+
+def number_limits(settings: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Settings of an experiment whose limits, if there are some, name arms by number."""
+    limits = settings.get("limits")
+    return dict(settings) if limits is None else {**settings, "limits": join_limits(limits, names)}
 
 
 def write_limits(limits: Sequence[Limit], names: Sequence[str] = ()) -> list[str]:

@@ -27,6 +27,10 @@ not all by the worst of them, and neither spoils what holds elsewhere. Then ``c 
 certificate above, and the new effort is the target while the gap is at most GAP. In early rounds most outcomes move a
 mean out of any box: a ranking of 200 arms takes a twentieth of the solves.
 
+**Limits.** With limits ``G w <= 0`` and prices nu, T* is at least what it is without them for costs ``c + G' nu``
+(docs/mathematics/limits.md): these are cheap_a. The effort meets the limits, whatever the means, as costs are known;
+raised it may not, so that a box that is left is solved for anew.
+
 **How large.** Each mean may move by `SIZE` standard deviations of it, or by fewer, the same number for all arms, where
 the gap would exceed GAP, or `ROOM` of it for a box that can follow the means: what a kept target misses is small beside
 what is not known of the means. A run that goes on k times as long has means sqrt(k) times as still: it solves about
@@ -60,8 +64,9 @@ from caet_opt.kernels.term import GAUSSIAN, pair_term, variance
 SOLVES, WIDEST, SOLVED, DECIDED, DUE, TIED, FOLLOWING, SHORT, ENDED = range(AIM_NUMBERS := 9)
 
 #: Rows of Aim.box: the ends of each mean's interval and of each cost's, the means and costs of the solve, loads to work
-#: with, and the count up to which an outcome of an arm leaves the short pair short; those that are intervals.
-LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD, PATIENCE = range(BOX_ROWS := 8)
+#: with, and the count up to which an outcome of an arm leaves the short pair short; with limits the reduced costs
+#: ``c + G' nu`` of the solve; and those that are intervals.
+LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD, PATIENCE, REDUCED = range(BOX_ROWS := 9)
 INTERVALS = [LOW, HIGH, CHEAP, DEAR]
 
 #: A target is solved for anew once the rounds have grown by this factor.
@@ -314,7 +319,10 @@ def rates_at(
 
 
 def can_follow(setting: Conditions, margins: Array) -> bool:
-    """Whether a box can follow the means: costs are known, or count as one, and all statements are plain."""
+    """Whether a box can follow the means: costs are known, or count as one, there are no limits, which an effort that
+    is raised may not meet, and all statements are plain."""
+    if setting.limited:
+        return False
     return setting.cost_source != OBSERVED and setting.cost_source != GAPS and margins.shape[1] == 0
 
 
@@ -416,6 +424,8 @@ def place_costs(setting: Conditions, arms: Array, box: Array, size: float) -> bo
     """
     for a in range(arms.shape[1]):
         box[CHEAP, a] = box[DEAR, a] = arms[COST, a]
+        if setting.limited:
+            box[CHEAP, a] = box[REDUCED, a]
     if setting.cost_source == OBSERVED:
         for a in range(arms.shape[1]):
             part = size / sqrt(arms[COUNT, a])

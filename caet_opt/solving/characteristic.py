@@ -78,6 +78,11 @@ def characteristic_time(
     return solve_question(ask(model, task, asked), profile, warm_start, started)
 
 
+def profile_of_rounds(solver: str | Path | Profile, limits: Sequence[Limit]) -> Profile:
+    """The profile of a solver; where there are limits, the default solver is the first one that takes them."""
+    return find_profile(solver_for(None if solver == DEFAULT_SOLVER else solver, limits))
+
+
 def solver_for(solver: str | Path | Profile | None, limits: Sequence[Limit]) -> str | Path | Profile:
     """The solver that is asked for, or else the default one, of those that take limits where there are some."""
     if solver is not None:

@@ -12,9 +12,10 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.limits import LEADER, Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
+from caet_opt.common.exact import Number
 from caet_opt.errors import InputError
 from caet_opt.solving.feasible import largest_least
-from caet_opt.solving.rows import Row, meant_costs
+from caet_opt.solving.rows import Row, meant, meant_costs
 
 Rows = tuple[Row, ...]
 
@@ -57,18 +58,30 @@ def limit_rows(limits: Sequence[Limit], model: BanditModel, task: Task, leader: 
     if leader is None and any(limit.arms is None for limit in limits):
         raise InputError(f"task {str(task)!r} has no {LEADER}, the best arm; limit arms by their numbers or names")
     for limit in limits:
-        check_arms(limit, model, leader)
+        check_arms(limit, model.costs, model.arms, leader)
     return build_rows(tuple(limits), meant_costs(model), leader)
 
 
-def check_arms(limit: Limit, model: BanditModel, leader: int | None) -> None:
+def check_beforehand(limits: Sequence[Limit], costs: Sequence[float], task: Task) -> None:
+    """Raise `InputError` for limits that make no sense for arms of these costs, whatever their means will be."""
+    leaders = range(len(costs)) if any(limit.arms is None for limit in limits) else [None]
+    if leaders != [None] and task.leader(0) is None:
+        raise InputError(f"task {str(task)!r} has no {LEADER}, the best arm; limit arms by their numbers or names")
+    names = tuple(map(str, range(len(costs))))
+    for leader in leaders:
+        for limit in limits:
+            check_arms(limit, costs, names, leader)
+        check_limits(limits, build_rows(tuple(limits), tuple(map(Fraction, costs)), leader), costs, names, ())
+
+
+def check_arms(limit: Limit, costs: Sequence[float], names: Sequence[str], leader: int | None) -> None:
     """Raise `InputError` for an arm that the model does not have, or whose pulls do not count."""
     for arm in arms_of(limit, leader):
-        if not 0 <= arm < len(model.means):
-            raise InputError(f"limit '{limit}' names arm {arm}, but the model has arms 0 to {len(model.means) - 1}")
-        if limit.kind == "pulls" and not model.costly[arm]:
+        if not 0 <= arm < len(costs):
+            raise InputError(f"limit '{limit}' names arm {arm}, but the model has arms 0 to {len(costs) - 1}")
+        if limit.kind == "pulls" and not costs[arm] > 0:
             raise InputError(
-                f"limit '{limit.write(model.arms)}': arm {model.arms[arm]} costs nothing, and shares of pulls are of "
+                f"limit '{limit.write(names)}': arm {names[arm]} costs nothing, and shares of pulls are of "
                 "arms that cost something; limit others"
             )
 
@@ -92,12 +105,14 @@ def build_rows(limits: tuple[Limit, ...], costs: tuple[Fraction, ...], leader: i
     return tuple(rows)
 
 
-def check_limits(limits: Sequence[Limit], rows: Rows, model: BanditModel, needed: Sequence[int]) -> None:
+def check_limits(
+    limits: Sequence[Limit], rows: Rows, given: Sequence[Number], names: Sequence[str], needed: Sequence[int]
+) -> None:
     """Raise `InputError` for limits that no efforts meet, or that leave nothing to an arm that has to be pulled."""
-    least = remember_least(rows, meant_costs(model), tuple(sorted(needed)))
+    costs = tuple(map(meant, given))
+    least = remember_least(rows, costs, tuple(sorted(needed)))
     if least is not None and (least > 0 or not needed):
         return
-    costs, names = meant_costs(model), model.arms
 
     def name(fails: Callable[[Rows], bool]) -> str:
         return " and ".join(f"'{limits[place].write(names)}'" for place in culprits(rows, fails))

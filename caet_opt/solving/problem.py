@@ -33,7 +33,7 @@ from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.kernels.term import GAUSSIAN, POISSON, means_differ
 from caet_opt.solving.limits import check_limits, find_leader, limit_rows
 from caet_opt.solving.programs.cache import cached_program
-from caet_opt.solving.rows import Row, round_rows
+from caet_opt.solving.rows import Row, meant_costs, round_rows
 
 Indices = NDArray[np.intp]
 Pattern = tuple[Columns, type[Family], tuple[bool, ...]]
@@ -380,7 +380,7 @@ def pose_question(question: Question) -> Problem:
     arrangement = arrange(tuple(map(tuple, columns.pairs[:, kept].T.tolist())), model.costly)
     labels, rows = list(arrangement.labels), question.rows
     if rows:
-        check_limits(question.limits, rows, model, labels)
+        check_limits(question.limits, rows, meant_costs(model), model.arms, labels)
         labels += [arm for arm in np.flatnonzero(model.costly).tolist() if arm not in set(labels)]
     dispersions = model.dispersions[labels]
     nearest = nearest_levels(model, arrangement, statements)
