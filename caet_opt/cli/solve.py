@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.cli.arguments import add_confidence, count, number, read_confidence
-from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
+from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading, refuse_limits
 from caet_opt.cli.output import output_file, say, show
 from caet_opt.common.exact import decimal_text
 from caet_opt.common.numbers import duration, proportion, relative_deviation, round_down, table, to_digits
@@ -20,10 +20,9 @@ from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.proving.problem import pose_exactly
 from caet_opt.proving.result import ProvenTime
 from caet_opt.solving import result as solved
-from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.compare import compare_solvers
-from caet_opt.solving.export import FORMATS, MAP, format_of, program_files
+from caet_opt.solving.export import FORMATS, MAP, program_files
 from caet_opt.solving.profiles import DEFAULT_TOLERANCE
 from caet_opt.solving.programs.text import show_program
 from caet_opt.solving.result import BoundForm, CharacteristicTime
@@ -59,6 +58,7 @@ examples:
   caet-opt solve models/paper-instance-1.toml --digits 50
   caet-opt solve models/champion-and-challenger.toml --write program.nl
   caet-opt solve models/non-inferior-model.toml --task control:large-0.03
+  caet-opt solve models/clinical-trial.toml --limit "pulls:leader=0.5"
   caet-opt solve --family exponential --means 120,80 --arms old,new --lower-is-better --task control:old+10
 """
 
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     # the settings of CAET at the delta that is given, all at their defaults
     arguments.parameters = Parameters.read(read_confidence(arguments), {}) if is_delta_given else None
     entry = find_model(arguments)
-    program = show_program(entry.model, entry.task) + "\n" if arguments.show_program else ""
+    program = show_program(entry.model, entry.task, entry.limits) + "\n" if arguments.show_program else ""
     if arguments.write is not None:
         return write_and_run(entry, arguments, program)
     return answer(entry, arguments, program)
@@ -107,8 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def write_and_run(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
     """Write the program once it is solved, or whatever else is asked for, and return the exit status of that."""
-    format_of(arguments.write)
-    files = program_files(entry.model, entry.task, arguments.write)
+    files = program_files(entry.model, entry.task, arguments.write, entry.limits)
     writers = {path: output_file(path, "--write") for path in files}
     status = answer(entry, arguments, program)
     for path, write in writers.items():
@@ -147,13 +146,13 @@ def check_combination(arguments: argparse.Namespace, is_delta_given: bool) -> No
 
 def solve(entry: ModelFile, arguments: argparse.Namespace) -> CharacteristicTime:
     """The characteristic time of a model, by the default solver unless another one is named."""
-    solver = DEFAULT_SOLVER if arguments.solver is None else arguments.solver
-    return characteristic_time(entry.model, entry.task, solver=solver, tolerance=arguments.tolerance)
+    asked = {"solver": arguments.solver, "tolerance": arguments.tolerance}
+    return characteristic_time(entry.model, entry.task, **asked, limits=entry.limits)
 
 
 def cross_check(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
     """Compare every installed backend, each solving once; status 1 for a failure or a disagreement."""
-    found = compare_solvers(entry.model, entry.task, repeat=0, tolerance=arguments.tolerance)
+    found = compare_solvers(entry.model, entry.task, repeat=0, tolerance=arguments.tolerance, limits=entry.limits)
     records = [
         {"solver": one.solver, "error": str(one.error)}
         if one.result is None
@@ -174,6 +173,7 @@ def prove(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
 
     digits, path = DEFAULT_DIGITS if arguments.digits is None else arguments.digits, arguments.certificate
     check_digits(digits)
+    refuse_limits(entry, "digits are proven")
     pose_exactly(entry.model, entry.task)  # arms that doubles cannot tell apart are refused as such, not as a tie
     from caet_opt.proving.certificates import certificate, check_certifiable
 
@@ -199,6 +199,7 @@ def say_answer(
     """The answer as people read it."""
     arms = table(solved.ARM_HEADERS, solved.arm_rows(result) if proven is None else tabulate_arms(proven))
     lines = [*heading(entry), "", arms, "", solved.binding_line(result)]
+    lines += solved.limit_lines(result)
     lines += [solved.certified_line(result) if proven is None else say_proven(proven)]
     if entry.characteristic_time is not None:
         deviation = relative_deviation(result.value, entry.characteristic_time)
@@ -213,6 +214,8 @@ def say_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> str:
     """The least expected cost at delta, rounded down; from 1/2 on, where guessing is good enough, it is zero."""
     level = arguments.parameters.log_inv_delta
     told = f"any {arguments.delta}-PAC strategy" if arguments.delta else f"any strategy at log(1/delta) = {level:.15g}"
+    if result.limits:
+        told += " whose expected spending meets the limits"
     who = f"expected cost of {told}: at least"
     if level <= log(2):
         return f"{who} 0, which is all that can be said from delta = 1/2 on"

@@ -27,6 +27,10 @@ not all by the worst of them, and neither spoils what holds elsewhere. Then ``c 
 certificate above, and the new effort is the target while the gap is at most GAP. In early rounds most outcomes move a
 mean out of any box: a ranking of 200 arms takes a twentieth of the solves.
 
+**Limits.** With limits ``G w <= 0`` and prices nu, T* is at least what it is without them for costs ``c + G' nu``
+(docs/mathematics/limits.md): these are cheap_a. The effort meets the limits whatever the means, as costs are known and
+the answer is one in the whole box; raised it may not. So a box that follows the means keeps effort and weights.
+
 **How large.** Each mean may move by `SIZE` standard deviations of it, or by fewer, the same number for all arms, where
 the gap would exceed GAP, or `ROOM` of it for a box that can follow the means: what a kept target misses is small beside
 what is not known of the means. A run that goes on k times as long has means sqrt(k) times as still: it solves about
@@ -60,8 +64,9 @@ from caet_opt.kernels.term import GAUSSIAN, pair_term, variance
 SOLVES, WIDEST, SOLVED, DECIDED, DUE, TIED, FOLLOWING, SHORT, ENDED = range(AIM_NUMBERS := 9)
 
 #: Rows of Aim.box: the ends of each mean's interval and of each cost's, the means and costs of the solve, loads to work
-#: with, and the count up to which an outcome of an arm leaves the short pair short; those that are intervals.
-LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD, PATIENCE = range(BOX_ROWS := 8)
+#: with, and the count up to which an outcome of an arm leaves the short pair short; with limits the reduced costs
+#: ``c + G' nu`` of the solve; and those that are intervals.
+LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD, PATIENCE, REDUCED = range(BOX_ROWS := 9)
 INTERVALS = [LOW, HIGH, CHEAP, DEAR]
 
 #: A target is solved for anew once the rounds have grown by this factor.
@@ -170,9 +175,15 @@ def first_size(setting: Conditions, arms: Array, pairs: Integers, margins: Array
 
 def box_gap(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim, size: float) -> float:
     """Make a box of a size, in standard deviations; returns its gap, infinite where it proves nothing."""
+    for a in range(arms.shape[1]):
+        place_mean(setting, arms, aim.box, a, size * deviation(setting, arms, a))
+    return gap_here(setting, arms, pairs, margins, aim, size)
+
+
+def gap_here(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim, size: float) -> float:
+    """The gap of a box whose means have their intervals; those of costs that are estimated are made by the size."""
     box, effort, phi = aim.box, aim.effort, setting.numbers[DISPERSION]
     for a in range(arms.shape[1]):
-        place_mean(setting, arms, box, a, size * deviation(setting, arms, a))
         box[LOAD, a] = 0.0
     if not place_costs(setting, arms, box, size):
         return inf
@@ -322,7 +333,8 @@ def follow_means(setting: Conditions, arms: Array, pairs: Integers, margins: Arr
     """Make the box around the present means, as wide as it was, and `mend` effort and weights for it; returns its gap,
     infinite where it proves nothing, there was no box, or boxes are made by solves alone: `can_follow`.
 
-    An interval that ends where the mean space does has lost a part, and stays while its mean is in it.
+    An interval that ends where the mean space does has lost a part, and stays while its mean is in it. Limits would not
+    be met by an effort that is raised: effort and weights stay then, for as long as the gap around them allows.
     """
     box = aim.box
     if not can_follow(setting, margins):
@@ -333,7 +345,7 @@ def follow_means(setting: Conditions, arms: Array, pairs: Integers, margins: Arr
         whole = setting.low < box[LOW, a] and box[HIGH, a] < setting.high
         if whole or not box[LOW, a] <= arms[MEAN, a] <= box[HIGH, a]:
             place_mean(setting, arms, box, a, 0.5 * (box[HIGH, a] - box[LOW, a]))
-    return mend(setting, arms, pairs, aim)
+    return gap_here(setting, arms, pairs, margins, aim, 0.0) if setting.limited else mend(setting, arms, pairs, aim)
 
 
 def mend(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> float:
@@ -416,6 +428,8 @@ def place_costs(setting: Conditions, arms: Array, box: Array, size: float) -> bo
     """
     for a in range(arms.shape[1]):
         box[CHEAP, a] = box[DEAR, a] = arms[COST, a]
+        if setting.limited:
+            box[CHEAP, a] = box[REDUCED, a]
     if setting.cost_source == OBSERVED:
         for a in range(arms.shape[1]):
             part = size / sqrt(arms[COUNT, a])

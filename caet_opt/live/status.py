@@ -60,7 +60,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "policy": parameters.policy,
         "cost_source": parameters.cost_source,
         "costs": None if explorer.known_costs is None else explorer.known_costs.tolist(),
-        "limits": parameters.limits,
+        "limits": parameters.ends,
         "delta": parameters.delta,
         "threshold": threshold.name,
         "formula": threshold.describe(),
@@ -120,7 +120,7 @@ def find_end(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None) -> R
     pull would go beyond a limit, since the last pull or outcome. None where pulls are handed out."""
     if (moment := contents.read_end(db)) is not None:
         return {"reason": BY_HAND, "time": moment}
-    if stop is not None or not any(explorer.parameters.limits.values()):
+    if stop is not None or not any(explorer.parameters.ends.values()):
         return None
     out = contents.waiting_arms(db, explorer.arms)
     with without_compiling():

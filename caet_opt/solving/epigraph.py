@@ -1,7 +1,9 @@
 """The epigraph program of one instance as an object of a modelling language."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from caet_opt.bandits.limits import Limit, read_limits
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError, unknown_name
@@ -11,15 +13,21 @@ if TYPE_CHECKING:
     from caet_opt.solving.programs.algebraic_epigraph import AlgebraicEpigraph
     from caet_opt.solving.programs.conic_epigraph import ConicEpigraph
 
+Limits = Sequence[Limit | str] | Limit | str
+
 #: Languages in which a program is written.
 LANGUAGES = ("cvxpy", "pyomo")
 
 
 @overload
-def epigraph(model: BanditModel, task: Task | str, language: Literal["cvxpy"] = ...) -> "ConicEpigraph": ...
+def epigraph(
+    model: BanditModel, task: Task | str, language: Literal["cvxpy"] = ..., *, limits: Limits = ...
+) -> "ConicEpigraph": ...
 @overload
-def epigraph(model: BanditModel, task: Task | str, language: Literal["pyomo"]) -> "AlgebraicEpigraph": ...
-def epigraph(model: BanditModel, task: Task | str, language: str = "cvxpy") -> Any:
+def epigraph(
+    model: BanditModel, task: Task | str, language: Literal["pyomo"], *, limits: Limits = ...
+) -> "AlgebraicEpigraph": ...
+def epigraph(model: BanditModel, task: Task | str, language: str = "cvxpy", *, limits: Limits = ()) -> Any:
     """``max t  s.t.  t <= f_e(w),  sum_a c_a w_a = 1,  w >= 0`` in CVXPY or Pyomo, to read, extend and solve.
 
     The program is one of the model's numbers, in the paper's units: w is the effort per arm, and t is 1 / T* at the
@@ -35,6 +43,8 @@ def epigraph(model: BanditModel, task: Task | str, language: str = "cvxpy") -> A
     language
         ``"cvxpy"`` for a `ConicEpigraph` with its ``problem``, ``"pyomo"`` for an `AlgebraicEpigraph`, which is a
         ConcreteModel.
+    limits
+        Shares that efforts have to meet, as for `characteristic_time`: constraints by their texts in ``limits``.
 
     Examples
     --------
@@ -59,7 +69,7 @@ def epigraph(model: BanditModel, task: Task | str, language: str = "cvxpy") -> A
     """
     if language not in LANGUAGES:
         raise InputError(unknown_name("language", str(language), LANGUAGES))
-    question = ask(model, read_task(task, model.arms))
+    question = ask(model, read_task(task, model.arms), read_limits(limits, model.arms))
     if language == "cvxpy":
         from caet_opt.solving.programs.conic_epigraph import ConicEpigraph  # CVXPY takes a second to import
 

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from weakref import ref
 
+from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
@@ -33,12 +34,12 @@ def format_of(path: str | Path) -> str:
     return suffix
 
 
-def program_files(model: BanditModel, task: Task, path: str | Path) -> dict[Path, str]:
+def program_files(model: BanditModel, task: Task, path: str | Path, limits: tuple[Limit, ...] = ()) -> dict[Path, str]:
     """The contents of the files that hold a program: itself, and a JSON object of what its names mean.
 
     The one of AMPL has the names of variables and constraints in two more files, as is usual there.
     """
-    question = ask(model, task)
+    question = ask(model, task, limits)
     if not question.problem.statements:
         raise InputError("there is no program to write: no statement constrains an arm that costs something, so T* = 0")
     suffix, place = format_of(path), Path(path)
@@ -82,7 +83,8 @@ def write_program(program: Any, path: Path) -> dict[str, str]:
         raise InputError(f"a {path.suffix} file cannot hold this program: {reason}") from error
     symbols = program.solutions.symbol_map[number].bySymbol
     # older versions of Pyomo have references to the components
-    return {symbol: (found() if isinstance(found, ref) else found).name for symbol, found in symbols.items()}
+    components: list[Any] = [found() if isinstance(found, ref) else found for found in symbols.values()]
+    return {symbol: component.name for symbol, component in zip(symbols, components, strict=True)}
 
 
 def meanings(program: Any, safe: Any) -> dict[str, tuple[str, str]]:
@@ -95,7 +97,7 @@ def meanings(program: Any, safe: Any) -> dict[str, tuple[str, str]]:
             own = getattr(program, name)
             for index, one in zip(component, own, strict=True):
                 text = {"effort": f"effort of arm {one}", "rate": "rate", "budget": "budget"}.get(name)
-                text = text or (str(one) if name == "statements" else f"{name} of {one}")
+                text = text or (str(one) if name in ("statements", "limits") else f"{name} of {one}")
                 found[component[index].name] = (what, text)
     return found
 
@@ -128,4 +130,4 @@ def with_names(question: Question, names: Sequence[str]) -> Question:
     """The same question about arms of other names."""
     model = copy(question.model)
     vars(model)["arms"] = tuple(names)  # the record is frozen
-    return Question(model, question.task, question.columns)
+    return Question(model, question.task, question.columns, question.limits)

@@ -13,10 +13,9 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.common.numbers import format_certified, write_gap
 from caet_opt.errors import InputError, SolverError, unknown_name
-from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.backends.base import Answer, Point, point_in_problem
-from caet_opt.solving.certificate import certify_rows, statement_terms
-from caet_opt.solving.characteristic import accept, solve_question
+from caet_opt.solving.certificate import statement_terms
+from caet_opt.solving.characteristic import accept, certify_point, polish_point, solve_question, solver_for
 from caet_opt.solving.problem import Question, name_arm
 from caet_opt.solving.profiles import find_profile
 from caet_opt.solving.programs.cuts import Cuts
@@ -29,10 +28,12 @@ READ_TOLERANCE = 1e-8
 
 
 class Solved(NamedTuple):
-    """What a solver left in a program: effort per arm of the model, weight per column, who it was, and why it ended."""
+    """What a solver left in a program: effort per arm of the model, weight per column, multiplier per limit; who it
+    was, and why it ended."""
 
     effort: Array
     weights: Array
+    multipliers: tuple[float, ...]
     solver: str
     status: str
     iterations: int = 0
@@ -114,14 +115,14 @@ class ExtendedTime:
 def read_solved(
     question: Question, solved: Solved, added: Added, tolerance: float
 ) -> CharacteristicTime | ExtendedTime:
-    """The certified T* where nothing was added, polished where that helps; else what is proven of it."""
+    """The certified T* where nothing was added, else what is proven of it; polished where that helps."""
+    whole = extend(question, added.rows)
     effort = np.where(np.isfinite(solved.effort), np.maximum(solved.effort, 0.0), 0.0)
-    weights = np.where(np.isfinite(solved.weights), np.maximum(solved.weights, 0.0), 0.0)
-    point = Point(effort, weights)
+    point = best_point(whole, effort, np.nan_to_num(solved.weights), [*solved.multipliers, *added.multipliers])
     if not added.rows and not added.others:
         answer = Answer(point, solved.iterations, solved.status)
         return accept(question, answer, True, solved.solver, tolerance, perf_counter())
-    return bound_extended(question, point, solved.solver, added)
+    return bound_extended(whole, point, solved.solver, added)
 
 
 def read_nothing(question: Question) -> CharacteristicTime:
@@ -130,32 +131,53 @@ def read_nothing(question: Question) -> CharacteristicTime:
     return accept(question, Answer(nothing, 0, "nothing to pay"), True, "none", READ_TOLERANCE, perf_counter())
 
 
+def extend(question: Question, rows: tuple[Row, ...]) -> Question:
+    """A question with rows beside those of its limits."""
+    if not rows:
+        return question
+    whole = Question(question.model, question.task, question.columns, question.limits)
+    vars(whole)["rows"] = (*question.rows, *rows)
+    return whole
+
+
 @np.errstate(all="ignore")
-def bound_extended(question: Question, point: Point, solver: str, added: Added) -> ExtendedTime:
-    """Bounds on T* under added constraints: the best that the solver's multipliers and those of `best_prices` prove.
+def best_point(question: Question, effort: Array, weights: Array, multipliers: Sequence[float]) -> Point:
+    """An effort with the weights and prices that prove most: the solver's, or with rows those of `best_prices`.
 
     The multipliers of a maximum of t are q of the statements and eta of the rows, and by homogeneity the budget is
     worth ``sum(q) t`` with the rows in the form G w <= 0, so that the prices are ``eta / (sum(q) t)``.
     """
-    model, columns, rows, (effort, weights) = question.model, question.columns, added.rows, point
-    met = meet_rows(rows, effort)
+    model, rows, weights = question.model, question.rows, np.maximum(weights, 0.0)
+    mass = float(np.sum(weights))
+    rate = float(np.min(statement_terms(model, question.statements, effort)) / np.sum(np.array(model.costs) * effort))
+    offers = [Point(effort, weights, np.nan_to_num(np.array(multipliers, dtype=float) / (mass * rate)))]
+    if rows or not mass > 0:
+        offers.append(Point(effort, *best_prices(question, effort, rows)))
+    return max(offers, key=lambda offer: certify_point(question, offer).lower)
+
+
+def bound_extended(question: Question, point: Point, solver: str, added: Added) -> ExtendedTime:
+    """Bounds on T* under added constraints, which linear ones are the rows of the question.
+
+    T* with constraints is at least T* without those that were added.
+    """
+    model, spent = question.model, 0.0
+    point, (value, lower, upper) = polish_point(question, point, certify_point(question, point))
+    met = meet_rows(question.rows, point.effort)
     used = None if met is None else doubles(met)
-    if used is None or not np.sum(used) > 0:
+    if used is not None:
+        spent = float(np.sum(np.array(model.costs) * used))
+    if used is None or not 0 < upper < np.inf or not spent > 0:
         raise SolverError(f"the effort that solver {solver!r} found does not meet the added constraints")
-    spent = float(np.sum(np.array(model.costs) * used))
-    least = float(np.min(statement_terms(model, question.statements, used)))
-    offers = [
-        (weights, np.array(added.multipliers) * spent / (least * max(float(np.sum(weights)), 1e-300))),
-        best_prices(question, used, rows),
-    ]
-    found = [certify_rows(model, columns, used, own, rows, prices) for own, prices in offers]
-    best = int(np.argmax([certificate.lower for certificate in found]))
-    value, lower, upper = found[best]
-    if not 0 < upper < np.inf:
-        raise SolverError(f"the effort that solver {solver!r} found leaves a statement undecided")
-    lower = max(lower, solve_question(question, find_profile(DEFAULT_SOLVER)).lower)
-    effort, prices = used * (value / spent), offers[best][1]
+    lower = max(lower, solve_plainly(Question(model, question.task, question.columns, question.limits)).lower)
+    prices = point.prices[len(point.prices) - len(added.rows) :]
+    effort = used * (value / spent)
     return ExtendedTime(model, question.task, value, lower, upper, effort, prices, added.violation, solver)
+
+
+def solve_plainly(question: Question) -> CharacteristicTime:
+    """The certified answer to a question by the default solver."""
+    return solve_question(question, find_profile(solver_for(None, question.limits)))
 
 
 def best_prices(question: Question, effort: Array, rows: Sequence[Row]) -> tuple[Array, Array]:
@@ -196,7 +218,7 @@ def best_prices(question: Question, effort: Array, rows: Sequence[Row]) -> tuple
 
 def touch_optimum(question: Question, cuts: Cuts) -> None:
     """Let linear cuts touch their terms at the optimal effort of the program to which nothing was added."""
-    found = solve_question(question, find_profile(DEFAULT_SOLVER))
+    found = solve_plainly(question)
     cuts.touch_all(point_in_problem(question, Point(found.effort, found.multipliers)).effort)
 
 

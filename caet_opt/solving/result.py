@@ -18,6 +18,7 @@ from caet_opt.common.numbers import format_certified, html_table, proportion, ta
 from caet_opt.errors import InputError
 from caet_opt.kernels.statement_columns import Columns
 from caet_opt.solving.certificate import column_terms
+from caet_opt.solving.limits import LimitPrice
 from caet_opt.solving.sensitivity import cost_sensitivities, total_mean_sensitivities
 
 #: A statement is binding when its term exceeds the smallest one by no more than this, relatively.
@@ -41,6 +42,7 @@ class CharacteristicTime:
         (`columns` says which) has two
     solver, iterations, seconds : who computed it
     solver_gap : the gap of the solver's own point, before it was polished
+    limits : the limits that efforts had to meet, with their shares and prices at the optimum
 
     Examples
     --------
@@ -65,6 +67,7 @@ class CharacteristicTime:
     iterations: int
     seconds: float
     solver_gap: float
+    limits: tuple[LimitPrice, ...] = ()
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -152,16 +155,17 @@ class CharacteristicTime:
             "solver": self.solver,
             "iterations": self.iterations,
             "seconds": self.seconds,
+            **({"limits": [limit.to_record(self.model.arms) for limit in self.limits]} if self.limits else {}),
         }
 
     def __str__(self) -> str:
         arms = table(ARM_HEADERS, arm_rows(self))
-        about = [binding_line(self), certified_line(self), solver_line(self)]
+        about = [binding_line(self), *limit_lines(self), certified_line(self), solver_line(self)]
         return "\n".join([headline(self.model, self.task), "", arms, "", *about])
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""
-        about = map(escape, [certified_line(self), binding_line(self), solver_line(self)])
+        about = map(escape, [certified_line(self), binding_line(self), *limit_lines(self), solver_line(self)])
         return f"<p>{escape(headline(self.model, self.task))}</p>{html_table(ARM_HEADERS, arm_rows(self))}" + "".join(
             f"<p>{line}</p>" for line in about
         )
@@ -193,6 +197,12 @@ def binding_line(result: CharacteristicTime) -> str:
     names = statement_names(result.binding_statements, result.model.arms)
     weights = map(proportion, result.statement_weights.tolist())
     return "binding statements: " + ", ".join(f"{name} (weight {w})" for name, w in zip(names, weights, strict=True))
+
+
+def limit_lines(result: CharacteristicTime) -> list[str]:
+    """The limits, each with what one point more of its share would do."""
+    names = tuple(map(escape_controls, result.model.arms))
+    return [limit.describe(names) for limit in result.limits]
 
 
 def statement_names(statements: Iterable[Statement], arms: Sequence[str]) -> list[str]:

@@ -130,6 +130,11 @@ def reduced_costs(
     return found
 
 
+def round_rows(rows: Sequence[Row]) -> Array:
+    """The coefficients in doubles, a line per row."""
+    return np.array([list(map(float, row.coefficients)) for row in rows])
+
+
 def round_down(number: Fraction) -> float:
     """The largest double that is not larger, or one before it; minus infinity where there is none."""
     try:

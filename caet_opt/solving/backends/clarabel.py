@@ -29,6 +29,7 @@ class Clarabel(Backend):
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
         from caet_opt.solving.programs.conic import ConicProgram
         from caet_opt.solving.programs.cuts import MOST_ROUNDS
+        from caet_opt.solving.programs.scaling import price_rows
 
         program = cached_program(self.name, problem.shape, ConicProgram)
         scale = program.update(problem)
@@ -42,7 +43,10 @@ class Clarabel(Backend):
                 options["time_limit"] = float(left)
             status = run_solver(program.problem, options)
             iterations += int(program.problem.solver_stats.num_iters or 0)
-            point = Point(scale.effort * np.maximum(program.x.value, 0.0), np.maximum(program.multipliers(), 0.0))
+            weights = np.maximum(program.multipliers(), 0.0)
+            budget = float(program.t.value) * float(np.sum(weights))
+            prices = price_rows(problem, scale, program.row_multipliers(), budget)
+            point = Point(scale.effort * np.maximum(program.x.value, 0.0), weights, prices)
             rounds, open_cuts = rounds + 1, program.tighten()
         return Answer(point, iterations, status if rounds == 1 else f"{status}, {rounds} rounds of cuts")
 

@@ -12,9 +12,10 @@ from pyomo.common.log import LoggingIntercept
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.errors import InputError, SolverError
 from caet_opt.solving.backends.base import Answer, Point
+from caet_opt.solving.problem import Problem
 from caet_opt.solving.programs.algebraic import AlgebraicProgram
 from caet_opt.solving.programs.cuts import MOST_ROUNDS
-from caet_opt.solving.programs.scaling import Units
+from caet_opt.solving.programs.scaling import Units, price_rows
 
 #: Executables for nonlinear programs that are looked for where another one is not found.
 EXECUTABLES = (
@@ -32,7 +33,9 @@ EXECUTABLES = (
 )
 
 
-def run_pyomo(program: AlgebraicProgram, scale: Units, solver: str, options: Mapping[str, Any]) -> Answer:
+def run_pyomo(
+    program: AlgebraicProgram, problem: Problem, scale: Units, solver: str, options: Mapping[str, Any]
+) -> Answer:
     """Solve a program in scaled variables, again for as long as its linear cuts are not tight."""
     model, rounds, open_cuts = program.model, 0, True
     variables = list(model.component_data_objects(pyo.Var))
@@ -48,7 +51,10 @@ def run_pyomo(program: AlgebraicProgram, scale: Units, solver: str, options: Map
         rounds, open_cuts = rounds + 1, program.tighten(z)
     effort = scale.effort * np.maximum(z[: program.shape.arms], 0.0)
     reason = status if rounds == 1 else f"{status}, {rounds} rounds of cuts"
-    return Answer(Point(effort, program.weights(multipliers(program))), 0, reason)
+    found = multipliers(program)
+    weights = program.weights(found)
+    prices = price_rows(problem, scale, program.row_multipliers(found), float(z[-1] * np.sum(weights)))
+    return Answer(Point(effort, weights, prices), 0, reason)
 
 
 def run_solver(model: Any, solver: str, options: Mapping[str, Any]) -> str:
@@ -88,5 +94,5 @@ def multipliers(program: AlgebraicProgram) -> Array:
     found = np.zeros(sum(len(block.rows) for block in program.blocks.values()))
     for name, block in program.blocks.items():
         found[block.rows] = [program.model.dual.get(one, 0.0) for one in getattr(program.model, name).values()]
-    bounds = [block.rows for name, block in program.blocks.items() if name not in ("budget", "balance")]
+    bounds = [block.rows for name, block in program.blocks.items() if name not in ("budget", "balance", "limit")]
     return -found if np.sum(found[np.concatenate(bounds)]) > 0 else found

@@ -13,7 +13,15 @@ from caet_opt.bandits.families import Bernoulli, Poisson
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.problem import Indices, Problem, Shape
 from caet_opt.solving.programs.cuts import FIRST_FACTORS, Cuts
-from caet_opt.solving.programs.scaling import INFINITE, IpoptProgram, Units, centred_pairs, dual_point, units
+from caet_opt.solving.programs.scaling import (
+    INFINITE,
+    IpoptProgram,
+    Units,
+    centred_pairs,
+    dual_point,
+    scaled_rows,
+    units,
+)
 
 
 def algebraic_model(shape: Shape) -> Any:
@@ -22,6 +30,7 @@ def algebraic_model(shape: Shape) -> Any:
         max t  s.t.  t <= rate_a x_a + rate_b x_b - W d(m, centre)   for each pair,
                      t <= `add_duals` or `add_cuts`                  for each margin,
                      t <= rate x_a                                   for each anchor,     share . x = 1,
+                     row . x <= 0  or  = 0                           for each limit,
 
     where the rates are the divergences from the centre. All numbers are mutable parameters.
     """
@@ -53,8 +62,22 @@ def algebraic_model(shape: Shape) -> Any:
         (add_duals if has_duals(shape) else add_cuts)(model, shape)
     model.anchor = pyo.Constraint(model.anchors, rule=anchor_rule)
     model.budget = pyo.Constraint(expr=sum(model.share[a] * model.x[a] for a in model.arms) == 1)
+    if shape.limits:
+        add_limits(model, shape)
     model.information = pyo.Objective(expr=model.t, sense=pyo.maximize)
     return model
+
+
+def add_limits(model: Any, shape: Shape) -> None:
+    """``row . x <= 0``, or ``= 0``, for each limit."""
+    model.limits = pyo.RangeSet(0, len(shape.limits) - 1)
+    model.row = pyo.Param(model.limits, model.arms, mutable=True, initialize=0.25)
+
+    def limit_rule(m: Any, i: int) -> Any:
+        line = sum(m.row[i, a] * m.x[a] for a in m.arms)
+        return line == 0 if shape.limits[i] else line <= 0
+
+    model.limit = pyo.Constraint(model.limits, rule=limit_rule)
 
 
 def add_parameters(model: Any, index: str, *names: str) -> None:
@@ -133,7 +156,7 @@ class AlgebraicProgram(IpoptProgram):
         column = {id(variable): i for i, variable in enumerate(variables)}
         self.blocks: dict[str, Block] = {}
         row = 0
-        for name in ("pair", "inner", "cut", "balance", "anchor", "budget"):
+        for name in ("pair", "inner", "cut", "balance", "anchor", "budget", "limit"):
             block = list(getattr(model, name, {}).values())
             if block:
                 self.blocks[name] = Block(block, column, row)
@@ -150,6 +173,8 @@ class AlgebraicProgram(IpoptProgram):
                 store(getattr(model, f"{name}_{side}"), values)
         store(model.centre, pairs.centre)
         store(model.share, scale.shares)
+        if self.shape.limits:
+            store(model.row, scaled_rows(problem, scale).ravel())
         store(model.rate, problem.rates * self.unit[problem.anchored])
         if self.shape.margins and has_duals(self.shape):
             self._update_duals(problem)
@@ -205,6 +230,9 @@ class AlgebraicProgram(IpoptProgram):
                 found[list(places)] = by_name[name].reshape(len(places), -1).sum(axis=1)
         found[len(self.shape.edges) :] = by_name.get("anchor", ())
         return found
+
+    def row_multipliers(self, multipliers: Array) -> Array:
+        return multipliers[self.blocks["limit"].rows] if self.shape.limits else np.zeros(0)
 
     def warm_start(self, x: Array, t: float, weights: Array) -> tuple[Array, Array] | None:
         """As there; those of the duals follow from x. Linear cuts start anew."""

@@ -31,6 +31,7 @@ from caet_opt.solving.reading import (
     touch_optimum,
 )
 from caet_opt.solving.result import CharacteristicTime
+from caet_opt.solving.rows import Row
 
 #: Variables of the dual of a margin's inner problem, as `caet_opt.solving.programs.algebraic` has them.
 HIDDEN = ("link", "left", "fail")
@@ -57,6 +58,7 @@ class AlgebraicEpigraph(pyo.ConcreteModel):  # type: ignore[misc]
     rate : the variable t; at the optimum it is 1 / T*
     statements : the constraint of each statement by its text, ``statements["0 > 2"]``, with a number behind it where a
         statement has several; statements that constrain nothing have none: ``print`` says which they are, and why
+    limits : the constraint of each limit by its text
     budget : the constraint c . w = 1
     objective : maximise the rate
     dual : the suffix in which solvers leave multipliers
@@ -86,10 +88,13 @@ class AlgebraicEpigraph(pyo.ConcreteModel):  # type: ignore[misc]
         self.statements = pyo.Constraint(list(bounds), rule=lambda m, name: bounds[name][1])
         if costs:
             self.budget = pyo.Constraint(expr=sum(costs[arm] * self.effort[arm] for arm in self.arms) == 1)
+        rows = dict(zip([limit.write(bandit.arms) for limit in question.limits], question.rows, strict=True))
+        self.limits = pyo.Constraint(list(rows), rule=lambda m, name: row_constraint(rows[name], bandit, m.effort))
         self.objective = pyo.Objective(expr=self.rate, sense=pyo.maximize)
 
     def __str__(self) -> str:
-        return show_program(self._question.model, self._question.task).rstrip()
+        question = self._question
+        return show_program(question.model, question.task, question.limits).rstrip()
 
     def _bounds(self, posed: Problem, cuts: Cuts | None = None) -> Iterator[tuple[str, tuple[int, Any]]]:
         """The name of each constraint on t, its column, and itself: that of the scaled program, with the numbers of
@@ -178,7 +183,8 @@ class AlgebraicEpigraph(pyo.ConcreteModel):  # type: ignore[misc]
         weights = np.zeros(len(self._question.columns.owners))
         for name, dual in duals.items():
             weights[self._columns[name]] += max(sign * dual, 0.0)
-        solved = Solved(self._values(), weights, *who(results))
+        limits = tuple(-sign * float(self.dual.get(one, 0.0)) for one in self.limits.values())
+        solved = Solved(self._values(), weights, limits, *who(results))
         return read_solved(self._question, solved, self._added(-sign), tolerance)
 
     def _values(self) -> Array:
@@ -192,7 +198,11 @@ class AlgebraicEpigraph(pyo.ConcreteModel):  # type: ignore[misc]
 
     def _own(self) -> list[Any]:
         """The constraints of the program as it was made."""
-        kinds = [self.statements, *(getattr(self, name) for name in ("balance", "budget") if hasattr(self, name))]
+        kinds = [
+            self.statements,
+            self.limits,
+            *(getattr(self, name) for name in ("balance", "budget") if hasattr(self, name)),
+        ]
         return [constraint for kind in kinds for constraint in kind.values()]
 
     def _check_own(self) -> None:
@@ -251,6 +261,12 @@ class AlgebraicEpigraph(pyo.ConcreteModel):  # type: ignore[misc]
             yield 1.0, linear_row(model, full, constant - high, False)
         if low is not None:
             yield -1.0, linear_row(model, [-part for part in full], low - constant, False)
+
+
+def row_constraint(row: Row, bandit: BanditModel, effort: Any) -> Any:
+    """``coefficients . w <= 0``, or ``= 0``."""
+    form = sum(float(part) * effort[arm] for arm, part in enumerate(row.coefficients) if bandit.costly[arm])
+    return form == 0 if row.equal else form <= 0
 
 
 def start_point(question: Question) -> tuple[dict[str, float], float]:

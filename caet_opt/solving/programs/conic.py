@@ -15,7 +15,7 @@ from caet_opt.bandits.families.base import relative_entropies
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.problem import Problem, Shape
 from caet_opt.solving.programs.cuts import FIRST_FACTORS, Cuts
-from caet_opt.solving.programs.scaling import Units, centred_pairs, dual_point, units
+from caet_opt.solving.programs.scaling import Units, centred_pairs, dual_point, scaled_rows, units
 
 
 class ConicProgram:
@@ -24,7 +24,7 @@ class ConicProgram:
         t <= w_a d(mu_a, centre) + w_b d(mu_b, centre) - v_e,      v_e >= W d(s / W, centre)     for each pair
         t <= `DualCones` or `LinearCuts`                                                        for each margin
         t <= w_a d(mu_a, mu_b)                                                                  for each anchor
-        sum of cost shares = 1,     x >= 0.
+        sum of cost shares = 1,     G w <= 0  or  = 0  for each limit,     x >= 0.
 
     Means and costs enter through parameters only, so that a new instance of the shape is an update (DPP).
     """
@@ -40,6 +40,12 @@ class ConicProgram:
             self.anchor_rates = cp.Parameter(len(shape.anchored), nonneg=True)
             self.anchors = self.t <= cp.multiply(self.anchor_rates, self.x[list(shape.anchored)])
             constraints.append(self.anchors)
+        if shape.limits:
+            self.rows = cp.Parameter((len(shape.limits), shape.arms))
+            self.most = [
+                row == 0 if equal else row <= 0 for row, equal in zip(self.rows @ self.x, shape.limits, strict=True)
+            ]
+            constraints += self.most
         self.problem = cp.Problem(cp.Maximize(self.t), constraints)
 
     def update(self, problem: Problem) -> Units:
@@ -50,6 +56,8 @@ class ConicProgram:
             part.update(problem, scale)
         if problem.shape.anchored:
             self.anchor_rates.value = problem.rates * (scale.effort / scale.information)[problem.anchored]
+        if problem.shape.limits:
+            self.rows.value = scaled_rows(problem, scale)
         return scale
 
     def tighten(self) -> bool:
@@ -62,6 +70,10 @@ class ConicProgram:
         for edges, part in self.parts:
             found[edges] = part.multipliers()
         return np.append(found, np.atleast_1d(self.anchors.dual_value) if self.shape.anchored else [])
+
+    def row_multipliers(self) -> Array:
+        """The dual values of the limits."""
+        return np.array([float(row.dual_value) for row in self.most]) if self.shape.limits else np.zeros(0)
 
 
 class Part:

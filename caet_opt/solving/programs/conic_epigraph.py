@@ -55,6 +55,7 @@ class ConicEpigraph:
     rate : the variable t; at the optimum it is 1 / T*
     statements : the constraint of each statement by its text, ``statements["0 > 2"]``; its dual value is the
         statement's weight. Statements that constrain nothing have none: ``print`` says which they are, and why
+    limits : the constraint of each limit by its text
 
     Examples
     --------
@@ -72,6 +73,11 @@ class ConicEpigraph:
             [np.array(model.costs)[costly] @ self.effort[costly] == 1, self.effort[costly] >= 0] if costly else []
         )
         constraints += [self.effort[free] == 0] if free else []
+        self.limits = {
+            limit.write(model.arms): row_constraint(row, self.effort)
+            for limit, row in zip(question.limits, question.rows, strict=True)
+        }
+        constraints += list(self.limits.values())
         self.statements: dict[str, Any] = {}
         self._parts: list[tuple[list[int], Part]] = []
         if posed.statements:
@@ -108,7 +114,8 @@ class ConicEpigraph:
         return [*self.statements.values(), *(cone for _, part in self._parts for cone in part.cones)]
 
     def __str__(self) -> str:
-        return show_program(self._question.model, self._question.task).rstrip()
+        question = self._question
+        return show_program(question.model, question.task, question.limits).rstrip()
 
     def tighten(self) -> bool:
         """Add linear cuts where the present effort needs them; True where it did: then the problem is solved anew.
@@ -143,7 +150,9 @@ class ConicEpigraph:
         solved = self.problem if problem is None else problem
         self._check_own(solved)
         self._check_solved(solved)
-        found = Solved(self.effort.value, self._weights(), who(solved), str(solved.status), iterations(solved))
+        limits = tuple(float(np.sum(0.0 if one.dual_value is None else one.dual_value)) for one in self.limits.values())
+        told = who(solved), str(solved.status), iterations(solved)
+        found = Solved(self.effort.value, self._weights(), limits, *told)
         return read_solved(self._question, found, self._added(solved), tolerance)
 
     def _check_own(self, problem: Any) -> None:
@@ -214,6 +223,12 @@ class ConicEpigraph:
 def dense(matrix: Any) -> Array:
     """A matrix, sparse or not, as an array."""
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=float)
+
+
+def row_constraint(row: Row, effort: Any) -> Any:
+    """``coefficients . w <= 0``, or ``= 0``."""
+    form = np.array(row.coefficients, dtype=float) @ effort
+    return form == 0 if row.equal else form <= 0
 
 
 def join(terms: list[Any]) -> Any:
