@@ -27,6 +27,10 @@ from caet_opt.solving.rows import Row, doubles, meant_costs, meet_rows
 READ_TOLERANCE = 1e-8
 
 
+#: Why a constraint on the rate is refused: T* is then not what its effort says.
+RATE_ADDED = "constraints are to be added to the effort"
+
+
 class Solved(NamedTuple):
     """What a solver left in a program: effort per arm of the model, weight per column, multiplier per limit; who it
     was, and why it ended."""
@@ -69,8 +73,8 @@ class ExtendedTime:
     effort : pulls per unit of information, scaled so that the binding terms are one and c . w = value
     prices : of each linear constraint that was added: with ``nu`` the prices and G the rows, costs c + G' nu without
         the constraints have the lower bound
-    violation : by how much the effort violates added constraints that are not linear, at most: the upper bound is for
-        constraints that are wider by this; 0 where all are linear, which are met exactly
+    violation : by how much the solver's effort violates added constraints that are not linear, at most: the upper bound
+        is for constraints that are wider by this; 0 where all are linear, which are met exactly
     solver : who solved it
     """
 
@@ -157,12 +161,13 @@ def best_point(question: Question, effort: Array, weights: Array, multipliers: S
 
 
 def bound_extended(question: Question, point: Point, solver: str, added: Added) -> ExtendedTime:
-    """Bounds on T* under added constraints, which linear ones are the rows of the question.
+    """Bounds on T* under added constraints, of which linear ones are rows of the question.
 
-    T* with constraints is at least T* without those that were added.
+    Newton's method knows of these alone: with others, the point stays the solver's. T* with constraints is at least T*
+    without those that were added.
     """
-    model, spent = question.model, 0.0
-    point, (value, lower, upper) = polish_point(question, point, certify_point(question, point))
+    model, spent, own = question.model, 0.0, certify_point(question, point)
+    point, (value, lower, upper) = (point, own) if added.others else polish_point(question, point, own)
     met = meet_rows(question.rows, point.effort)
     used = None if met is None else doubles(met)
     if used is not None:

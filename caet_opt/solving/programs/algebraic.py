@@ -1,6 +1,7 @@
 """The epigraph program in Pyomo, and the bridge that hands a Pyomo model to Ipopt with exact derivatives."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -151,16 +152,21 @@ class AlgebraicProgram(IpoptProgram):
         self.shape = shape
         self.model = model = algebraic_model(shape)
         hidden = [getattr(model, name, {}) for name in ("link", "left", "fail")]
-        variables = [*model.x.values(), *(one for group in hidden for one in group.values()), model.t]
-        self.variables = len(variables)
-        column = {id(variable): i for i, variable in enumerate(variables)}
-        self.blocks: dict[str, Block] = {}
+        self._list = [*model.x.values(), *(one for group in hidden for one in group.values()), model.t]
+        self.variables = len(self._list)
+
+    @cached_property
+    def blocks(self) -> dict[str, "Block"]:
+        """The constraints by kind, compiled when they are first asked for."""
+        column = {id(variable): i for i, variable in enumerate(self._list)}
+        found: dict[str, Block] = {}
         row = 0
         for name in ("pair", "inner", "cut", "balance", "anchor", "budget", "limit"):
-            block = list(getattr(model, name, {}).values())
+            block = list(getattr(self.model, name, {}).values())
             if block:
-                self.blocks[name] = Block(block, column, row)
+                found[name] = Block(block, column, row)
                 row += len(block)
+        return found
 
     def update(self, problem: Problem, scale: Units | None = None) -> Units:
         """Set the mutable parameters to an instance; returns the units in which it is solved, those of its first guess
@@ -181,7 +187,7 @@ class AlgebraicProgram(IpoptProgram):
         elif self.shape.margins:
             self.cuts = Cuts(problem, scale)
             self._show_cuts()
-        for block in self.blocks.values():
+        for block in vars(self).get("blocks", {}).values():
             block.read_parameters()
         return scale
 

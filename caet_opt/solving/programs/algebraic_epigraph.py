@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.base.var import IndexedVar
-from pyomo.core.expr.visitor import identify_mutable_parameters, replace_expressions
+from pyomo.core.expr.visitor import identify_mutable_parameters, identify_variables, replace_expressions
 from pyomo.repn import generate_standard_repn
 
 from caet_opt.bandits.families.numerics import Array
@@ -19,6 +19,7 @@ from caet_opt.solving.programs.cuts import Cuts
 from caet_opt.solving.programs.scaling import Units, dual_point, units
 from caet_opt.solving.programs.text import show_program
 from caet_opt.solving.reading import (
+    RATE_ADDED,
     READ_TOLERANCE,
     Added,
     ExtendedTime,
@@ -213,7 +214,7 @@ class AlgebraicEpigraph(pyo.ConcreteModel):  # type: ignore[misc]
         if list(self.component_data_objects(pyo.Objective, active=True)) != [self.objective]:
             raise InputError("the model has another objective, where 'objective' alone, maximise the rate, is needed")
         if self.rate.fixed or self.rate.has_lb() or self.rate.has_ub():
-            raise InputError("the rate is fixed or has bounds; constraints are to be added to the effort")
+            raise InputError(f"{RATE_ADDED}, and the rate is fixed or has bounds")
         for kind in (pyo.SOSConstraint, pyo.LogicalConstraint):
             if any(True for _ in self.component_data_objects(kind, active=True)):
                 raise InputError(f"a {kind.__name__} was added, which is not understood here; write it as a Constraint")
@@ -221,9 +222,13 @@ class AlgebraicEpigraph(pyo.ConcreteModel):  # type: ignore[misc]
     def _added(self, sign: float) -> Added:
         """What was added to the program; ``sign`` is that of the multiplier of a binding upper bound."""
         own, rows, multipliers, violations = set(map(id, self._own())), [], [], []
+        inner = {id(self.rate)} | {id(one) for kind in HIDDEN for one in getattr(self, kind, {}).values()}
         for constraint in self.component_data_objects(pyo.Constraint, active=True):
             if id(constraint) in own:
                 continue
+            for variable in identify_variables(constraint.body, include_fixed=False):
+                if id(variable) in inner:
+                    raise InputError(f"{RATE_ADDED}, and {constraint.name!r} is about {variable.name!r}")
             form, ends = self._linear(constraint.body), (constraint.lb, constraint.ub)
             if form is None:
                 body = float(pyo.value(constraint.body))

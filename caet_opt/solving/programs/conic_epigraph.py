@@ -13,6 +13,7 @@ from caet_opt.solving.programs.conic import LinearCuts, Part, list_parts
 from caet_opt.solving.programs.scaling import units
 from caet_opt.solving.programs.text import show_program
 from caet_opt.solving.reading import (
+    RATE_ADDED,
     READ_TOLERANCE,
     Added,
     ExtendedTime,
@@ -188,6 +189,8 @@ class ConicEpigraph:
         for constraint in problem.constraints:
             if id(constraint) in own:
                 continue
+            if any(variable is self.rate for variable in constraint.variables()):
+                raise InputError(f"{RATE_ADDED}, and {str(constraint)!r} is about the rate")
             found = self._linear(constraint)
             if found is None:
                 violations.append(float(np.max(constraint.violation())))
