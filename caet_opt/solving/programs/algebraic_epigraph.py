@@ -211,7 +211,9 @@ class AlgebraicEpigraph(pyo.ConcreteModel):  # type: ignore[misc]
         for constraint in self._own():
             if not constraint.active:
                 raise InputError(f"the model lacks the constraint {constraint.name!r}, which is not active")
-        if list(self.component_data_objects(pyo.Objective, active=True)) != [self.objective]:
+        goals = list(self.component_data_objects(pyo.Objective, active=True))
+        is_own = [goal is self.objective for goal in goals] == [True] and goals[0].sense == pyo.maximize
+        if not is_own or goals[0].expr is not self.rate:
             raise InputError("the model has another objective, where 'objective' alone, maximise the rate, is needed")
         if self.rate.fixed or self.rate.has_lb() or self.rate.has_ub():
             raise InputError(f"{RATE_ADDED}, and the rate is fixed or has bounds")

@@ -205,7 +205,9 @@ class ConicEpigraph:
         kinds = {cp.constraints.Inequality: False, cp.constraints.NonPos: False}
         kinds |= {cp.constraints.Equality: True, cp.constraints.Zero: True}
         variables = constraint.variables()
-        if type(constraint) not in kinds or not constraint.expr.is_affine() or variables not in ([self.effort], []):
+        if type(constraint) not in kinds or any(variable is not self.effort for variable in variables):
+            return None
+        if not constraint.expr.is_affine():
             return None
         at, expression = self.effort.value, constraint.expr
         slopes = expression.grad.get(self.effort) if variables else None
