@@ -51,21 +51,17 @@ def epigraph(model: BanditModel, task: Task | str, language: str = "cvxpy", *, l
     >>> import cvxpy as cp
     >>> model = BanditModel("gaussian", [1.5, 1, 0.5], costs=[1, 0.1, 0.01])
     >>> program = epigraph(model, "best-arm")
-    >>> print(program)
-    1 / T* = max t for task best-arm, with w the effort: pulls per unit of information
-    <BLANKLINE>
-      d(x, y) = (x - y)^2 / (2 variance), variances = 1
-    <BLANKLINE>
-    maximise    t
-    subject to  t <= w_0 d(1.5, m) + w_1 d(1, m),  m = (1.5 w_0 + w_1) / (w_0 + w_1)        (0 > 1)
+    >>> print(str(program).partition("maximise")[2])  # doctest: +NORMALIZE_WHITESPACE
+                t
+    subject to  t <= w_0 d(1.5, m) + w_1 d(1, m),  m = (1.5 w_0 + w_1) / (w_0 + w_1)    (0 > 1)
                 t <= w_0 d(1.5, m) + w_2 d(0.5, m),  m = (1.5 w_0 + 0.5 w_2) / (w_0 + w_2)    (0 > 2)
                 w_0 + 0.1 w_1 + 0.01 w_2 = 1
                 w >= 0
     >>> limited = cp.Problem(program.problem.objective, [*program.problem.constraints, program.effort[0] <= 0.5])
     >>> rate = limited.solve(solver="CLARABEL")
     >>> found = program.read(limited)
-    >>> found.lower <= 17.6047181224 <= found.upper, found.gap < 1e-6
-    (True, True)
+    >>> f"{found.value:.9f}", found.gap < 1e-9
+    ('17.604718122', True)
     """
     if language not in LANGUAGES:
         raise InputError(unknown_name("language", str(language), LANGUAGES))
