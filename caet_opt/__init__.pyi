@@ -7,6 +7,8 @@ from .bandits.families import Geometric as Geometric
 from .bandits.families import MeanSpace as MeanSpace
 from .bandits.families import Poisson as Poisson
 from .bandits.families import parse_family as parse_family
+from .bandits.limits import Limit as Limit
+from .bandits.limits import parse_limit as parse_limit
 from .bandits.model import BanditModel as BanditModel
 from .bandits.modelfile import ModelFile as ModelFile
 from .bandits.modelfile import read_model as read_model

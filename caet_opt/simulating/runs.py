@@ -176,11 +176,14 @@ class Experiment:
     def is_in_theory(self) -> bool:
         """Whether ``theta <= e/2``, ``r < 1/2`` and ``r_prime < 1/8``, where the asymptotic upper bound is proven.
 
-        For D-tracking it is not where costs are gaps and several arms are best: which of them is free never settles.
+        For D-tracking it is not where costs are gaps and several arms are best: which of them is free never settles;
+        nor under limits, as the optimal effort need not be unique (docs/mathematics/limits.md).
         """
         r, r_prime, means = self.parameters.r, self.parameters.r_prime, self.model.means
         best = min(means) if self.model.lower_is_better else max(means)
         if self.parameters.tracking == "d" and self.parameters.cost_source == "gaps" and means.count(best) > 1:
+            return False
+        if self.parameters.tracking == "d" and self.parameters.limits is not None:
             return False
         return self.theta_of_bound <= LARGEST_THETA and r < THEORY_R and r_prime < THEORY_R_PRIME
 

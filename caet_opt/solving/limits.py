@@ -71,7 +71,10 @@ def check_beforehand(limits: Sequence[Limit], costs: Sequence[float], task: Task
     for leader in leaders:
         for limit in limits:
             check_arms(limit, costs, names, leader)
-        check_limits(limits, build_rows(tuple(limits), tuple(map(Fraction, costs)), leader), costs, names, ())
+        try:
+            check_limits(limits, build_rows(tuple(limits), tuple(map(Fraction, costs)), leader), costs, names, ())
+        except InputError as error:
+            raise InputError(str(error) if leader is None else f"where arm {leader} leads, {error}") from error
 
 
 def check_arms(limit: Limit, costs: Sequence[float], names: Sequence[str], leader: int | None) -> None:
@@ -159,6 +162,17 @@ def price_limits(
         share = float(np.sum(amounts[arms])) / total if total > 0 else 0.0
         found.append(LimitPrice(limit, share, worth if worth != 0 else 0.0, price))
     return tuple(found)
+
+
+def limited_sensitivities(model: BanditModel, effort: Array, limits: Sequence[LimitPrice], leader: int | None) -> Array:
+    """dT*/dc_a under limits: ``w_a (1 + nu ((a in A) - s))`` with a limit ``cost:A<=s``, as costs are in its row."""
+    factors = np.ones(len(effort))
+    for limit, _, _, nu in limits:
+        if limit.kind == "cost":
+            sign = -1.0 if limit.relation == ">=" else 1.0
+            among = np.isin(np.arange(len(effort)), arms_of(limit, leader))
+            factors += sign * nu * (among - float(limit.share))
+    return np.where(np.array(model.costs) > 0, effort * factors, np.nan)
 
 
 def cancel(limits: Sequence[Limit], prices: Array) -> list[float]:

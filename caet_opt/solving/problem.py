@@ -378,7 +378,8 @@ def pose_question(question: Question) -> Problem:
     kept = [p for p in range(len(columns.owners)) if has_term(model, columns, p)]
     statements = tuple(columns.statements[columns.owners[p]] for p in kept)
     arrangement = arrange(tuple(map(tuple, columns.pairs[:, kept].T.tolist())), model.costly)
-    labels, rows = list(arrangement.labels), question.rows
+    labels = list(arrangement.labels)
+    rows = question.rows if labels else ()  # where nothing is to be found out, nothing is spent
     if rows:
         check_limits(question.limits, rows[: len(question.limits)], meant_costs(model), model.arms, labels)
         labels += [arm for arm in np.flatnonzero(model.costly).tolist() if arm not in set(labels)]

@@ -18,7 +18,7 @@ from caet_opt.common.numbers import format_certified, html_table, proportion, ta
 from caet_opt.errors import InputError
 from caet_opt.kernels.statement_columns import Columns
 from caet_opt.solving.certificate import column_terms
-from caet_opt.solving.limits import LimitPrice
+from caet_opt.solving.limits import LimitPrice, find_leader, limited_sensitivities
 from caet_opt.solving.sensitivity import cost_sensitivities, total_mean_sensitivities
 
 #: A statement is binding when its term exceeds the smallest one by no more than this, relatively.
@@ -75,6 +75,11 @@ class CharacteristicTime:
         return self.columns.statements
 
     @property
+    def leader(self) -> int | None:
+        """The arm that the answer names as the best one, where a limit is about it."""
+        return find_leader([limit.limit for limit in self.limits], self.task, self.model.means)
+
+    @property
     def information_rate(self) -> float:
         """``1 / T*``, the optimum of the epigraph program; infinite when T* is zero."""
         return 1.0 / self.value if self.value > 0 else float("inf")
@@ -111,8 +116,10 @@ class CharacteristicTime:
 
     @cached_property
     def cost_sensitivities(self) -> Array:
-        """dT*/dc_a; for a free arm the derivative to the right, infinite at a binding statement."""
-        return cost_sensitivities(self.model, self.statements, self.effort, set(self.binding_statements))
+        """dT*/dc_a; for a free arm the derivative to the right, infinite at a binding statement. Under limits, which a
+        free arm that begins to cost would enter, it is nan there."""
+        found = cost_sensitivities(self.model, self.statements, self.effort, set(self.binding_statements))
+        return limited_sensitivities(self.model, found, self.limits, self.leader) if self.limits else found
 
     @cached_property
     def mean_sensitivities(self) -> Array:

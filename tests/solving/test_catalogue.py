@@ -51,7 +51,7 @@ def test_a_model_written_and_read_back_is_equal(path, tmp_path):
 @each_model
 def test_a_model_meets_what_it_expects(path):
     entry = read_model(path)
-    result = characteristic_time(entry.model, entry.task)
+    result = characteristic_time(entry.model, entry.task, limits=entry.limits)
     assert result.gap <= 1e-9
     if entry.characteristic_time is not None:
         assert result.value == pytest.approx(entry.characteristic_time, rel=1e-9, abs=0)

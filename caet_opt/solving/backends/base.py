@@ -81,8 +81,8 @@ class Backend:
         """
         self.require()
         if not question.problem.statements:
-            nothing = Point(np.zeros(len(question.model.means)), np.zeros(len(question.columns.owners)))
-            return Answer(nothing, 0, "nothing to pay")
+            sizes = len(question.model.means), len(question.columns.owners), len(question.limits)
+            return Answer(Point(*map(np.zeros, sizes)), 0, "nothing to pay")
         own = None if start is None else point_in_problem(question, start)
         if own is not None and not np.sum(own.weights) > 0:
             own = None
