@@ -9,7 +9,7 @@ from typing import Any
 
 from caet_opt.bandits.tasks.lower import SUFFIX
 from caet_opt.cli.arguments import add_confidence, add_setting, count, number, plain_text, read_confidence, seed
-from caet_opt.cli.models import GRAMMAR, add_direction, read_list, read_names
+from caet_opt.cli.models import GRAMMAR, add_direction, add_limit, read_list, read_names
 from caet_opt.cli.outcomes import read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
 from caet_opt.common.exact import read_whole
@@ -87,6 +87,7 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--arms", type=plain_text, required=True, nargs="+", metavar="NAME", help=help_of_arms)
     parser.add_argument("--costs", nargs="+", metavar="C", help="of a pull of each arm (1), unless --cost-source")
     add_direction(parser)
+    add_limit(parser)
     add_confidence(parser)
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="of the policy's draws, if it draws (0)")
     parser.add_argument("--unproven", action="store_true", help="allow a threshold that guarantees nothing")
@@ -94,7 +95,8 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--if-missing", action="store_true", help=help_of_missing)
     how = parser.add_argument_group("the algorithm")
     for setting in FLAGS:
-        add_setting(how, setting)
+        if setting.name != "limits":
+            add_setting(how, setting)
 
 
 def start(arguments: argparse.Namespace) -> int:
@@ -106,6 +108,7 @@ def start(arguments: argparse.Namespace) -> int:
     names = read_names(arguments.arms)
     many = read_whole(names[0]) if len(names) == 1 else None
     arms = names if many is None else many
+    arguments.limits = arguments.limit
     given = {setting.name: getattr(arguments, setting.name) for setting in FLAGS} | read_confidence(arguments)
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     is_there = arguments.if_missing and is_filled(Path(arguments.file))

@@ -36,7 +36,7 @@ examples:
 LEVELS = (0.5, 0.75, 1.0, 1.5, 2.0)
 
 #: Settings that have one value; the policy may have several, targets are lazy unless told, and the limit is the budget.
-OTHER_SETTINGS = tuple(setting for setting in SETTINGS if setting.name not in ("policy", *LIMITS))
+OTHER_SETTINGS = tuple(setting for setting in SETTINGS if setting.name not in ("policy", "limits", *LIMITS))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,6 +78,7 @@ def make_plan(
     """The plan, with a bar of the runs of every policy."""
     words = {setting.name: getattr(arguments, setting.name) for setting in OTHER_SETTINGS}
     settings: dict[str, Any] = {name: value for name, value in words.items() if value is not None}
+    settings["limits"] = entry.limits or None
     policies = name_policies(arguments.policy, entry.model, entry.task)
     with Bar(arguments.runs * len(policies), "runs") as bar:
 

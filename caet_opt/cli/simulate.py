@@ -69,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--csv", metavar="FILE", help="also write one row per run to this file")
 
 
-#: Settings that have one value; the policy may have several.
-OTHER_SETTINGS = tuple(setting for setting in SETTINGS if setting.name != "policy")
+#: Settings that have one value; the policy may have several, and limits are the model's.
+OTHER_SETTINGS = tuple(setting for setting in SETTINGS if setting.name not in ("policy", "limits"))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     confidence = read_confidence(arguments)
     entry = find_model(arguments)
     words = {setting.name: getattr(arguments, setting.name) for setting in OTHER_SETTINGS}
-    given = {name: value for name, value in words.items() if value is not None}
+    given = {name: value for name, value in words.items() if value is not None} | {"limits": entry.limits or None}
     experiments = make_experiments(entry.model, entry.task, arguments.policy, confidence, given)
     for experiment in experiments:  # T* is finite and the loop compiled from here on: no notice of it meets the bar
         prepare(experiment)

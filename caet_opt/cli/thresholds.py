@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Solve, predict with every threshold, and print."""
     parameters = Parameters.read(read_confidence(arguments), {})
     entry = find_model(arguments)
-    result = characteristic_time(entry.model, entry.task)
+    result = characteristic_time(entry.model, entry.task, limits=entry.limits)
     found = compare_thresholds(result, parameters)
     least = result.lower_bound(log_inv_delta=parameters.log_inv_delta)
     assumes = entry.model.family.describe_assumption()

@@ -11,6 +11,7 @@ from math import exp, inf, isclose, isfinite, log, nan
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin
 
+from caet_opt.bandits.limits import Limit, join_limits, read_limits
 from caet_opt.common.checks import is_number, is_whole, show_value
 from caet_opt.common.exact import read_double
 from caet_opt.common.numbers import recover_delta
@@ -219,12 +220,22 @@ class Parameters:
     max_pulls: int | None = declare(
         None, "max pulls", "no more pulls than this are made (no limit)", grid=None, recorded=False
     )
+    limits: str | None = declare(
+        None,
+        "limits",
+        "shares of the money or of the pulls that targets meet, as cost:0,1<=0.3, pulls:2>=0.1 or pulls:leader=0.5 "
+        "(none)",
+        grid=None,
+        recorded=False,
+        form="LIMIT",
+    )
     solver: str | Profile = declare(
         "native", "solver", "of every round's target: a backend, or a profile.toml", grid=None, recorded=False
     )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "log_inv_delta", read_level(self.delta, self.log_inv_delta))
+        object.__setattr__(self, "limits", join_limits(self.limits))
         delta = recover_delta(self.log_inv_delta) if self.delta is ABSENT else float(self.delta)
         object.__setattr__(self, "delta", delta)
         for setting in SETTINGS:
@@ -293,9 +304,14 @@ class Parameters:
         return (1.0, read_option(batch, "growing", BATCH_RATIO)) if isinstance(batch, str) else (float(batch), 0.0)
 
     @property
-    def limits(self) -> dict[str, float | None]:
+    def ends(self) -> dict[str, float | None]:
         """`LIMITS` by their names, None where there is none."""
         return {name: getattr(self, name) for name in LIMITS}
+
+    @property
+    def share_limits(self) -> tuple[Limit, ...]:
+        """The limits on shares."""
+        return read_limits(self.limits or ())
 
     @property
     def negligible_cost(self) -> float:

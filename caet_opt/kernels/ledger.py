@@ -65,6 +65,7 @@ class Conditions(NamedTuple):
     batch: float
     growth: float
     lower_is_better: bool
+    limited: bool
 
 
 #: Rows of Conditions.numbers: what rounding took from the means, dispersions, what each prior is worth, and the

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from caet_opt.bandits.families import Family
+from caet_opt.bandits.limits import number_limits
 from caet_opt.bandits.tasks import Custom, Task, parse_task
 from caet_opt.common.checks import check_whole, is_whole, show_value
 from caet_opt.common.exact import read_whole
@@ -401,7 +402,7 @@ def pose(
     agreed to that."""
     names = name_arms(arms)
     task = parse_task(task, names) if isinstance(task, str) else task
-    explorer = Explorer.start(task, family, arms=len(names), **asked)
+    explorer = Explorer.start(task, family, arms=len(names), **number_limits(asked, names))
     if (missing := explorer.family.unstated()) is not None:
         raise InputError(missing)
     if not (explorer.threshold.guarantees(explorer.family) or unproven):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from caet_opt.bandits.limits import write_limits
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks.statements import Statement, judge
 from caet_opt.common.checks import is_number
@@ -60,7 +61,8 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "policy": parameters.policy,
         "cost_source": parameters.cost_source,
         "costs": None if explorer.known_costs is None else explorer.known_costs.tolist(),
-        "limits": parameters.limits,
+        "limits": parameters.ends,
+        **({"share_limits": write_limits(parameters.share_limits, names)} if parameters.limits else {}),
         "delta": parameters.delta,
         "threshold": threshold.name,
         "formula": threshold.describe(),
@@ -120,7 +122,7 @@ def find_end(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None) -> R
     pull would go beyond a limit, since the last pull or outcome. None where pulls are handed out."""
     if (moment := contents.read_end(db)) is not None:
         return {"reason": BY_HAND, "time": moment}
-    if stop is not None or not any(explorer.parameters.limits.values()):
+    if stop is not None or not any(explorer.parameters.ends.values()):
         return None
     out = contents.waiting_arms(db, explorer.arms)
     with without_compiling():
@@ -257,7 +259,7 @@ def solve_ahead(
     try:
         lower = setup.task.lower_is_better
         model = BanditModel(setup.family, means.tolist(), costs, names, lower_is_better=lower)
-        time = characteristic_time(model, setup.task, solver=setup.profile).value
+        time = characteristic_time(model, setup.task, solver=setup.profile, limits=setup.limits).value
     except (InputError, SolverError) as error:  # a tie, no certificate, or nothing that doubles hold
         return None, str(error).partition(";")[0]  # without its advice, which is for who chooses the means
     if time > 0:

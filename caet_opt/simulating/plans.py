@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task, pose_task
 from caet_opt.common.checks import is_number
@@ -347,6 +348,7 @@ class Rival(NamedTuple):
 
     model, task : of the experiment
     leader, number : the arms of the pair
+    limits : of the experiment
     present, farthest : their distance, and the largest at which no other pair is nearer, within the means of the family
     """
 
@@ -356,6 +358,7 @@ class Rival(NamedTuple):
     number: int
     present: float
     farthest: float
+    limits: tuple[Limit, ...] = ()
 
     def move(self, distance: float) -> BanditModel:
         """The model with the rival so far below the leader."""
@@ -368,7 +371,7 @@ class Rival(NamedTuple):
     def time_at(self, distance: float) -> float:
         """T* with the rival so far below the leader; infinite where doubles cannot tell them apart."""
         try:
-            return characteristic_time(self.move(distance), self.task).value
+            return characteristic_time(self.move(distance), self.task, limits=self.limits).value
         except CaetError:
             return inf
 
@@ -389,7 +392,8 @@ def find_rival(experiment: Experiment) -> Rival:
     room = means[leader] - lowest if isfinite(lowest) else inf
     nearest = min([*(gap for gap, _, _ in others), 0.99 * room])
     farthest = max(present, nearest if isfinite(nearest) else FARTHEST * present)
-    return Rival(model, experiment.task, leader, number, present, farthest)
+    limits = experiment.parameters.share_limits
+    return Rival(model, experiment.task, leader, number, present, farthest, limits)
 
 
 def write_share(probability: str) -> str:

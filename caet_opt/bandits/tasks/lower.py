@@ -43,6 +43,9 @@ class LowerIsBetter(Task):
     def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
         return tuple(map(mirror, self.task.answer_statements(answer, arms)))
 
+    def leader(self, answer: Hashable) -> int | None:
+        return self.task.leader(answer)
+
     def list_answers(self, arms: int) -> Iterable[Hashable] | None:
         return self.task.list_answers(arms)
 

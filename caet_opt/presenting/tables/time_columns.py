@@ -1,7 +1,8 @@
 """The columns of tables of characteristic times, and the conventions that are stated with them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from caet_opt.bandits.families.base import NAMED_AFTER
 from caet_opt.bandits.tasks import parse_task
@@ -16,8 +17,11 @@ DECIMALS, BLIND_DIGITS, RATIO_DIGITS = 4, 6, 5
 #: Significant digits of numbers that were given, of an expected T*, and of a time, at most.
 GIVEN_DIGITS, EXPECTED_DIGITS, CLOCK_DIGITS = 10, 12, 3
 
-#: Columns that only tables with proven digits have.
-PROVEN = ("proven", "proven_lower", "proven_upper")
+#: Significant digits of T*(1/2), at most.
+HALF_DIGITS = 9
+
+#: Columns that only tables with proven digits have, and the one that a table has where it is asked for by name.
+PROVEN, HALF = ("proven", "proven_lower", "proven_upper"), "half_leader_time"
 
 
 def family_words(family: str) -> str:
@@ -47,6 +51,18 @@ def task_words(task: str, arms: Sequence[str]) -> str:
         return parse_task(task).describe(arms)
     except InputError:
         return task
+
+
+def write_task(task: str, row: Row) -> Cell:
+    """The task in words, and the limits under which T* is meant."""
+    limits = [escape_controls(limit["limit"]) for limit in row.get("limits") or ()]
+    return ", ".join([task_words(task, row["names"]), *limits])
+
+
+def write_limits(limits: Sequence[Mapping[str, Any]], row: Row) -> Cell:
+    """Limits, each with its price where there is one."""
+    told = [(escape_controls(limit["limit"]), limit.get("price")) for limit in limits]
+    return ", ".join(text if price is None else f"{text} ({price:.4g})" for text, price in told)
 
 
 def number_column(name: str, heading: str, explanation: str, form: str, latex: str | None = None) -> Column:
@@ -107,6 +123,9 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
     def width(gap: float, row: Row) -> Cell:
         return Number(numbers.write_gap(gap, 1))
 
+    def half(time: float, row: Row) -> Cell:
+        return Number(numbers.to_digits(time, min(digits, HALF_DIGITS)))
+
     def milliseconds(seconds: float, row: Row) -> Cell:
         return Number(numbers.to_digits(1e3 * seconds, min(digits, CLOCK_DIGITS)))
 
@@ -115,7 +134,7 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         Column("title", "title", "title in the model file"),
         Column("file", "file", "path of the model file"),
         Column("family", "family", "reward family", lambda family, row: family_words(family)),
-        Column("task", "task", "task", lambda task, row: task_words(task, row["names"])),
+        Column("task", "task", "task, and the limits if there are some", write_task),
         number_column("arms", "K", "number of arms", "d", "$K$"),
         Column("names", "names", "names of the arms", lambda names, row: ", ".join(names)),
         Column("means", "means", "mean of each arm", given, r"$\mu$"),
@@ -127,6 +146,8 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         Column("cost_proportions", "omega*", "share of the cost of each arm", shares, r"$\omega^\star$"),
         Column("sampling_proportions", "u*", "share of the pulls of each costly arm", shares, r"$u^\star$"),
         Column("binding_statements", "binding statements", "the statements that decide T*", statements),
+        Column("limits", "limits", "limits on shares, each with dT*/dshare", write_limits),
+        Column("half_leader_time", "T*(1/2)", "T* with pulls:leader=0.5, if asked for", half, r"$T^\star_{1/2}$", True),
         number_column("delta", "delta", "error probability, as asked for", "g", r"$\delta$"),
         Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", write_bound(digits), kl, True),
         Column("cost_blind_time", "blind T", paid, blind(BLIND_DIGITS), r"blind $T$", True),
@@ -191,7 +212,7 @@ CONVENTIONS = {
 
 #: Columns that are T* or made of it, and those of its interval.
 TIMES = frozenset({"characteristic_time", "lower", "upper"})
-OF_TIME = TIMES | BLIND | {"lower_bound", "upper_bound", "predicted_cost", "ratio", "expected"}
+OF_TIME = TIMES | BLIND | {HALF, "lower_bound", "upper_bound", "predicted_cost", "ratio", "expected"}
 
 
 def conventions(names: Iterable[str], rows: Sequence[Row], proven: bool = False) -> dict[str, Statement]:

@@ -36,6 +36,7 @@ class Native(Backend):
     name = "native"
     requires = "numba"
     takes_options = False
+    takes_limits = False
     polish = False
 
     def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:
