@@ -9,7 +9,7 @@ from caet_opt.presenting.figures.style import (
     LEVEL,
     Width,
     draw_mean,
-        find_theory,
+    find_theory,
     fine_levels,
     say_scale,
     scale_levels,

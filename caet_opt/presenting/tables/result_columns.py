@@ -33,6 +33,9 @@ USUAL = (
     *("error_rate", "error_interval"),
 )
 
+#: The same of a table for a paper.
+IN_PAPERS = ("runs", "mean_cost", "cost_interval", "ratio", "error_rate")
+
 #: What the rate of errors is.
 ERRORS = r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval"
 
@@ -151,12 +154,15 @@ def plain(name: str, value: Any) -> Any:
     return int(value) if name in COUNTS else value.item() if hasattr(value, "item") else value
 
 
-def usual_names(summary: "pd.DataFrame") -> list[str]:
-    """Columns of a table for people: the policy unless it is CAET, other attributes in which cells differ, and what
+def usual_names(summary: "pd.DataFrame", paper: bool = False) -> list[str]:
+    """Columns of a table for people, fewer in a paper: the policy unless it is CAET, other attributes in which cells differ, and what
     came out; what costs are at least where some have no interval."""
     differing = find_varying(summary.to_dict("records"), itemgetter("model"))
     shown = ["policy"] if set(summary["policy"]) != {"caet"} else []
     level, usual = "delta" if are_typed(summary["log_inv_delta"]) else "log_inv_delta", list(USUAL)
+    if paper:
+        late = ["unfinished"] if summary["unfinished"].any() else []
+        usual = [name for name in USUAL if name in (*IN_PAPERS, *late)]
     if "cost_low" in summary and (summary["runs"].gt(0) & summary["cost_low"].isna()).any():
         usual.insert(usual.index("cost_interval") + 1, "cost_at_least")
     return ["model", level, *dict.fromkeys([*shown, *differing]), *usual]
