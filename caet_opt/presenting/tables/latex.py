@@ -1,7 +1,7 @@
 r"""A table in LaTeX with booktabs and siunitx: a document that compiles as it is, or a fragment for ``\input``.
 
-A table that is wider than a column of ``article`` in two columns is as wide as the text around it, whatever that is, and
-its words are set in several lines.
+A table that is wider than a column of ``article`` in two columns is as wide as the text around it, whatever that is,
+and its words are set in several lines.
 """
 
 import re

@@ -155,8 +155,8 @@ def plain(name: str, value: Any) -> Any:
 
 
 def usual_names(summary: "pd.DataFrame", paper: bool = False) -> list[str]:
-    """Columns of a table for people, fewer in a paper: the policy unless it is CAET, other attributes in which cells differ, and what
-    came out; what costs are at least where some have no interval."""
+    """Columns of a table for people, fewer in a paper: the policy unless it is CAET, other attributes in which cells
+    differ, and what came out; what costs are at least where some have no interval."""
     differing = find_varying(summary.to_dict("records"), itemgetter("model"))
     shown = ["policy"] if set(summary["policy"]) != {"caet"} else []
     level, usual = "delta" if are_typed(summary["log_inv_delta"]) else "log_inv_delta", list(USUAL)
