@@ -10,7 +10,7 @@ from typing import Any
 from caet_opt.bandits.tasks.lower import SUFFIX
 from caet_opt.cli.arguments import add_confidence, add_setting, count, number, plain_text, read_confidence, seed
 from caet_opt.cli.models import GRAMMAR, add_direction, read_list, read_names
-from caet_opt.cli.outcomes import read_outcomes
+from caet_opt.cli.outcomes import read_counts, read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
 from caet_opt.common.exact import read_whole
 from caet_opt.common.numbers import table
@@ -18,7 +18,16 @@ from caet_opt.errors import InputError
 from caet_opt.exploring.settings import SETTINGS
 from caet_opt.live.experiment import COLUMNS, LiveExperiment, list_experiments
 from caet_opt.live.status import LEVEL
-from caet_opt.live.status_text import is_ended, say_end, say_guarantee, say_left, say_limits, to_words, write
+from caet_opt.live.status_text import (
+    COUNTS_NEED,
+    is_ended,
+    say_end,
+    say_guarantee,
+    say_left,
+    say_limits,
+    to_words,
+    write,
+)
 from caet_opt.live.store import WAIT, is_filled
 
 DESCRIPTION = """\
@@ -36,6 +45,7 @@ examples:
   caet-opt experiment record trial.caet large 1
   caet-opt experiment record trial.caet small 0 --pull 2
   caet-opt experiment record trial.caet < outcomes.csv
+  caet-opt experiment record trial.caet --counts large,90,1000 --counts small,150,1000
   caet-opt experiment release trial.caet 3 4
   caet-opt experiment stop trial.caet
   caet-opt experiment status trial.caet
@@ -172,16 +182,27 @@ def declare_record(parser: argparse.ArgumentParser) -> None:
         f"{', '.join(COLUMNS)}, of which reward and one of pull and arm are needed, all or nothing",
     )
     parser.add_argument("--cost", type=number, metavar="C", help="what it cost, where costs are observed")
+    parser.add_argument(
+        "--counts",
+        type=plain_text,
+        action="append",
+        metavar="ARM,SUCCESSES,TRIALS",
+        help="trials that somebody else assigned and counted since the last ones; once for each arm, or a CSV file "
+        "with the columns arm, successes and trials, or arm and reward",
+    )
     parser.add_argument("--pull", type=count, metavar="N", help="of which pull; else the oldest of the arm that is out")
 
 
 def record(arguments: argparse.Namespace) -> int:
     """Take in outcomes, and say whether that was the last one needed."""
-    outcomes = read_outcomes(arguments.outcome, arguments.pull, arguments.cost)
+    counts = read_counts(arguments.counts, arguments) if arguments.counts is not None else None
+    outcomes = read_outcomes(arguments.outcome, arguments.pull, arguments.cost) if counts is None else []
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
-        recorded = experiment.record_many(outcomes)
+        recorded = experiment.record_many(outcomes) if counts is None else experiment.record_counts(counts)
         answer = experiment.answer
     say(f"recorded: {recorded}" + ("" if answer is None else f"; it has stopped with the answer {answer}"))
+    if counts is not None:
+        say(COUNTS_NEED)
     return 0
 
 

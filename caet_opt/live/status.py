@@ -75,6 +75,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "pairs": list_pairs(weighed[:MOST_PAIRS], state, names, intervals),
         "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
         **list_not_excluded(explorer, names),
+        "counted": sum(last - first + 1 for first, last in contents.read_batches(db).items()),
         "ahead": None if stop or summary["answer"] is None else look_ahead(explorer, weighed, names),
         "stopped": stop
         and {
@@ -302,8 +303,11 @@ def list_moments(
 def replay_sums(db: sqlite3.Connection, explorer: Explorer, points: int) -> Iterator[State]:
     """The sums at ``points`` moments at most, at equal distances, the first and the last outcome among them."""
     outcomes, view = list(contents.read_outcomes(db, explorer.arms)), explorer.policy.begin()
-    total = len(outcomes)
+    total, batches = len(outcomes), list(contents.read_batches(db).items())
     wanted = set(np.linspace(1, total, min(points, total)).round().astype(int).tolist())
+    for first, last in batches:  # inside a batch no order is known
+        inside = wanted & set(range(first, last))
+        wanted = (wanted - inside) | ({last} if inside else set())
     for number, (_, arm, reward, cost) in enumerate(outcomes, start=1):
         absorb(view.arms, view.clock, arm, explorer.family.count_reward(reward), cost)
         if number in wanted:

@@ -10,6 +10,9 @@ from caet_opt.live.status import Record
 #: Digits of estimates and of money, and what stands for nothing.
 DIGITS, NONE = 4, "-"
 
+#: What the guarantee needs of outcomes that came as counts.
+COUNTS_NEED = "the guarantee needs every trial counted once, and none left out because of how it turned out"
+
 #: Columns of the table of arms, and of that of pairs.
 ARM_HEADERS = ["arm", "outcomes", "out", "mean", "interval", "spent"]
 PAIR_HEADERS = ["pair", "evidence", "needed", "of the way", "settled", "difference", "interval"]
@@ -82,6 +85,8 @@ def say_standing(status: Record) -> str:
     """What was spent, the leading or the declared answer, and what is ahead."""
     counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
     lines = [f"{counts}; spent {write(status['spent'])}"]
+    if status["counted"]:
+        lines.append(f"{status['counted']} of the outcomes came as counts; {COUNTS_NEED}")
     if (limits := say_limits(status)) is not None:
         lines.append(f"limits: {limits}")
     if is_ended(status):
