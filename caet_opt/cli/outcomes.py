@@ -37,7 +37,7 @@ def read_counts(words: Sequence[str], others: Any) -> list[tuple[str, int, int]]
         numbers = [read_whole(part) for part in parts[1:]]
         if len(numbers) == 2 and numbers[0] is not None and numbers[1] is not None:
             found.append((parts[0], numbers[0], numbers[1]))
-        elif len(parts) == 3:
+        elif len(parts) > 1:
             raise InputError(f"--counts must be ARM,SUCCESSES,TRIALS, as a,90,1000, got {brief(word)!r}")
         else:
             found += count_rows(word)

@@ -97,8 +97,20 @@ def say_standing(status: Record) -> str:
         lines.append("no answer yet: every arm needs an outcome first")
     else:
         lines += [f"leading: {status['answer']}", say_ahead(status)]
-    lines += [] if status["stopped"] is not None else [say_not_excluded(status)]
+    if status["stopped"] is None:
+        lines += [*say_settled(status), say_not_excluded(status)]
     return "\n".join(lines)
+
+
+def say_settled(status: Record) -> list[str]:
+    """What can be acted on while the rest goes on."""
+    if not status["settled"] or not status["guaranteed"]:
+        return []
+    risk = stopping.say_delta(status["log_inv_delta"])
+    return [
+        f"SETTLED: {', '.join(status['settled'])}; act on it while the rest goes on (the probability that anything is "
+        f"ever wrongly settled here is at most {risk})"
+    ]
 
 
 def say_limits(status: Record) -> str | None:
