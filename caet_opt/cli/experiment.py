@@ -1,6 +1,7 @@
 """``caet-opt experiment``: live experiments in files, by several people and programs at once."""
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.tasks.lower import SUFFIX
-from caet_opt.cli.arguments import add_confidence, add_setting, count, number, plain_text, read_confidence, seed
+from caet_opt.cli.arguments import add_confidence, add_settings, count, number, plain_text, read_confidence, seed
 from caet_opt.cli.models import GRAMMAR, add_direction, read_list, read_names
 from caet_opt.cli.outcomes import read_counts, read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
@@ -40,7 +41,8 @@ and caet-opt experiment VERB --help."""
 EXAMPLES = f"""\
 {GRAMMAR}
 examples:
-  caet-opt experiment start trial.caet --task best-arm --family bernoulli --arms large,small --costs 3,5 --delta 0.05
+  caet-opt experiment start trial.caet --task best-arm --family bernoulli \\
+      --arms large,small --costs 3,5 --delta 0.05
   caet-opt experiment next trial.caet --pulls 4
   caet-opt experiment record trial.caet large 1
   caet-opt experiment record trial.caet small 0 --pull 2
@@ -72,12 +74,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, (run_verb, declare, summary) in VERBS.items():
         description = f"{summary[0].upper()}{summary[1:]}."
         one = verbs.add_parser(name, help=summary, description=description, allow_abbrev=False)
+        one.epilog, one.formatter_class = list_examples(name), argparse.RawDescriptionHelpFormatter
         if name != "list":
             one.add_argument("file", metavar="FILE", help="of the experiment")
             help_of_wait = f"how long to wait for another process that writes ({WAIT:g})"
             one.add_argument("--wait", type=number, default=WAIT, metavar="SECONDS", help=help_of_wait)
         declare(one)
         one.set_defaults(run_verb=run_verb, parser=one)
+
+
+def list_examples(verb: str) -> str:
+    """The examples of a verb."""
+    _, *found = re.split(r"^(?=  caet-opt )", EXAMPLES, flags=re.MULTILINE)
+    mine = [example for example in found if example.split()[2] == verb]
+    return f"example{'s'[: len(mine) > 1]}:\n{''.join(mine)}"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -103,8 +113,7 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
     help_of_missing = "go on with the experiment in the file, if there is one and it was started in the same words"
     parser.add_argument("--if-missing", action="store_true", help=help_of_missing)
     how = parser.add_argument_group("the algorithm")
-    for setting in FLAGS:
-        add_setting(how, setting)
+    add_settings(parser, how, FLAGS)
 
 
 def start(arguments: argparse.Namespace) -> int:
