@@ -14,7 +14,7 @@ from caet_opt.cli.models import GRAMMAR, add_direction, read_list, read_names
 from caet_opt.cli.outcomes import read_counts, read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
 from caet_opt.common.exact import read_whole
-from caet_opt.common.numbers import table
+from caet_opt.common.numbers import table, write_money
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import SETTINGS
 from caet_opt.live.experiment import COLUMNS, LiveExperiment, list_experiments
@@ -27,7 +27,6 @@ from caet_opt.live.status_text import (
     say_left,
     say_limits,
     to_words,
-    write,
 )
 from caet_opt.live.store import WAIT, is_filled
 
@@ -308,7 +307,7 @@ def tabulate(found: Sequence[Mapping[str, Any]]) -> str:
         cells = [one["error"]]
         if one["error"] is None:
             state = "stopped" if one["stopped"] else "ended" if one["ended"] else "running"
-            numbers = str(one["recorded"]), str(one["waiting"]), write(one["spent"])
+            numbers = str(one["recorded"]), str(one["waiting"]), write_money(one["spent"])
             cells = [one["task"], *numbers, one["answer"] or "-", state]
         rows.append([one["file"], *cells])
     return table(("file", "task", "outcomes", "out", "spent", "answer", "state"), rows, (0, 1, 5, 6))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from textwrap import fill
+from textwrap import TextWrapper
 from typing import Any
 
 from caet_opt.common.exact import brief
@@ -42,8 +42,8 @@ def say(text: str, *, to_stderr: bool = False) -> None:
 def list_entries(entries: Mapping[str, str]) -> str:
     """Names with what is to be said of each, for the help, aligned."""
     width = max(map(len, entries))
-    hanging = {"width": HELP_WIDTH, "subsequent_indent": " " * (width + 4), "break_on_hyphens": False}
-    return "\n".join(fill(f"  {name:<{width}}  {text}", **hanging) for name, text in entries.items())
+    wrapper = TextWrapper(HELP_WIDTH, subsequent_indent=" " * (width + 4), break_on_hyphens=False)
+    return "\n".join(wrapper.fill(f"  {name:<{width}}  {text}") for name, text in entries.items())
 
 
 def add_width(group: argparse._ActionsContainer) -> None:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from math import floor
 
-from caet_opt.common.numbers import digits_beside, table, to_digits, write_interval
+from caet_opt.common.numbers import digits_beside, in_full, table, to_digits, write_interval, write_money
 from caet_opt.exploring.stopping import base as stopping
 from caet_opt.live.status import Record
 
@@ -84,7 +84,7 @@ def say_fitting(status: Record) -> str:
 def say_standing(status: Record) -> str:
     """What was spent, the leading or the declared answer, and what is ahead."""
     counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
-    lines = [f"{counts}; spent {write(status['spent'])}"]
+    lines = [f"{counts}; spent {write_money(status['spent'])}"]
     if status["counted"]:
         lines.append(f"{status['counted']} of the outcomes came as counts; {COUNTS_NEED}")
     if (limits := say_limits(status)) is not None:
@@ -148,7 +148,7 @@ def say_not_excluded(status: Record) -> str:
 def say_stop(stop: Record) -> str:
     """When it stopped, what that cost, and what the answer is worth."""
     late = f"; {stop['late']} outcomes came later and change no answer" if stop["late"] else ""
-    when = f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write(stop['cost'])} spent"
+    when = f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write_money(stop['cost'])} spent"
     return f"{when}; {say_worth(stop)}{late}"
 
 
@@ -159,7 +159,7 @@ def say_ahead(status: Record) -> str:
         return f"still to pay: cannot be said at the present means: {ahead['reason']}"
     if ahead["reason"] is not None:
         return f"still to pay: nothing, {ahead['reason']}"
-    return (
+    return in_full(
         f"still to pay: about {write(ahead['cost'])}, T* = {write(ahead['characteristic_time'])} at the present means "
         f"times the evidence that is missing, {write(ahead['missing'])}"
     )
@@ -167,7 +167,13 @@ def say_ahead(status: Record) -> str:
 
 def arm_texts(arm: Record) -> list[str]:
     """An arm, by the headers above."""
-    return [arm["name"], str(arm["pulls"]), str(arm["out"]), *write_estimate(arm["mean"], arm), write(arm["spent"])]
+    return [
+        arm["name"],
+        str(arm["pulls"]),
+        str(arm["out"]),
+        *write_estimate(arm["mean"], arm),
+        write_money(arm["spent"]),
+    ]
 
 
 def came_late(status: Record) -> int:

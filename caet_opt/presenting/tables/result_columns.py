@@ -6,7 +6,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.common.numbers import are_typed, proportion, round_down, round_up, to_digits, write_interval
+from caet_opt.common.numbers import are_typed, in_full, proportion, round_down, round_up, to_digits, write_interval
 from caet_opt.exploring.prediction import say_measured
 from caet_opt.exploring.settings import RECORDED, Setting
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement
@@ -74,14 +74,14 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
 
     def rounded(name: str, heading: str, explanation: str, to: Callable[[float, int], str]) -> Column:
         latex = heading.replace(" %", r"\,\%") if "%" in heading else None
-        return Column(name, heading, explanation, lambda value, row: Number(to(value, digits)), latex, True)
+        return Column(name, heading, explanation, lambda value, row: Number(in_full(to(value, digits))), latex, True)
 
     def estimate(name: str, heading: str, explanation: str) -> Column:
         return rounded(name, heading, explanation, to_digits)
 
     def interval(name: str, heading: str, explanation: str, digits: int) -> Column:
         def write(ends: tuple[float, float], row: Row) -> Cell:
-            return write_interval(*ends, digits)
+            return in_full(write_interval(*ends, digits))
 
         return Column(name, heading, explanation, write, heading.replace(" % ", r"\,\% "))
 
