@@ -16,7 +16,7 @@ from caet_opt.common.files import escape_controls
 from caet_opt.common.numbers import digits_rooted, format_certified, proportion, table
 from caet_opt.errors import InputError, SolverError
 from caet_opt.presenting.curves import KINDS, Curve, CurvePoint, largest_deviation, trace_curve
-from caet_opt.presenting.figures.curve import curve_figure
+from caet_opt.presenting.figures.curve import PANELS, curve_figure
 from caet_opt.presenting.figures.sheet import SUFFIXES, save
 from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.presenting.progress import Bar
@@ -33,6 +33,7 @@ EXAMPLES = f"""\
 {GRAMMAR}
 examples:
   caet-opt curve models/paper-instance-1.toml --sweep mean:2 --from 0 --to 2.5
+  caet-opt curve paper-instance-1 --sweep mean:2 --from 0 --to 2.5 --only time --no-title --width column
   caet-opt curve models/wireless-channels.toml --sweep "cost:2.4 GHz" --from 1 --to 1000 --log
   caet-opt curve --family bernoulli --means 0.5,0.4,0.3 --costs 1,1,2 --task best-arm \\
       --sweep mean:1 --from 0.1 --to 0.9 --points 41 --json
@@ -58,6 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what to write")
     what.add_argument("--output", metavar="STEM", help="files STEM.png, STEM.pdf and STEM.csv (results/curve)")
     add_width(what)
+    what.add_argument("--no-title", action="store_true", help="no title above the figure: a paper has a caption")
+    what.add_argument("--only", choices=PANELS, metavar="|".join(PANELS), help="that panel alone: time is T*")
     what.add_argument("--no-figure", action="store_true", help="the CSV file alone")
     what.add_argument("--json", action="store_true", help="one JSON object instead of files and text")
 
@@ -93,7 +96,8 @@ def write_curve(arguments: argparse.Namespace) -> Curve:
     write(csv_text(curve.rows()))
     files = [data]
     if not arguments.no_figure:
-        files += save(curve_figure(curve, heading(entry)[0], arguments.width), stem)
+        title = "" if arguments.no_title else heading(entry)[0]
+        files += save(curve_figure(curve, title, arguments.width, arguments.only), stem)
     say(f"{say_curve(curve, entry)}\nwritten: {', '.join(map(str, files))}")
     return curve
 

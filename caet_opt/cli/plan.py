@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.modelfile import ModelFile
-from caet_opt.cli.arguments import add_confidence, add_setting, count, number, read_confidence, seed, worker_count
+from caet_opt.cli.arguments import add_confidence, add_settings, count, number, read_confidence, seed, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import add_width, make_folder, say, show
 from caet_opt.exploring.settings import LIMITS, SEED, SETTINGS
@@ -50,8 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")
     runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     how = parser.add_argument_group("the algorithm")
-    for setting in OTHER_SETTINGS:
-        add_setting(how, setting)
+    add_settings(parser, how, OTHER_SETTINGS)
     what = parser.add_argument_group("what to print")
     what.add_argument("--json", action="store_true", help="one JSON object instead of text")
     what.add_argument("--figure", metavar="STEM", help="also draw cost quantiles against delta: STEM.png and STEM.pdf")

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from caet_opt.cli.arguments import INTERRUPTED, add_confidence, add_setting, count, read_confidence, seed, worker_count
+from caet_opt.cli.arguments import INTERRUPTED, add_confidence, add_settings, count, read_confidence, seed, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, list_entries, output_file, show
 from caet_opt.exploring.policies import POLICIES
@@ -62,8 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("the algorithm")
     help_of_policy = "sampling rule (caet), several with commas between them, or all, for those that cover the task"
     how.add_argument("--policy", default="caet", metavar="P,P,...", help=help_of_policy)
-    for setting in OTHER_SETTINGS:
-        add_setting(how, setting)
+    add_settings(parser, how, OTHER_SETTINGS)
     what = parser.add_argument_group("what to print")
     what.add_argument("--json", action="store_true", help="one JSON object instead of text; of several policies a list")
     what.add_argument("--csv", metavar="FILE", help="also write one row per run to this file")

@@ -12,7 +12,7 @@ from caet_opt.cli.arguments import add_confidence, count, number, read_confidenc
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading, refuse_limits
 from caet_opt.cli.output import output_file, say, show
 from caet_opt.common.exact import decimal_text
-from caet_opt.common.numbers import duration, proportion, relative_deviation, round_down, table, to_digits
+from caet_opt.common.numbers import duration, in_full, proportion, relative_deviation, round_down, table, to_digits
 from caet_opt.errors import InputError
 from caet_opt.exploring.prediction import Prediction, predict, say_measured
 from caet_opt.exploring.settings import Parameters
@@ -235,7 +235,7 @@ def say_prediction(result: CharacteristicTime, parameters: Parameters) -> list[s
     rule, prediction = predict_caet(result, parameters)
     if prediction is None:
         return []
-    cost, rounds = (to_digits(number, PREDICTED_DIGITS) for number in (prediction.cost, prediction.rounds))
+    cost, rounds = (in_full(to_digits(number, PREDICTED_DIGITS)) for number in (prediction.cost, prediction.rounds))
     return [
         f"predicted cost of CAET with the {rule.name} threshold: about {cost}, in about {rounds} rounds; "
         f"mean costs were {say_measured(parameters.tracking)} that in a study"

@@ -7,7 +7,7 @@ from typing import Any
 from caet_opt.cli.arguments import add_confidence, read_confidence
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import show
-from caet_opt.common.numbers import round_down, table, to_digits
+from caet_opt.common.numbers import in_full, round_down, table, to_digits
 from caet_opt.exploring.prediction import compare_thresholds, say_measured
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping.base import say_worth
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
             [
                 *(*heading(entry), "", tabulate(found), ""),
                 f"proven: {say_worth(True, assumes, parameters.log_inv_delta)}",
-                f"no strategy: at least {round_down(least, DIGITS)} on average, T* kl(delta, 1 - delta)",
+                f"no strategy: at least {in_full(round_down(least, DIGITS))} on average, T* kl(delta, 1 - delta)",
                 f"in a study with the default threshold, mean costs were {say_measured(parameters.tracking)} the "
                 "predicted ones",
             ]
@@ -78,7 +78,7 @@ def tabulate(found: Sequence[dict[str, Any]]) -> str:
         [
             one["threshold"],
             "yes" if one["proven"] else "no",
-            *("-" if one[name] is None else to_digits(one[name], DIGITS) for name in PREDICTED),
+            *("-" if one[name] is None else in_full(to_digits(one[name], DIGITS)) for name in PREDICTED),
             one["formula"] or one["reason"],
         ]
         for one in found

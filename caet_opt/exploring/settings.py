@@ -80,6 +80,7 @@ class Setting:
     grid : whether a study may list several values; None where a study has no such key
     recorded : whether results are told apart by it, in the manifest, in columns and by filters
     form : how its words are made, where they are no choices
+    expert : whether it is for those who know the algorithm, in a group of its own in the help
 
     Examples
     --------
@@ -101,6 +102,7 @@ class Setting:
     grid: bool | None = True
     recorded: bool = True
     form: str = ""
+    expert: bool = False
 
     @property
     def flag(self) -> str:
@@ -148,9 +150,16 @@ class Parameters:
         "a larger rho costs less in long runs, a smaller one in short runs (8)",
         owner="threshold",
         latex=r"$\rho$",
+        expert=True,
     )
     theta: float | None = declare(
-        None, "theta", "of the deviational threshold (1.2)", owner="threshold", symbol="θ", latex=r"$\theta$"
+        None,
+        "theta",
+        "of the deviational threshold (1.2)",
+        owner="threshold",
+        symbol="θ",
+        latex=r"$\theta$",
+        expert=True,
     )
     constant: float | str | None = declare(
         None,
@@ -159,6 +168,7 @@ class Parameters:
         owner="threshold",
         symbol="C",
         latex="$C$",
+        expert=True,
     )
     zero_cost_share: Literal["auto", "paper"] | float = declare(
         "auto",
@@ -168,14 +178,15 @@ class Parameters:
         symbol="alpha",
         latex=r"$\alpha$",
     )
-    r: float = declare(0.4, "r", "see zero_cost_share", latex="$r$")
-    r_prime: float = declare(0.1, "r_prime", "see gamma0", symbol="r'", latex="$r'$")
+    r: float = declare(0.4, "r", "see zero_cost_share", latex="$r$", expert=True)
+    r_prime: float = declare(0.1, "r_prime", "see gamma0", symbol="r'", latex="$r'$", expert=True)
     gamma0: float = declare(
         0.1,
         "gamma0",
         "estimated costs up to gamma0 log(1/delta)^-r_prime count as zero",
         symbol="γ₀",
         latex=r"$\gamma_0$",
+        expert=True,
     )
     tracking: Literal["c", "d"] = declare(
         "d", "tracking", "track the present target (d), or the sum of all targets so far, as the paper does (c)"

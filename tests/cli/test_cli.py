@@ -503,6 +503,23 @@ def test_the_help_says_no_default_twice(words, capsys):
     assert re.findall(r"(\([^()]*\)) \1", text) == []
 
 
+@pytest.mark.parametrize("words", [*([name] for name in COMMANDS), *(["experiment", verb] for verb in VERBS)])
+def test_the_help_fits_a_terminal_and_has_an_example(words, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
+    lines = run_command(capsys, *words, "--help").splitlines()
+    assert [line for line in lines if len(line) > 110] == []
+    assert any(line.startswith(f"  caet-opt {' '.join(words)}") for line in lines)
+
+
+@pytest.mark.parametrize("words", [["simulate"], ["plan"], ["experiment", "start"]])
+def test_what_is_for_experts_stands_apart(words, capsys):
+    usual, experts = run_command(capsys, *words, "--help").split("\nfor experts:\n")
+    for flag in ("--rho", "--theta", "--constant", "--r", "--r-prime", "--gamma0"):
+        assert re.search(rf"^  {flag} ", experts, re.MULTILINE)
+        assert not re.search(rf"^  {flag} ", usual, re.MULTILINE)
+    assert "--threshold" in usual
+
+
 def test_the_examples_of_the_help_work(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     examples = [line.split()[1:] for line in solve.EXAMPLES.splitlines() if line.startswith("  caet-opt ")]

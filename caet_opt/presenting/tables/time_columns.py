@@ -99,13 +99,12 @@ def write_bound(most: int) -> Writer:
     return lambda bound, row: Number(numbers.round_down(bound, min(most, numbers.digits_shared(*interval(row)))))
 
 
-def columns(most: int | None = None) -> tuple[Column, ...]:
+def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tuple[Column, ...]:
     """Every column of a table of characteristic times; every number to at most so many digits, where told so, and never
-    to more than it is certified to."""
-    digits = most or numbers.MOST_DIGITS
+    to more than it is certified to. Times have at most ``of_times`` where nothing is told."""
+    digits = most or of_times
     time, lower, upper = (write_time(which, digits) for which in range(3))
     paid = "T of the cost-blind proportions under the costs"
-    kl = r"$T^\star \mathrm{kl}(\delta, 1 - \delta)$"
     given = partial(write_by_arm, f"{{:.{most or GIVEN_DIGITS}g}}".format)
 
     def shares(values: Sequence[float], row: Row) -> Cell:
@@ -149,7 +148,7 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         Column("limits", "limits", "limits on shares, each with dT*/dshare", write_limits),
         Column("half_leader_time", "T*(1/2)", "T* with pulls:leader=0.5, if asked for", half, r"$T^\star_{1/2}$", True),
         number_column("delta", "delta", "error probability, as asked for", "g", r"$\delta$"),
-        Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", write_bound(digits), kl, True),
+        Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", write_bound(digits), None, True),
         Column("cost_blind_time", "blind T", paid, blind(BLIND_DIGITS), r"blind $T$", True),
         Column("cost_blind_ratio", "blind/T*", "its ratio to T*", blind(RATIO_DIGITS), r"blind $T / T^\star$", True),
         Column("cost_blind_proportions", "u blind", "u* for unit costs", shares, r"$u^{\mathrm{blind}}$"),
@@ -169,15 +168,20 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
 USUAL = ("model", "task", "characteristic_time", "gap", "cost_blind_ratio")
 USUAL_PROVEN = ("model", "task", "characteristic_time")
 
+#: The same of a table for a paper, which fits a column of one; significant digits of its times.
+IN_PAPERS = ("model", "task", "characteristic_time", "cost_blind_ratio")
+PAPER_DIGITS = 5
+
 #: Columns that need the model solved for unit costs.
 BLIND = frozenset({"cost_blind_time", "cost_blind_ratio", "cost_blind_proportions"})
 
 
-def usual_names(deltas: int, solvers: int, proven: bool) -> tuple[str, ...]:
-    """The usual columns of a table with so many deltas and solvers."""
+def usual_names(deltas: int, solvers: int, proven: bool, paper: bool = False) -> tuple[str, ...]:
+    """The usual columns of a table with so many deltas and solvers, for a screen or for a paper."""
     bound = ("delta", "lower_bound") if deltas else ()
     who = ("solver", "seconds") if solvers > 1 else ()
-    return (*(USUAL_PROVEN if proven else USUAL), *bound, *who)
+    short = proven or (paper and (deltas or solvers > 1))
+    return (*(USUAL_PROVEN if short else IN_PAPERS if paper else USUAL), *bound, *who)
 
 
 #: What the cost-blind comparison is.
