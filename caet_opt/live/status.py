@@ -133,7 +133,7 @@ def find_answer(explorer: Explorer, stop: Stop | None) -> Hashable | None:
     """The declared answer, or the leading one once every arm has an outcome."""
     if stop is not None:
         return stop.answer
-    return explorer.policy.answer(explorer.state) if min(explorer.state.counts) else None
+    return explorer.policy.read_answer(explorer.view) if min(explorer.state.counts) else None
 
 
 class Weighed(NamedTuple):

@@ -4,7 +4,7 @@ The problem keeps only what can matter: the costly arms of the support, scaled t
 the order in which the statements name them, so that all instances of one shape are the same program.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -317,14 +317,23 @@ def find_columns(task: Task, means: Sequence[Any], family: type[Family]) -> Colu
     known = kept[1]
     if known is None:
         return list_columns(task.statements(means), family)
-    answer = task.answer(means)
-    key = answer, len(means), family
+    return keep_columns(known, task, task.answer(means), len(means), family)
+
+
+def keep_columns(known: dict[Any, Columns], task: Task, answer: Hashable, arms: int, family: type[Family]) -> Columns:
+    """The columns of an answer, among those that are known then."""
+    key = answer, arms, family
     found = known.get(key)
     if found is None:
         if len(known) >= MOST_KEPT:
             known.clear()
-        found = known[key] = list_columns(task.answer_statements(answer, len(means)), family)
+        found = known[key] = list_columns(task.answer_statements(answer, arms), family)
     return found
+
+
+def ask_answer(model: BanditModel, task: Task, answer: Hashable) -> Question:
+    """The question of one of several right answers, of a model for which the task makes sense."""
+    return Question(model, task, list_columns(task.answer_statements(answer, len(model.means)), type(model.family)))
 
 
 def keep_task(task: Task) -> tuple[Task, dict[Any, Columns] | None]:
