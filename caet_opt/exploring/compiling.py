@@ -15,6 +15,7 @@ from caet_opt.kernels import (
     confidence,
     draws,
     e_values,
+    following,
     ledger,
     rounds,
     several,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 #: What every policy can call, callees first.
 SHARED = list_functions(
     *(thresholds, martingales, e_values, statement_evidence, ledger, confidence, task_pairs, draws),
-    *(boxes, aiming, choosing, several, answer_choice),
+    *(boxes, following, aiming, choosing, several, answer_choice),
 )
 
 #: Functions that meet no NaN, so that LLVM may find a maximum by vector instructions.

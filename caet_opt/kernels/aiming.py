@@ -39,9 +39,9 @@ from caet_opt.kernels.boxes import (
     Aim,
     clear_box,
     fit_box,
-    follow_means,
 )
 from caet_opt.kernels.certify import is_free, mean_of
+from caet_opt.kernels.following import follow_means
 from caet_opt.kernels.instance import Layout, Workspace, solve_in_workspace
 from caet_opt.kernels.interior import CERTIFIED
 from caet_opt.kernels.ledger import (

@@ -4,19 +4,19 @@ The problem keeps only what can matter: the costly arms of the support, scaled t
 the order in which the statements name them, so that all instances of one shape are the same program.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.bandits.model import GAPS, BanditModel
+from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
 from caet_opt.bandits.tasks.pairs import MARGIN, MARGIN_ROWS, RATIO
 from caet_opt.bandits.tasks.statements import Statement, encode, judge
@@ -30,6 +30,7 @@ from caet_opt.kernels.native import interpreted_kernel
 from caet_opt.kernels.records import EDGE_MARGIN, PIECE, PLAIN_ROWS, STATED_ROWS, Data, Plan, Work, make_work
 from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.kernels.term import GAUSSIAN, POISSON, means_differ
+from caet_opt.solving.asked import recall
 from caet_opt.solving.programs.cache import cached_program
 
 Indices = NDArray[np.intp]
@@ -40,12 +41,14 @@ Pattern = tuple[Columns, type[Family], tuple[bool, ...]]
 class Question:
     """What every solver is asked: the model, the task, and the columns of its statements at these means.
 
-    Solvers that need it take the reduced problem, which is posed when it is first asked for.
+    Solvers that need it take the reduced problem, which is posed when it is first asked for. ``is_clear`` says that
+    there is no tie but one that the kernel finds.
     """
 
     model: BanditModel
     task: Task
     columns: Columns
+    is_clear: bool = False
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -283,66 +286,16 @@ def arrange(pairs: tuple[Pair, ...], costly: tuple[bool, ...]) -> Arrangement:
 
 
 def ask(model: BanditModel, task: Task) -> Question:
-    """The question of a model and a task; `InputError` where the task makes no sense for the model.
-
-    Answers with margins, levels or ratios are those of the exact means, since what is typed as 0.3 is not less than
-    0.2 + 0.1; the order of two doubles is what it is.
-    """
-    task.check(len(model.means))
-    task.check_family(model.family)
-    if task.needs_costs:
-        if model.cost_rule == GAPS:
-            raise InputError(
-                f"task {str(task)!r} needs costs that are known; give one cost per arm instead of {GAPS!r}"
-            )
-        task = task.for_costs(model.exact_costs)
-    family = type(model.family)
-    found = find_columns(task, model.means, family)
-    return Question(model, task, found if found.is_plain else find_columns(task, model.exact_means, family))
-
-
-#: For each task of ours that was asked lately, by its id: the task, and the columns of its answers. Such tasks do not
-#: change; those of users, who may know better, are asked each time.
-_asked: dict[int, tuple[Task, dict[Any, Columns] | None]] = {}
-
-#: So many tasks, and answers of each, are kept.
-MOST_KEPT = 256
-
-
-def find_columns(task: Task, means: Sequence[Any], family: type[Family]) -> Columns:
-    """The columns of the answer for these means."""
-    kept = _asked.get(id(task))
-    if kept is None or kept[0] is not task:
-        kept = keep_task(task)
-    known = kept[1]
-    if known is None:
-        return list_columns(task.statements(means), family)
-    return keep_columns(known, task, task.answer(means), len(means), family)
-
-
-def keep_columns(known: dict[Any, Columns], task: Task, answer: Hashable, arms: int, family: type[Family]) -> Columns:
-    """The columns of an answer, among those that are known then."""
-    key = answer, arms, family
-    found = known.get(key)
-    if found is None:
-        if len(known) >= MOST_KEPT:
-            known.clear()
-        found = known[key] = list_columns(task.answer_statements(answer, arms), family)
-    return found
+    """The question of a model and a task; `InputError` where the task makes no sense for the model."""
+    asked = recall(task)
+    asked.check(model)
+    asked = asked.for_costs(model)
+    return Question(model, asked.task, *asked.columns_at(model))
 
 
 def ask_answer(model: BanditModel, task: Task, answer: Hashable) -> Question:
     """The question of one of several right answers, of a model for which the task makes sense."""
     return Question(model, task, list_columns(task.answer_statements(answer, len(model.means)), type(model.family)))
-
-
-def keep_task(task: Task) -> tuple[Task, dict[Any, Columns] | None]:
-    """An entry of `_asked` for a task."""
-    if len(_asked) >= MOST_KEPT:
-        _asked.clear()
-    ours = type(task).__module__.startswith("caet_opt.") and type(task).statements is Task.statements
-    kept = _asked[id(task)] = task, {} if ours else None
-    return kept
 
 
 @np.errstate(all="ignore")  # what leaves double precision is refused at the end

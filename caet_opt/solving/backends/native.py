@@ -45,7 +45,7 @@ class Native(Backend):
         or an arm whose every statement is settled by any positive effort, without which it is solved again.
         """
         model, columns = question.model, question.columns
-        if not columns.is_plain:
+        if not (question.is_clear or columns.is_plain):
             check_no_ties(model, question.task, question.statements)
         found = solve_columns(model, columns, profile, start)
         if found is not None:
@@ -87,7 +87,7 @@ def solve_columns(model: BanditModel, columns: Columns, profile: Profile, start:
     target = target_of(tolerance)
     numbers = model.kernel_numbers
     if columns.margins.size:
-        numbers = np.append(numbers, columns.margins).reshape(1, -1)
+        numbers = np.concatenate((numbers.ravel(), columns.flat_margins)).reshape(1, -1)
     status, steps, value, lower, upper = kernel_for(family, len(columns.owners))["solve_instance"](
         numbers, *pattern, effort, weights, start is not None, tolerance, target, profile.max_iterations
     )
