@@ -82,8 +82,8 @@ class Followed(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The target of a state, how long it is kept, and the last solution, each if there is one; and which of several right
-    answers is followed."""
+    """The target of a state, how long it is kept, and the last solution, each if there is one; and which of several
+    right answers is followed."""
 
     target: Array | None = None
     kept: Kept | None = None

@@ -7,7 +7,19 @@ from caet_opt.bandits.tasks.pairs import MIRRORED, STARS
 from caet_opt.kernels.aiming import Pursuit, fit_layout, forget_target
 from caet_opt.kernels.instance import solve_in_workspace
 from caet_opt.kernels.interior import CERTIFIED
-from caet_opt.kernels.ledger import ANSWERED, CHOSEN, COST, DISPERSION, MEAN, REST, ROUND, answer_holds, is_stated
+from caet_opt.kernels.ledger import (
+    CHOSEN,
+    COST,
+    DISPERSION,
+    DONE,
+    MEAN,
+    NEED_ANSWER,
+    NEED_LAYOUT,
+    REST,
+    ROUND,
+    answer_holds,
+    is_stated,
+)
 from caet_opt.kernels.records import ModelNumbers
 from caet_opt.kernels.several import CHOICE_GROWTH, write_star
 
@@ -28,30 +40,32 @@ def first_in_turn(now: float, many: int) -> int:
     return int(log(now) / log(CHOICE_GROWTH)) * (MOST_COMPARED - 1) % many
 
 
-def choose_followed(view: Pursuit) -> bool:
-    """Choose the winner of each group anew; False where that has to be done in Python."""
+def choose_followed(view: Pursuit) -> int:
+    """Choose the winner of each group anew; returns what is needed for it, which is Python for other tasks."""
     if view.shape < 0 or view.shape % MIRRORED != STARS or not view.setting.native or not is_stated(view):
-        return False
-    if view.clock[ANSWERED] != view.clock[ROUND] and view.space.costly[0, 0] < 0.0:
-        view.clock[CHOSEN] = view.clock[ROUND]  # nothing is laid out yet: the first solve does that
-        return True
+        return NEED_ANSWER
+    if not fit_here(view):
+        return NEED_LAYOUT
     members, start, p, changed = view.members, 0, 0, False
     while start < members.size:
         before = view.pairs[1 if view.shape >= MIRRORED else 0, p]
         found = easiest_winner(view, start, p, before)
         write_star(view, start, p, before if found < 0 else found)
         if found < 0:
-            break
+            fit_here(view)
+            return NEED_ANSWER
         changed = changed or found != before
         start, p = start + 1 + int(members[start]), p + int(members[start]) - 1
-    if start < members.size or not fit_layout(
-        view.arms, view.pairs, view.margins, view.space.layout, view.space.costly
-    ):
-        return False
+    fit_here(view)
     if changed:
         forget_target(view.aim)
     view.clock[CHOSEN] = view.clock[ROUND]
-    return True
+    return DONE
+
+
+def fit_here(view: Pursuit) -> bool:
+    """`fit_layout` for the statements that the view has now."""
+    return fit_layout(view.arms, view.pairs, view.margins, view.space.layout, view.space.costly)
 
 
 def easiest_winner(view: Pursuit, start: int, p: int, before: int) -> int:
@@ -96,9 +110,9 @@ def time_here(view: Pursuit) -> float:
     setting, arms = view.setting, view.arms
     if not answer_holds(view, arms[MEAN], -1):
         return inf
-    layout, plan, workspace, effort, weights, costly = view.space
-    if not fit_layout(arms, view.pairs, view.margins, layout, costly):
+    if not fit_here(view):
         return ELSEWHERE
+    layout, plan, workspace, effort, weights, _ = view.space
     if layout.labels.size == 0:
         return 0.0
     for a in range(effort.size):

@@ -1,5 +1,5 @@
-"""Where several answers may be right: when the one that is followed is chosen anew, and whether another is settled, in the
-subset of Python that numba compiles (docs/mathematics/several_answers.md)."""
+"""Where several answers may be right: when the one that is followed is chosen anew, and whether another is settled, in
+the subset of Python that numba compiles (docs/mathematics/several_answers.md)."""
 
 from caet_opt.bandits.tasks.pairs import EITHER, MIRRORED, STARS, write_column
 from caet_opt.kernels.ledger import CHOSEN, LOOKED, ROUND, Seen, evidence_of, is_stated, statement_exceeds, write_second
@@ -30,7 +30,7 @@ def find_settled(view: Seen) -> bool:
     """
     view.clock[LOOKED] = view.clock[ROUND]
     shape = view.shape % MIRRORED if view.shape >= 0 else -1
-    if not is_stated(view) or not (shape == STARS or shape == EITHER):
+    if not is_stated(view) or shape not in (STARS, EITHER):
         return False
     for writes in (False, True):  # nothing is changed unless all are settled
         if not (settle_stars(view, writes) if shape == STARS else settle_each(view, writes)):

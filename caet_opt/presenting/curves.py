@@ -191,7 +191,7 @@ class Curve:
         return [(first, last, answer) for first, answer, last in found]
 
     def _answer_at(self, point: CurvePoint) -> str:
-        """In words, of several right answers the easiest; with the arms alone, as the tolerance may be what is swept."""
+        """In words, of several right answers the easiest, with the arms alone: the tolerance may be what is swept."""
         model, task = self.sweep.at(self.model, self.task, point.value)
         task = pose_task(model, task)
         if task.several_right and point.result is not None:

@@ -89,8 +89,8 @@ class Plan:
 
     Attributes
     ----------
-    characteristic_time, lower_bound : T*, and T* kl(delta, 1 - delta), which no strategy undercuts on average; None for a
-        task that may have several right answers
+    characteristic_time, lower_bound : T*, and T* kl(delta, 1 - delta), which no strategy undercuts on average; None for
+        a task that may have several right answers
     policies : each policy, in the order given
     difference : the smallest difference that the budget settles; None without a budget, and for a task with levels,
         margins or ratios

@@ -58,8 +58,8 @@ class CharacteristicTime:
         (`columns` says which) has two
     solver, iterations, seconds : who computed it
     solver_gap : the gap of the solver's own point, before it was polished
-    chosen, times : where several answers may be right, the one that is easiest, whose the rest is but for ``lower``, and
-        what is known of each; see `answer` and `answers`
+    chosen, times : where several answers may be right, the one that is easiest, whose the rest is but for ``lower``,
+        and what is known of each; see `answer` and `answers`
 
     Examples
     --------

@@ -51,7 +51,7 @@ def list_right(model: BanditModel, task: Task) -> list[Hashable]:
 def solve_several(
     model: BanditModel, task: Task, profile: Profile, solve: "Solver", previous: CharacteristicTime | None = None
 ) -> CharacteristicTime:
-    """``T* = min over the right answers i of T*_i``, between the least of their lower and the least of their upper ends.
+    """``T* = min over the right answers i of T*_i``, between the least of their lower and of their upper ends.
 
     An answer whose lower bound exceeds the upper end of another is not solved for.
     """
@@ -124,7 +124,7 @@ def find_floor(
 
 
 def time_alone(model: BanditModel, task: Task, statement: Statement, profile: Profile, solve: "Solver") -> float:
-    """The lower end of T* of one statement, or of a weaker one: ``a > b - e'`` follows from ``a > b - e`` for e' > e."""
+    """The lower end of T* of one statement, or of a weaker one that follows from it: ``a > b - e'`` with e' > e."""
     for stated in (statement, statement._replace(margin=statement.margin - RELAXED * abs(statement.margin))):
         columns = list_columns((stated,), type(model.family))
         try:

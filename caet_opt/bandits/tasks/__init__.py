@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks.arm_names import NUMBER
@@ -65,7 +66,7 @@ def parse_task(text: str, names: Sequence[str] = (), *, kept: bool = False, lowe
     found = TOLERANCE.fullmatch(text) if isinstance(text, str) else None
     if found is None and isinstance(text, str) and text.partition("~")[0].strip() in TASKS and "~" in text:
         raise InputError(f"task {brief(text)!r}: a tolerance is a number without sign, for example best-arm~0.05")
-    task = read_tolerant(text, *found.groups(), names, kept) if found else read_plain(text, names, kept)
+    task = read_tolerant(text, found[1], found[2], names, kept) if found else read_plain(text, names, kept)
     return LowerIsBetter(task) if lower_is_better else task
 
 
@@ -78,10 +79,8 @@ def read_plain(text: str, names: Sequence[str], kept: bool) -> Task:
 def read_tolerant(text: str, before: str, number: str, names: Sequence[str], kept: bool) -> Task:
     """A task whose text ends as one with a tolerance does, which may also be the end of an arm's name."""
     whole: Task | None = None
-    try:
+    with suppress(InputError):  # what is wrong is said of the other reading
         whole = read_plain(text, names, kept)
-    except InputError:
-        pass  # what is wrong is said of the other reading
     try:
         task = read_plain(before, names, kept)
     except InputError:
@@ -92,8 +91,8 @@ def read_tolerant(text: str, before: str, number: str, names: Sequence[str], kep
         raise
     if whole is not None:
         raise InputError(
-            f"task {brief(text)!r} can be read as {str(whole)!r}, by the name of an arm, and as '{task}~{number}'; write "
-            "names in quotes"
+            f"task {brief(text)!r} can be read as {str(whole)!r}, by the name of an arm, and as '{task}~{number}'; "
+            "write names in quotes"
         )
     return tolerate(task, read_decimal(number))
 

@@ -162,8 +162,8 @@ class Tolerant(Task):
         return arms * (arms - 1) // 2 if isinstance(self.task, Ranking) else self.task.count_statements(arms)
 
     def statements_at_risk(self, arms: int) -> int:
-        """For best arm, groups and comparisons as many as without tolerance: a wrong answer asserts ``i > best - e``, or
-        the wrong one of two statements, of which at most one is false.
+        """For best arm, groups and comparisons as many as without tolerance: a wrong answer asserts ``i > best - e``,
+        or the wrong one of two statements, of which at most one is false.
 
         M (K - M) for the M best arms: of a wrong set the worst arm and the best that is not in it are such a statement,
         the first is not among the best M, and the second is. Else the statements up to reversal: K (K - 1) / 2 for a
@@ -177,10 +177,10 @@ class Tolerant(Task):
 
     def compiled_form(self, arms: int) -> Form | None:
         if isinstance(self.task, Comparisons):
-            form = list_form(EITHER, self.task.stated)
+            either = list_form(EITHER, self.task.stated)
             _, relaxed = encode([self.relax(one) for one in self.task.stated])
             _, reverses = encode([self.relax(one.reverse) for one in self.task.stated])
-            return form._replace(numbers=np.vstack((relaxed, reverses)))
+            return either._replace(numbers=np.vstack((relaxed, reverses)))
         form = self.task.compiled_form(arms)
         if form is None:
             return None

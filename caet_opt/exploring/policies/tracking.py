@@ -27,11 +27,11 @@ from caet_opt.kernels.aiming import (
     look,
     next_arm,
 )
+from caet_opt.kernels.answer_choice import choose_followed
 from caet_opt.kernels.boxes import DECIDED, DUE, ENDED, FOLLOWING, GROWTH, PATIENCE, SOLVED, is_inside
 from caet_opt.kernels.elimination_order import nothing_to_lay_out
-from caet_opt.kernels.answer_choice import choose_followed
 from caet_opt.kernels.instance import Layout, make_workspace
-from caet_opt.kernels.ledger import COUNT, CUMULATED, DONE, MEMORY, NEED_ANSWER, ROUND, Seen
+from caet_opt.kernels.ledger import COUNT, CUMULATED, DONE, MEMORY, ROUND, Seen
 from caet_opt.kernels.native import without_compiling
 from caet_opt.kernels.records import COLUMN_ROWS, PIECE
 from caet_opt.kernels.several import choice_is_due, find_settled, look_is_due
@@ -83,8 +83,10 @@ class TrackingPolicy(Policy):
         numbers, single = aim.numbers, setting.batch == 1.0 and setting.growth == 0.0
         moved = arm if single else -1  # the means of a batch have all moved
         if now >= numbers[DUE]:
-            if choice_is_due(view) and not choose_followed(view):
-                return NEED_ANSWER
+            if choice_is_due(view):
+                need = choose_followed(view)
+                if need != DONE:
+                    return need
             recent = setting.gap > 0.0 and now < GROWTH * numbers[SOLVED]
             if recent and is_inside(setting, arms, aim, moved):
                 numbers[DECIDED], numbers[DUE] = now, batch_end(setting, now)

@@ -12,8 +12,8 @@ from caet_opt.solving.problem import ask, ask_answer, asked_level, constrains
 
 
 def show_program(model: BanditModel, task: Task, answer: Hashable = None) -> str:
-    """``max t  s.t.  t <= w_a d(mu_a, m) + w_b d(mu_b, m)`` for every statement, with this model's numbers, of the answer
-    or of one of several.
+    """``max t  s.t.  t <= w_a d(mu_a, m) + w_b d(mu_b, m)`` for every statement, with this model's numbers, of the
+    answer or of one of several.
 
     Statements that constrain nothing are listed with the reason.
     """
