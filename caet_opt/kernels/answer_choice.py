@@ -30,9 +30,14 @@ MOST_COMPARED = 6
 ELSEWHERE = -1.0
 
 
+#: By how much the answer that is followed may be dearer than the easiest in the first round.
+SLACK = 0.5
+
+
 def slack(now: float) -> float:
-    """``eta = 1 / (1 + log t)``: it falls to zero slower than any power of the rounds, and means converge like one."""
-    return 1.0 / (1.0 + log(now))
+    """``eta = SLACK / (1 + log t)``: it falls to zero slower than any power of the rounds, and means converge like
+    one."""
+    return SLACK / (1.0 + log(now))
 
 
 def first_in_turn(now: float, many: int) -> int:
