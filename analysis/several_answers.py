@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
+from tracking_speed import compiled_rate
 
-from analysis.tracking_speed import compiled_rate
 from caet_opt.bandits.model import BanditModel
 from caet_opt.common.numbers import table, write_interval
 from caet_opt.errors import TieError

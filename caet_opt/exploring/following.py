@@ -4,9 +4,10 @@
 efforts of two may reach neither. The answer that is followed is therefore kept as long as it is right at the present
 means. It is replaced by the answer for these means where it is not, and chosen anew once the rounds have grown by
 `CHOICE_GROWTH` and by the number of arms: then T*_i is solved for, of it and of some others, and it is kept unless it
-exceeds the least by more than ``1 + eta``, ``eta = SLACK / (1 + log t)`` in round t. `MOST_COMPARED` others are compared at
-a time, in turn, always with the answer for the present means among them, of up to `MOST_LISTED` right ones from that
-answer on. docs/mathematics/several_answers.md has the proof of what this keeps.
+exceeds the least by more than ``1 + eta``, ``eta = SLACK / (1 + log t)`` in round t. `MOST_COMPARED` others are
+compared at a time, in turn, always with the answer for the present means among them, of up to `MOST_LISTED` right ones
+from that answer on. docs/mathematics/several_answers.md has the proof of what this keeps. Where an answer is a winner
+in each group, rounds choose by themselves (`caet_opt.kernels.answer_choice`); here is the choice for other tasks.
 """
 
 from collections.abc import Hashable

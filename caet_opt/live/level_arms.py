@@ -1,4 +1,4 @@
-"""What an answer that is good enough would cost, where arms have been level for long and the experiment does not end."""
+"""What an answer that is good enough would cost, where arms have been level for long and nothing ends."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
