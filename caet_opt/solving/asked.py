@@ -24,7 +24,8 @@ CLEAR = 2.0
 #: winner and loser, -1 for none, its margin and its ratio.
 Listed = tuple[bool, list[tuple[int, int, float, float]]]
 
-Key, Value = TypeVar("Key"), TypeVar("Value")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 class Asked:

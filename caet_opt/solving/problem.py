@@ -4,9 +4,8 @@ The problem keeps only what can matter: the costly arms of the support, scaled t
 the order in which the statements name them, so that all instances of one shape are the same program.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import inf
 from typing import NamedTuple
@@ -27,10 +26,11 @@ from caet_opt.kernels.family_codes import FAMILY_CODES, model_numbers
 from caet_opt.kernels.instance import Layout
 from caet_opt.kernels.margin_term import HOLDS, statement_side
 from caet_opt.kernels.native import interpreted_kernel
-from caet_opt.kernels.records import EDGE_MARGIN, PIECE, PLAIN_ROWS, STATED_ROWS, Data, Plan, Work, make_work
+from caet_opt.kernels.records import EDGE_MARGIN, LAST, PIECE, Data, Plan, Work, make_work
 from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.kernels.term import GAUSSIAN, POISSON, means_differ
 from caet_opt.solving.asked import recall
+from caet_opt.solving.levels import constrains, level_divergence
 from caet_opt.solving.programs.cache import cached_program
 
 Indices = NDArray[np.intp]
@@ -239,7 +239,7 @@ class Problem:
         arms = np.array([self.means, self.costs, np.zeros(self.shape.arms), self.rests])
         edges = len(self.shape.edges)
         work = make_work(self.shape.arms, edges, 0, 1, True)
-        work.rows[EDGE_MARGIN:, :edges] = self.margins
+        work.rows[EDGE_MARGIN : LAST + 1, :edges] = self.margins
         return Data(FAMILY_CODES.get(type(self.family), -1), arms, integers([self.heads, self.tails])), work
 
 
@@ -318,7 +318,7 @@ def pose_question(question: Question) -> Problem:
     anchored = sorted(nearest)
     behind = [*arrangement.edge_pairs, *(nearest[arm][1] for arm in anchored)]
     edges = [kept[index] for index in arrangement.edge_pairs]
-    margins = np.zeros((STATED_ROWS - PLAIN_ROWS, 0))
+    margins = np.zeros((LAST + 1 - EDGE_MARGIN, 0))
     if not all(statements[index].is_plain for index in arrangement.edge_pairs):
         for statement in statements:
             check_formula(model, statement)
@@ -427,40 +427,6 @@ def too_close(model: BanditModel, a: int, b: int, where: str) -> TieError:
         f"arms {name_arm(model, a)} and {name_arm(model, b)} differ ({first} and {second}), but not in double "
         f"precision, {where}; subtract what the means have in common, or rescale them"
     )
-
-
-def constrains(model: BanditModel, statement: Statement) -> bool:
-    """Whether a statement can bind. A level at infinite divergence (a free Bernoulli arm of mean 0, say) or outside the
-    mean space is told from the arm's mean by any positive effort."""
-    costly = [arm for arm in statement.arms if model.costly[arm]]
-    if len(costly) != 1:
-        return len(costly) == 2
-    low, high, *_ = model.family.mean_space
-    level = asked_level(statement, costly[0], model.exact_means.__getitem__)
-    if low < level < high:
-        return True
-    return low <= level <= high and bool(np.isfinite(level_divergence(model, statement, costly[0])))
-
-
-def asked_level(statement: Statement, arm: int, mean_of: Callable[[int], Fraction]) -> Fraction:
-    """The mean that an arm of a statement is held against, given the mean of the other side."""
-    winner, loser, margin, ratio = statement
-    if arm == winner:
-        return (0 if loser is None else ratio * mean_of(loser)) + margin
-    return ((0 if winner is None else mean_of(winner)) - margin) / ratio
-
-
-def level_divergence(model: BanditModel, statement: Statement, arm: int) -> float:
-    """d(mu_a, level) of the costly arm of a statement whose other side is free."""
-    means, rests = model.means, model.mean_rests
-    level = asked_level(statement, arm, lambda other: Fraction(means[other]) + Fraction(float(rests[other])))
-    try:
-        point = float(level)
-    except OverflowError as error:
-        told = statement.write(model.arms)
-        raise InputError(f"'{told}' is about a level outside double precision; rescale the means") from error
-    rest = float(level - Fraction(point))
-    return float(model.family.mixture_divergence(means[arm], point, 0.0, 1.0, rests[arm], rest))
 
 
 def nearest_levels(

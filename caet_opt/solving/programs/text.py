@@ -8,7 +8,8 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.files import escape_controls
-from caet_opt.solving.problem import ask, ask_answer, asked_level, constrains
+from caet_opt.solving.levels import asked_level, constrains
+from caet_opt.solving.problem import ask, ask_answer
 
 
 def show_program(model: BanditModel, task: Task, answer: Hashable = None) -> str:
