@@ -83,7 +83,8 @@ class Tolerant(Task):
 
     def _winners(self, group: Sequence[int], means: Sequence[Any]) -> list[int]:
         """The arms of a group that are within the tolerance of its best, the best first."""
-        order = [group[place] for place in sort_arms([means[arm] for arm in group])]
+        arms = sorted(group)
+        order = [arms[place] for place in sort_arms([means[arm] for arm in arms])]
         return [arm for arm in order if self._is_within(arm, order[0], means)]
 
     def _right_sets(self, size: int, means: Sequence[Any]) -> Iterator[tuple[int, ...]]:
