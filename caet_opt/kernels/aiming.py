@@ -293,6 +293,13 @@ def fit_layout(arms: Array, pairs: Integers, margins: Array, layout: Layout, cos
     return True
 
 
+def forget_target(aim: Aim) -> None:
+    """Another answer is followed: nothing is known of its target, and all of its statements are looked at."""
+    clear_box(aim)
+    look_anew(aim)
+    aim.numbers[TIED], aim.numbers[SOLVED] = 1.0, 0.0
+
+
 def look_anew(aim: Aim) -> None:
     """Whichever arm is pulled next, all pairs are looked at: they are others, or were all settled."""
     aim.numbers[SHORT] = -1.0

@@ -12,10 +12,12 @@ import numpy as np
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel, gaps
 from caet_opt.bandits.tasks import BestArm, Task, pose_task
+from caet_opt.bandits.tasks.statements import judge
 from caet_opt.common.checks import check_whole
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.following import MOST_LISTED
 from caet_opt.exploring.policies import Policy, find_policy
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.prediction import Prediction, predict
@@ -156,6 +158,13 @@ class Experiment:
         """The answer at the true means."""
         return self.task.answer(self._judged_means)
 
+    def is_right(self, answer: Hashable) -> bool:
+        """Whether an answer is the right one, or one of several: all that it asserts holds."""
+        if not self.task.several_right:
+            return bool(answer == self.right_answer)
+        asserted = self.task.answer_statements(answer, len(self.model.means))
+        return all(judge(statement, self._judged_means) > 0 for statement in asserted)
+
     @cached_property
     def _judged_means(self) -> Sequence[Any]:
         """The means, where there are levels, margins or ratios as they were given: 0.3 is not less than 0.2 + 0.1."""
@@ -168,8 +177,11 @@ class Experiment:
         return float(self.rule.theta) if isinstance(self.rule, Deviational) else 1.0
 
     @property
-    def lower_bound(self) -> float:
-        """``T* kl(delta, 1 - delta)``, zero from delta = 1/2 on."""
+    def lower_bound(self) -> float | None:
+        """``T* kl(delta, 1 - delta)``, zero from delta = 1/2 on; None for a task that may have several right answers,
+        for which there is no bound at a given delta."""
+        if self.task.several_right:
+            return None
         return self.optimum.lower_bound(log_inv_delta=self.parameters.log_inv_delta)
 
     @property
@@ -177,13 +189,16 @@ class Experiment:
         """Whether ``theta <= e/2``, ``r < 1/2`` and ``r_prime < 1/8``, where the asymptotic upper bound is proven.
 
         For D-tracking it is not where costs are gaps and several arms are best: which of them is free never settles;
-        nor under limits, as the optimal effort need not be unique (docs/mathematics/limits.md).
+        nor under limits, as the optimal effort need not be unique (docs/mathematics/limits.md). Nor where more answers
+        are right than are looked through for the easiest.
         """
         r, r_prime, means = self.parameters.r, self.parameters.r_prime, self.model.means
         best = min(means) if self.model.lower_is_better else max(means)
         if self.parameters.tracking == "d" and self.parameters.cost_source == "gaps" and means.count(best) > 1:
             return False
         if self.parameters.tracking == "d" and self.parameters.limits is not None:
+            return False
+        if self.task.several_right and len(self.optimum.times) > MOST_LISTED:
             return False
         return self.theta_of_bound <= LARGEST_THETA and r < THEORY_R and r_prime < THEORY_R_PRIME
 
@@ -342,7 +357,7 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
     return RunRecord(
         index=index,
         stopped=stopped,
-        correct=explorer.answer == experiment.right_answer if stopped else None,
+        correct=experiment.is_right(explorer.answer) if stopped else None,
         answer=str(explorer.answer) if explored else "",
         rounds=explorer.state.round,
         cost=explorer.state.total_cost,

@@ -207,7 +207,10 @@ def solve_singly(family: Family, task: Task, rows: Rows, rule: str | None, profi
 
 
 def solve_together(family: Family, task: Task, rows: Rows, profile: Profile, workers: int) -> None:
-    """Certify rows, those of one pattern together; what cannot be done so is left as it is."""
+    """Certify rows, those of one pattern together; what cannot be done so is left as it is, as several right answers
+    are."""
+    if task.several_right:
+        return
     arms = rows.means.shape[1]
     nothing = np.zeros(arms)
     kind = family_numbers(type(family), Arrays(nothing, nothing, nothing, family.dispersions(arms)))

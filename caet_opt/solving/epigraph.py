@@ -7,7 +7,7 @@ from caet_opt.bandits.limits import Limit, read_limits
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.solving.problem import ask, read_task
+from caet_opt.solving.problem import ask_one, read_task
 
 if TYPE_CHECKING:
     from caet_opt.solving.programs.algebraic_epigraph import AlgebraicEpigraph
@@ -65,7 +65,7 @@ def epigraph(model: BanditModel, task: Task | str, language: str = "cvxpy", *, l
     """
     if language not in LANGUAGES:
         raise InputError(unknown_name("language", str(language), LANGUAGES))
-    question = ask(model, read_task(task, model.arms), read_limits(limits, model.arms))
+    question = ask_one(model, read_task(task, model.arms), read_limits(limits, model.arms))
     if language == "cvxpy":
         from caet_opt.solving.programs.conic_epigraph import ConicEpigraph  # CVXPY takes a second to import
 

@@ -13,7 +13,7 @@ from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError
-from caet_opt.solving.problem import Question, ask
+from caet_opt.solving.problem import Question, ask_one
 
 #: What each format is for, by the ending of the file's name.
 FORMATS = {".nl": "AMPL's solvers", ".gms": "GAMS", ".bar": "BARON", ".lp": "linear solvers"}
@@ -39,7 +39,7 @@ def program_files(model: BanditModel, task: Task, path: str | Path, limits: tupl
 
     The one of AMPL has the names of variables and constraints in two more files, as is usual there.
     """
-    question = ask(model, task, limits)
+    question = ask_one(model, task, limits)
     if not question.problem.statements:
         raise InputError("there is no program to write: no statement constrains an arm that costs something, so T* = 0")
     suffix, place = format_of(path), Path(path)

@@ -64,6 +64,11 @@ def limit_rows(limits: Sequence[Limit], model: BanditModel, task: Task, leader: 
 
 def check_beforehand(limits: Sequence[Limit], costs: Sequence[float], task: Task) -> None:
     """Raise `InputError` for limits that make no sense for arms of these costs, whatever their means will be."""
+    if limits and task.several_right:
+        raise InputError(
+            f"rounds follow no limits where several answers may be right, as with task {str(task)!r}; leave out the "
+            "limits or the tolerance"
+        )
     leaders = range(len(costs)) if any(limit.arms is None for limit in limits) else [None]
     if leaders != [None] and task.leader(0) is None:
         raise InputError(f"task {str(task)!r} has no {LEADER}, the best arm; limit arms by their numbers or names")

@@ -4,6 +4,7 @@ The problem keeps only what can matter: the costly arms of the support, scaled t
 the order in which the statements name them, so that all instances of one shape are the same program.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf
@@ -27,7 +28,7 @@ from caet_opt.kernels.instance import Layout
 from caet_opt.kernels.margin_term import HOLDS, statement_side
 from caet_opt.kernels.native import interpreted_kernel
 from caet_opt.kernels.records import EDGE_MARGIN, LAST, PIECE, Data, Plan, Work, make_work
-from caet_opt.kernels.statement_columns import Columns
+from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.kernels.term import GAUSSIAN, POISSON, means_differ
 from caet_opt.solving.asked import recall
 from caet_opt.solving.levels import constrains, level_divergence
@@ -317,6 +318,22 @@ def ask(model: BanditModel, task: Task, limits: tuple[Limit, ...] = ()) -> Quest
     asked.check(model)
     asked = asked.for_costs(model)
     return Question(model, asked.task, *asked.columns_at(model), limits)
+
+
+def ask_answer(model: BanditModel, task: Task, answer: Hashable, limits: tuple[Limit, ...] = ()) -> Question:
+    """The question of one of several right answers, of a model for which the task makes sense."""
+    columns = list_columns(task.answer_statements(answer, len(model.means)), type(model.family))
+    return Question(model, task, columns, limits=limits)
+
+
+def ask_one(model: BanditModel, task: Task, limits: tuple[Limit, ...] = ()) -> Question:
+    """The question that is one program; `InputError` where several answers may be right, each a program of its own."""
+    if task.several_right:
+        raise InputError(
+            f"task {str(task)!r} is no single program: each right answer has its own; give the statements of one "
+            'as a task, Custom([["0 > 1 - 0.05", ...]])'
+        )
+    return ask(model, task, limits)
 
 
 @np.errstate(all="ignore")  # what leaves double precision is refused at the end

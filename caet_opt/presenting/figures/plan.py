@@ -50,7 +50,8 @@ def plan_figure(plans: Sequence[Plan], width: Width | None = None) -> "Figure":
     )
     draw_mean(axis, levels, median, low, high, 0, label=f"{plans[0].cheapest.policy}, median")
     fine, time = fine_levels(levels), plans[0].characteristic_time
-    axis.plot(fine, [time * bound_per_time(level) for level in fine], label="lower bound", **find_theory("lower"))
+    if plans[0].lower_bound is not None:
+        axis.plot(fine, [time * bound_per_time(level) for level in fine], label="lower bound", **find_theory("lower"))
     predicted = [float("nan") if one.predicted_cost is None else one.predicted_cost for one in plans]
     axis.plot(levels, predicted, label="predicted", **find_theory("upper"))
     for budget in {one.budget for one in plans if one.budget is not None}:

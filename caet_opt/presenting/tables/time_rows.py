@@ -129,7 +129,10 @@ def solve_row(row: Mapping[str, Any], entry: ModelFile, profile: Profile, reques
         return [{**row, **({"limits": told} if told else {}), **failure(error)}]
     if result.solver != profile.label:
         found["solver"] += f" ({result.solver})"
-    return [found | {"delta": d, "lower_bound": result.lower_bound(d)} for d in request.deltas] or [found]
+    several = entry.task.several_right  # there is no bound at a delta then
+    return [
+        found | {"delta": d, "lower_bound": None if several else result.lower_bound(d)} for d in request.deltas
+    ] or [found]
 
 
 def limit_entry(entry: ModelFile, limits: tuple[str, ...]) -> ModelFile:
