@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from caet_opt.bandits.tasks.arm_names import QUOTES, number_arms
 from caet_opt.common.exact import Number, brief, decimal_text, exact, read_decimal, read_whole
 from caet_opt.errors import InputError
 
@@ -77,7 +76,7 @@ def name_arm(arm: int, names: Sequence[str]) -> str:
     if not names or names[arm] == str(arm):
         return str(arm)
     name = names[arm]
-    plain = name != LEADER and read_whole(name) is None and not set(name) & set(",<>=" + QUOTES)
+    plain = name != LEADER and read_whole(name) is None and not set(name) & set(",<>=\"'")
     return name if plain else f'"{name}"'
 
 
@@ -112,6 +111,8 @@ def read_arms(text: str, argument: str, names: Sequence[str], kept: bool) -> tup
             )
         return None
     if names and argument.strip():
+        from caet_opt.bandits.tasks.arm_names import number_arms  # which takes numpy: settings are read without
+
         argument = number_arms(text.partition(":")[0].strip(), argument, names, (",",), kept, what="limit")
     arms = [read_whole(word.strip()) for word in argument.split(",")]
     wrong = [word.strip() for word, arm in zip(argument.split(","), arms, strict=True) if arm is None]

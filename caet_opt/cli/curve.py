@@ -39,7 +39,7 @@ examples:
       --sweep mean:1 --from 0.1 --to 0.9 --points 41 --json
   caet-opt curve models/non-inferior-model.toml --sweep margin --from -0.1 --to 0.1
   caet-opt curve models/dose-finding.toml --sweep level --from 0.1 --to 0.5
-  caet-opt curve models/clinical-trial.toml --limit "pulls:leader=0.5" --sweep limit:0 --from 0.1 --to 0.9
+  caet-opt curve models/placebo-trial.toml --sweep limit:0 --from 0 --to 0.5 --points 26
 """
 
 #: Of the table on the terminal: lines, about; significant digits of T* and decimals of proportions, at most.

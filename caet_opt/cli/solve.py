@@ -58,7 +58,7 @@ examples:
   caet-opt solve models/paper-instance-1.toml --digits 50
   caet-opt solve models/champion-and-challenger.toml --write program.nl
   caet-opt solve models/non-inferior-model.toml --task control:large-0.03
-  caet-opt solve models/clinical-trial.toml --limit "pulls:leader=0.5"
+  caet-opt solve models/garivier-kaufmann-1.toml --limit pulls:leader=0.5
   caet-opt solve --family exponential --means 120,80 --arms old,new --lower-is-better --task control:old+10
 """
 

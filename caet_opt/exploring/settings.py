@@ -81,6 +81,7 @@ class Setting:
     recorded : whether results are told apart by it, in the manifest, in columns and by filters
     form : how its words are made, where they are no choices
     expert : whether it is for those who know the algorithm, in a group of its own in the help
+    word : of its flag, where that is not the name: a flag that is given once for each
 
     Examples
     --------
@@ -103,11 +104,12 @@ class Setting:
     recorded: bool = True
     form: str = ""
     expert: bool = False
+    word: str = ""
 
     @property
     def flag(self) -> str:
         """The flag on the command line, as ``--r-prime``."""
-        return f"--{self.name.replace('_', '-')}"
+        return f"--{(self.word or self.name).replace('_', '-')}"
 
     def check(self, value: Any) -> None:
         """Raise `InputError` unless a value is of the kind, and one of the choices if there are any."""
@@ -239,6 +241,7 @@ class Parameters:
         grid=None,
         recorded=False,
         form="LIMIT",
+        word="limit",
     )
     solver: str | Profile = declare(
         "native", "solver", "of every round's target: a backend, or a profile.toml", grid=None, recorded=False

@@ -240,7 +240,7 @@ class Problem:
         """
         guess = self.guess_stated()
         idle = guess == 0.0
-        if idle.any():
+        if self.shape.limits and idle.any() and not idle.all():
             guess[idle] = np.mean((self.costs * guess)[~idle]) / self.costs[idle]
         return guess
 

@@ -339,7 +339,7 @@ def test_cross_check_goes_on_after_a_backend_that_fails(monkeypatch, capsys):
 def test_cross_check_tells_when_intervals_do_not_overlap(monkeypatch, capsys):
     truth = compare.characteristic_time
 
-    def skewed(model, task, solver):
+    def skewed(model, task, solver, limits=()):
         result = truth(model, task, solver=solver)
         if solver.backend == installed_backends()[0]:
             object.__setattr__(result, "upper", 0.5 * result.lower)

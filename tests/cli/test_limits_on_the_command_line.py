@@ -30,7 +30,8 @@ def test_a_model_file_has_limits_and_flags_replace_them(capsys):
 
 def test_tables_name_limits_and_have_the_time_with_half_on_the_leader(capsys):
     shown = run_command(capsys, "table", "half-leader", "garivier-kaufmann-1", "--columns", "model,task,T*,T*(1/2)")
-    assert "best arm, pulls:leader=0.5" in shown
+    assert "best arm, 1 limit" in shown
+    assert "is the least cost of efforts that meet them" in shown
     assert shown.count("1019.37157") == 3
     listed = json.loads(run_command(capsys, "table", "half-leader", "--format", "json"))
     rows = listed["rows"] if isinstance(listed, dict) else listed

@@ -54,9 +54,9 @@ def task_words(task: str, arms: Sequence[str]) -> str:
 
 
 def write_task(task: str, row: Row) -> Cell:
-    """The task in words, and the limits under which T* is meant."""
-    limits = [escape_controls(limit["limit"]) for limit in row.get("limits") or ()]
-    return ", ".join([task_words(task, row["names"]), *limits])
+    """The task in words, and under how many limits T* is meant."""
+    many = len(row.get("limits") or ())
+    return task_words(task, row["names"]) + (f", {many} limit{'s'[: many > 1]}" if many else "")
 
 
 def write_limits(limits: Sequence[Mapping[str, Any]], row: Row) -> Cell:
@@ -133,7 +133,7 @@ def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tup
         Column("title", "title", "title in the model file"),
         Column("file", "file", "path of the model file"),
         Column("family", "family", "reward family", lambda family, row: family_words(family)),
-        Column("task", "task", "task, and the limits if there are some", write_task),
+        Column("task", "task", "task, and how many limits there are", write_task),
         number_column("arms", "K", "number of arms", "d", "$K$"),
         Column("names", "names", "names of the arms", lambda names, row: ", ".join(names)),
         Column("means", "means", "mean of each arm", given, r"$\mu$"),
@@ -211,6 +211,9 @@ CONVENTIONS = {
     "sampling_proportions_free": Statement(r"$u^\star$: share of the pulls of costly arms; a free arm has none."),
     "cost_blind": Statement(f"{PAID}."),
     "cost_blind_free": Statement(f"{PAID}; $u$ samples free arms too, so $f_e$ has the finite weights of both arms."),
+    "limits": Statement(
+        r"With limits, $T^\star$ is the least cost of efforts that meet them; the column limits has them."
+    ),
     "proven": Statement(r"$T^\star$, lower and upper are proven for the inputs as exact decimals."),
 }
 
@@ -230,6 +233,7 @@ def conventions(names: Iterable[str], rows: Sequence[Row], proven: bool = False)
         "cost_proportions": "cost_proportions" in shown,
         "sampling_proportions": "sampling_proportions" in shown,
         "cost_blind": BLIND & shown,
+        "limits": OF_TIME & shown and any(row.get("limits") for row in rows),
         "proven": proven and (TIMES | set(PROVEN)) & shown,
     }
     free = "_free" if any(0 in (row.get("costs") or ()) for row in rows) else ""

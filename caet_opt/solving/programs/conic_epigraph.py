@@ -49,6 +49,9 @@ class Effort(cp.Variable):  # type: ignore[misc]  # CVXPY has no types
 class ConicEpigraph:
     """``max t  s.t.  t <= f_e(w)  for every statement,  c . w = 1,  w >= 0`` as a CVXPY problem.
 
+    Tolerances of conic solvers are absolute, 1e-8 say, and t is 1 / T*: where T* is large, their own t has few digits.
+    Costs in larger units make T* smaller. `read` certifies all digits either way, or refuses.
+
     Attributes
     ----------
     problem : the CVXPY problem; ``cp.Problem(problem.objective, problem.constraints + [...])`` extends it
