@@ -21,8 +21,9 @@ PAIR_HEADERS = ["statement", "evidence", "needed", "of the way", "settled", "dif
 def to_words(status: Record) -> str:
     """The whole: what is asked and by which guarantee, where it stands, the arms, the pairs, and what is out."""
     names = ", ".join(arm["name"] for arm in status["arms"])
+    limits = f" within {', '.join(status['share_limits'])}" if "share_limits" in status else ""
     parts = [
-        f"{status['task']} of {names}: {status['family']} rewards, policy {status['policy']}\n"
+        f"{status['task']} of {names}: {status['family']} rewards, policy {status['policy']}{limits}\n"
         f"stops when {status['formula']}; {say_guarantee(status)}"
     ]
     if status["watch"]["alarm"]:

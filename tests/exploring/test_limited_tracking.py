@@ -5,6 +5,7 @@ import pytest
 
 from caet_opt import BanditModel, Caet, InputError, LiveExperiment, characteristic_time, plan, simulate
 from caet_opt.kernels import boxes
+from caet_opt.live.status_text import to_words
 from caet_opt.solving.certificate import statement_terms
 
 COSTS = [1.0, 0.5, 2.0]
@@ -67,6 +68,7 @@ def test_a_live_experiment_keeps_limits_by_name(tmp_path):
             (pull,) = experiment.next()
             experiment.record(pull.arm, reward, pull=pull.number)
         assert experiment.status()["share_limits"] == ["pulls:new<=0.3"]
+        assert "policy caet within pulls:new<=0.3\n" in to_words(experiment.status())
     with LiveExperiment.open(tmp_path / "limited.caet") as experiment:
         assert experiment.verify() == []
     with LiveExperiment.open_or_start(tmp_path / "limited.caet", "best-arm", "bernoulli", **told) as experiment:
