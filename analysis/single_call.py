@@ -1,7 +1,7 @@
 """Where the microseconds of one call go: python analysis/single_call.py [--repeats N] [--margins]
 
 The public call on three and on ten arms, and each of its steps by itself; they take turns and the best of the repeats
-counts. The solver benchmark prints the same lines. With --margins: the public call with a margin beside the one without.
+counts. The solver benchmark prints the same lines. With --margins: the call with a margin beside the one without.
 """
 
 import argparse
