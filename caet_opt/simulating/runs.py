@@ -187,8 +187,8 @@ class Experiment:
     def is_in_theory(self) -> bool:
         """Whether ``theta <= e/2``, ``r < 1/2`` and ``r_prime < 1/8``, where the asymptotic upper bound is proven.
 
-        For D-tracking it is not where costs are gaps and several arms are best: which of them is free never settles. Nor
-        where more answers are right than are looked through for the easiest.
+        For D-tracking it is not where costs are gaps and several arms are best: which of them is free never settles.
+        Nor is it where more answers are right than are looked through for the easiest.
         """
         r, r_prime, means = self.parameters.r, self.parameters.r_prime, self.model.means
         best = min(means) if self.model.lower_is_better else max(means)
