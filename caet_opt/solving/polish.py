@@ -80,9 +80,7 @@ class LimitSystem:
         self.equal = np.array(problem.shape.limits)
         effort = np.exp(y)
         spent = problem.costs * effort
-        stated = np.zeros(problem.shape.arms, dtype=bool)
-        stated[np.concatenate([problem.heads, problem.tails, problem.anchored])] = True
-        idle = ~stated & (spent / np.sum(spent) < self.reduced() / problem.costs)
+        idle = ~problem.stated & (spent / np.sum(spent) < self.reduced() / problem.costs)
         self.used = np.where(idle, 0.0, 1.0)
         slacks = -(self.rows @ (effort * self.used)) / np.sum(spent)
         self.binding: Mask = self.equal | (self.nu > slacks)

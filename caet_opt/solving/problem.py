@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caet_opt.bandits.families import Family
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Mask
 from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
@@ -239,10 +239,17 @@ class Problem:
         One without any, which limits are about, costs as much as the others on average.
         """
         guess = self.guess_stated()
-        idle = guess == 0.0
-        if self.shape.limits and idle.any() and not idle.all():
+        if self.shape.limits:
+            idle = ~self.stated
             guess[idle] = np.mean((self.costs * guess)[~idle]) / self.costs[idle]
         return guess
+
+    @cached_property
+    def stated(self) -> Mask:
+        """Which arms some statement is about; the others are limits'."""
+        found = np.zeros(self.shape.arms, dtype=bool)
+        found[np.concatenate([self.heads, self.tails, self.anchored])] = True
+        return found
 
     def guess_stated(self) -> Array:
         """The first guess for the arms of the statements."""
