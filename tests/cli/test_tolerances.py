@@ -52,22 +52,8 @@ def test_compared_policies_and_a_table(cli, tmp_path):
 
 
 def test_a_curve_over_the_tolerance(cli):
-    out = cli(
-        *(
-            "curve",
-            *NEAR,
-            "--sweep",
-            "margin",
-            "--from",
-            "0.05",
-            "--to",
-            "0.4",
-            "--points",
-            "5",
-            "--no-figure",
-            "--json",
-        )
-    )
+    flags = ["--sweep", "margin", "--from", "0.05", "--to", "0.4", "--points", "5", "--json"]
+    out = cli("curve", *NEAR, *flags)
     record = json.loads(out)
     assert record["ties"] == []
     times = [point["characteristic_time"] for point in record["points"] if point["kind"] == "grid"]
