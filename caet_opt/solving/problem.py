@@ -292,10 +292,10 @@ class Arrangement(NamedTuple):
     anchors: tuple[tuple[int, int, int], ...]
 
 
-def read_task(task: Task | str, names: tuple[str, ...] = ()) -> Task:
-    """A task, or one in the grammar, in which arms may have these names."""
+def read_task(task: Task | str, names: tuple[str, ...] = (), lower_is_better: bool = False) -> Task:
+    """A task, or one in the grammar, in which arms may have these names, and the lower mean be better."""
     if isinstance(task, str):
-        return parse_known(task, names)
+        return parse_known(task, names, lower_is_better=lower_is_better)
     return task if isinstance(task, Task) else parse_task(task)
 
 
