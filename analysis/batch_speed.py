@@ -33,10 +33,11 @@ from caet_opt.kernels.records import ModelNumbers, Plan
 from caet_opt.presenting.curves import make_grid, parse_sweep, trace_curve
 from caet_opt.presenting.tables.api import column_names, make_request, sources
 from caet_opt.presenting.tables.time_rows import compute
+from caet_opt.solving.asked import recall
 from caet_opt.solving.backends.native import TARGET
 from caet_opt.solving.batch import characteristic_times
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.problem import find_columns, lay_out
+from caet_opt.solving.problem import lay_out
 from cases.instances import hostile_instance
 
 TOLERANCE = 1e-9
@@ -79,7 +80,7 @@ def measure(family: str, task: str, arms: int, count: int, repeats: int) -> list
     some = means[: max(1, count // 20)].tolist()
     models = [BanditModel(family, row, costs.tolist()) for row in some]
     kind = type(parse_family(family))
-    shape = lay_out((find_columns(parse_task(task), ordered[0].tolist(), kind), kind, (True,) * arms))
+    shape = lay_out((recall(parse_task(task)).find_columns(ordered[0].tolist(), kind), kind, (True,) * arms))
     assert shape is not None
     given = model_numbers(BanditModel(family, ordered[0].tolist(), costs.tolist()))
     bare = compile_functions((solve_bare,), compiled_kernel())["solve_bare"]

@@ -19,7 +19,7 @@ and on models with free arms the cost by the share of the pulls that they get.
 import argparse
 import sys
 from collections.abc import Iterable
-from math import sqrt
+from math import nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ def measure(model: ModelFile, runs: int, workers: int, **settings: Any) -> Summa
 
 def over_bound(summary: Summary) -> float:
     """Mean cost over the bound."""
-    return float(summary.mean_cost / summary.experiment.lower_bound)
+    return float(summary.mean_cost / (summary.experiment.lower_bound or nan))
 
 
 def ratio_of(one: Summary, other: Summary) -> tuple[float, float]:
@@ -137,7 +137,7 @@ def show_losses(runs: int, workers: int) -> None:
             {"tracking": "c"},
         )
         found = [measure(model, runs, workers, solve="lazy", **rule) for rule in rules]
-        bound = found[0].experiment.lower_bound
+        bound = found[0].experiment.lower_bound or nan
         predicted = found[-1].predicted_cost
         assert predicted is not None
         figures = [predicted / bound, *map(over_bound, found), sum(model.model.costs) / bound]

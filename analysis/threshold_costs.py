@@ -92,7 +92,7 @@ def simulate(model: ModelFile, parameters: Parameters, runs: int, seed: int) -> 
 
 def lower_bound(found: Found, name: str, delta: float) -> float:
     """``T* kl(delta, 1 - delta)``; that of the old default would be of its scaled delta."""
-    return found[name, delta, "new default"].lower_bound
+    return found[name, delta, "new default"].lower_bound or nan
 
 
 def measure(models: Mapping[str, ModelFile], rules: Iterable[str], runs: int, seed: int) -> Found:

@@ -10,6 +10,7 @@ from caet_opt.bandits.families import Gaussian, parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Custom, Task, parse_task
+from caet_opt.common.exact import decimal_text
 from caet_opt.errors import InputError
 from caet_opt.kernels.compile import Kernel
 from caet_opt.kernels.instance import IRREGULAR
@@ -117,6 +118,49 @@ def adversarial_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
         given = [Decimal(f"{mean:.{rng.integers(8, 22)}g}") for mean in means.tolist()]
     task = ("best-arm", "ranking", f"top-arms:{rng.integers(1, arms)}")[rng.integers(3)]
     return BanditModel(parse_family(family), given, [Fraction(cost) for cost in costs.tolist()]), parse_task(task)
+
+
+def adversarial_stated_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
+    """The arms of an `adversarial_instance`, some of them at an end of the mean space, with levels, margins and ratios
+    that are nearly ties, of very unlike sizes, or leave the mean space: exact numbers all of them."""
+    while True:
+        model, _ = adversarial_instance(rng)
+        given, space = [Fraction(mean) for mean in model.given_means], model.family.mean_space
+        if space.low_included and rng.random() < 0.2:
+            given[rng.integers(len(given))] = Fraction(0)
+        if space.high_included and rng.random() < 0.2:
+            given[rng.integers(len(given))] = Fraction(1)
+        model = model.with_numbers(means=given)
+        try:
+            task = parse_task(adversarial_statements(rng, model))
+            ask(model, task)
+        except InputError:  # a tie that shows at once, a level that no mean has, a control that is the cheapest arm
+            continue
+        return model, task
+
+
+def adversarial_statements(rng: np.random.Generator, model: BanditModel) -> str:
+    """A task about a model in the grammar, whose numbers make rounding show."""
+    arms, means = len(model.means), model.exact_means
+    a, b = (int(arm) for arm in rng.choice(arms, 2, replace=False))
+    near = float(means[a] - means[b]) * (1.0 + rng.choice([-1.0, 1.0]) * 10.0 ** -rng.uniform(0.0, 12.0))
+    end = float(model.family.mean_space.high - means[b]) if model.family.name == "bernoulli" else -float(means[b])
+    size = float(max(means)) * 10.0 ** -rng.uniform(0.0, 15.0)
+    margin = (near, near, end, size, -size)[rng.integers(5)]
+    number = decimal_text(Fraction(margin)) if rng.random() < 0.5 else f"{margin:.{rng.integers(1, 18)}g}"
+    signed = number if number.startswith("-") else f"+{number}"
+    level = (
+        f"{float(means[a]) * (1.0 + rng.choice([-1.0, 1.0]) * 10.0 ** -rng.uniform(0.0, 12.0)):.{rng.integers(2, 18)}g}"
+    )
+    ratio = (
+        f"{abs(model.means[a] / model.means[b]) * (1.0 + 10.0 ** -rng.uniform(0.0, 12.0)):.17g}" if means[b] else "2"
+    )
+    others = [f"{arm}-{b}{signed}" for arm in range(arms) if arm != b]
+    texts = [f"above:{level}", f"cheapest:above:{level}", f"control:{b}{signed}", f"control:{b}{signed}"]
+    texts += [f"comparisons:{a}-{b}{signed}", "comparisons:" + ",".join(others), f"cheapest:control:{b}{signed}"]
+    if model.family.has_ratios:
+        texts.append(f"control:{b}*{ratio}")
+    return texts[rng.integers(len(texts))]
 
 
 def hostile_means(rng: np.random.Generator, family: str, arms: int) -> Array:

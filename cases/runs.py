@@ -15,7 +15,7 @@ import numpy as np
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import TASKS as KINDS
-from caet_opt.bandits.tasks import Custom, Task, parse_task, pose_task
+from caet_opt.bandits.tasks import Custom, Task, parse_task, pose_task, read_custom
 from caet_opt.errors import SolverError
 from caet_opt.exploring import compiling
 from caet_opt.exploring.explorer import Explorer
@@ -76,6 +76,27 @@ def covered_tasks(policy: str) -> list[str]:
 STATED = ("above", "control", "ratio", "comparisons", "cheapest-above", "cheapest-control", "levels", "lower")
 
 
+#: Tasks with a tolerance, of which several answers may be right.
+TOLERANT = "tolerant"
+
+
+def draw_tolerant(rng: np.random.Generator, model: BanditModel) -> tuple[BanditModel, Task]:
+    """A task with a tolerance for a model, whose means are near each other then."""
+    arms, given, lower = len(model.means), np.array(model.means), bool(rng.integers(4) == 0)
+    means = np.round(given.mean() + rng.choice([0.0, 0.1, 1.0]) * (given - given.mean()), 2)
+    means = means if model.family.mean_space.low < min(means) else given
+    number = f"~{float(np.round(rng.uniform(0.1, 0.6) * min(max(np.ptp(means), 0.2), 1.0), 2)) or 0.05}"
+    rest = ",".join(map(str, range(2, arms)))
+    words = ["best-arm", "best-arm", "top-arms:2", "comparisons:0-1,1-2", "comparisons:0-1+0.1"]
+    words += ["ranking"] if arms < 6 else []
+    words += [f"groups:0,1/{rest}"] if arms > 3 else []
+    costs = "gaps" if model.cost_rule == "gaps" else model.given_costs
+    model = BanditModel(model.family, means.tolist(), costs, lower_is_better=lower)
+    if rng.integers(6) == 0:
+        return model, read_custom(f"custom{number}", [[(0, 1), (0, 2)], [(1, 0), (1, 2)], [(2, 0), (2, 1)]])
+    return model, parse_task(words[rng.integers(len(words))] + number, lower_is_better=lower)
+
+
 def draw_stated(rng: np.random.Generator, model: BanditModel, kind: str) -> tuple[BanditModel, Task]:
     """A task of a kind for a model, and the model as it has to be for it: numbers are short, so that empirical means
     of discrete families tie with them."""
@@ -123,15 +144,17 @@ def draw_case(number: int, discrete: bool = False, policy: str = "caet", kind: s
 
     family, task = (
         pick(*(DISCRETE if discrete else FAMILIES)),
-        pick(*covered_tasks(policy), *(() if POLICIES[policy].covered else STATED)),
+        pick(*covered_tasks(policy), *(() if POLICIES[policy].covered else (*STATED, TOLERANT))),
     )
     source, arms, task = pick("known", "observed", "gaps"), int(pick(3, 3, 4, 5, 9)), kind or task
     source = "known" if task.startswith("cheapest") else source
-    model, posed = ordinary_instance(rng, family, "best-arm" if task in STATED else task, arms)
+    model, posed = ordinary_instance(rng, family, "best-arm" if task in (*STATED, TOLERANT) else task, arms)
     if source == "gaps":
         model = BanditModel(model.family, model.means, "gaps")
     if task in STATED:
         model, posed = draw_stated(rng, model, task)
+    if task == TOLERANT:
+        model, posed = draw_tolerant(rng, model)
     level, tracking = float(pick(1, 3, 10, 30)), "d" if discrete else pick("c", "d")
     return Case(
         number,
@@ -218,10 +241,12 @@ def difference(case: Case) -> str | None:
     return f"the bits of {', '.join(unlike)}" if unlike else None
 
 
-def differences(numbers: range, discrete: bool = False, policies: Sequence[str] = ("caet",)) -> Iterator[str]:
+def differences(
+    numbers: range, discrete: bool = False, policies: Sequence[str] = ("caet",), kind: str | None = None
+) -> Iterator[str]:
     """The runs of these numbers, of each policy in turn, that end otherwise, with what differs."""
     for number in numbers:
-        case = draw_case(number, discrete, policies[number % len(policies)])
+        case = draw_case(number, discrete, policies[number % len(policies)], kind)
         found = difference(case)
         if found is not None:
             yield f"{case}: {found}"

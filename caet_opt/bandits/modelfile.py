@@ -11,7 +11,7 @@ from typing import Any
 
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Custom, LowerIsBetter, Task, parse_task, pose_task
+from caet_opt.bandits.tasks import Custom, LowerIsBetter, Task, custom_part, parse_task, pose_task, read_custom
 from caet_opt.common.exact import Number, decimal_text, exact, read_toml_number
 from caet_opt.common.files import read_toml, write_whole
 from caet_opt.common.shipped import find_shipped, shipped_names
@@ -154,7 +154,7 @@ def to_table(modelfile: ModelFile) -> dict[str, Any]:
     """The table that `from_table` reads back; a task or family outside the grammar is an `InputError`."""
     model, task = modelfile.model, modelfile.task
     numbered = model.arms == tuple(map(str, range(len(model.means))))
-    custom = isinstance(task, Custom)
+    custom = custom_part(task)
     table = {
         "title": modelfile.title,
         "source": modelfile.source,
@@ -163,8 +163,8 @@ def to_table(modelfile: ModelFile) -> dict[str, Any]:
         "costs": model.cost_rule if model.given_costs is None else as_typed(model.given_costs, "costs"),
         "arms": None if numbered else list(model.arms),
         "lower_is_better": model.lower_is_better or None,
-        "task": task.name if custom else write_task(task, model),
-        "answers": write_answers(task, model) if isinstance(task, Custom) else None,
+        "task": str(task) if custom else write_task(task, model),
+        "answers": write_answers(custom, model) if custom else None,
         "characteristic_time": modelfile.characteristic_time,
         "sampling_proportions": modelfile.sampling_proportions and list(modelfile.sampling_proportions),
     }
@@ -190,12 +190,11 @@ def read_task(table: Mapping[str, Any], model: BanditModel) -> Task:
     """The task in the grammar, or a custom one given by its answers."""
     if "answers" not in table:
         return parse_task(table["task"], model.arms, kept=True, lower_is_better=model.lower_is_better)
-    if table.get("task", Custom.name) != Custom.name:
-        raise InputError(f"give answers (a custom task) or task = {table['task']!r}, not both")
     answers = table["answers"]
     if not isinstance(answers, list) or not all(isinstance(answer, list) for answer in answers):
         raise InputError(f"answers must be lists of pairs such as [[[0, 1]], [[1, 0]]], got {answers!r}")
-    return Custom(answers, model.arms, lower_is_better=model.lower_is_better)
+    told = table.get("task", Custom.name)
+    return read_custom(told, answers, model.arms, lower_is_better=model.lower_is_better)
 
 
 def optional(table: Mapping[str, Any], key: str, kind: type) -> Any:

@@ -92,7 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
     # the settings of CAET at the delta that is given, all at their defaults
     arguments.parameters = Parameters.read(read_confidence(arguments), {}) if is_delta_given else None
     entry = find_model(arguments)
-    program = show_program(entry.model, entry.task) + "\n" if arguments.show_program else ""
+    program = ""
+    if arguments.show_program:
+        easiest = solve(entry, arguments).answer if entry.task.several_right else None
+        program = show_program(entry.model, entry.task, easiest) + "\n"
     if arguments.cross_check:
         return cross_check(entry, arguments, program)
     if arguments.digits is not None or arguments.certificate is not None:
@@ -171,7 +174,7 @@ def say_answer(
 ) -> str:
     """The answer as people read it."""
     arms = table(solved.ARM_HEADERS, solved.arm_rows(result) if proven is None else tabulate_arms(proven))
-    lines = [*heading(entry), "", arms, "", solved.binding_line(result)]
+    lines = [*heading(entry), "", arms, "", *solved.answer_lines(result), solved.binding_line(result)]
     lines += [solved.certified_line(result) if proven is None else say_proven(proven)]
     if entry.characteristic_time is not None:
         deviation = relative_deviation(result.value, entry.characteristic_time)
@@ -185,6 +188,8 @@ def say_answer(
 def say_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> str:
     """The least expected cost at delta, rounded down; from 1/2 on, where guessing is good enough, it is zero."""
     level = arguments.parameters.log_inv_delta
+    if result.task.several_right:
+        return "lower bound: only as delta tends to 0, T* log(1/delta), as several answers may be right"
     told = f"any {arguments.delta}-PAC strategy" if arguments.delta else f"any strategy at log(1/delta) = {level:.15g}"
     who = f"expected cost of {told}: at least"
     if level <= log(2):
@@ -218,11 +223,14 @@ def with_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> dic
     if parameters is None:
         return result.to_record()
     level = parameters.log_inv_delta
-    bounds = {form: result.lower_bound(form=form, log_inv_delta=level) for form in get_args(BoundForm)}
+    bound = None
+    if not result.task.several_right:
+        bounds = {form: result.lower_bound(form=form, log_inv_delta=level) for form in get_args(BoundForm)}
+        bound = {"delta": parameters.delta, "log_inv_delta": level, **bounds}
     rule, found = predict_caet(result, parameters)
     return {
         **result.to_record(),
-        "lower_bound": {"delta": parameters.delta, "log_inv_delta": level, **bounds},
+        "lower_bound": bound,
         "threshold": rule.name,
         "predicted_cost": None if found is None else found.cost,
         "predicted_rounds": None if found is None else found.rounds,

@@ -47,7 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
     entry = find_model(arguments)
     result = characteristic_time(entry.model, entry.task)
     found = compare_thresholds(result, parameters)
-    least = result.lower_bound(log_inv_delta=parameters.log_inv_delta)
+    level, several = parameters.log_inv_delta, result.task.several_right
+    least = None if several else result.lower_bound(log_inv_delta=level)
+    bound = (
+        ""
+        if least is None
+        else f"no strategy: at least {round_down(least, DIGITS)} on average, T* kl(delta, 1 - delta)"
+    )
     assumes = entry.model.family.describe_assumption()
     show(
         arguments.json,
@@ -63,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             [
                 *(*heading(entry), "", tabulate(found), ""),
                 f"proven: {say_worth(True, assumes, parameters.log_inv_delta)}",
-                f"no strategy: at least {round_down(least, DIGITS)} on average, T* kl(delta, 1 - delta)",
+                *([bound] if bound else []),
                 f"in a study with the default threshold, mean costs were {say_measured(parameters.tracking)} the "
                 "predicted ones",
             ]

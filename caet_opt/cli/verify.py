@@ -173,11 +173,11 @@ def describe_trouble(verification: "Verification") -> str:
 def write_command(model: "BanditModel", task: "Task") -> str:
     """The command line that solves an instance, or the text of its model file where the task needs one."""
     from caet_opt.bandits.modelfile import ModelFile, to_table
-    from caet_opt.bandits.tasks import Custom
+    from caet_opt.bandits.tasks import custom_part
     from caet_opt.bandits.tasks.lower import SUFFIX
     from caet_opt.common.exact import decimal_text
 
-    if isinstance(task, Custom):
+    if custom_part(task) is not None:
         import tomli_w
 
         return tomli_w.dumps(to_table(ModelFile(model, task))).replace("\n", "\n  ").rstrip()

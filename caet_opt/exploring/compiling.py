@@ -9,13 +9,16 @@ from caet_opt.bandits.tasks import pairs as task_pairs
 from caet_opt.errors import InputError
 from caet_opt.kernels import (
     aiming,
+    answer_choice,
     boxes,
     choosing,
     confidence,
     draws,
     e_values,
+    following,
     ledger,
     rounds,
+    several,
     statement_evidence,
     thresholds,
 )
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 #: What every policy can call, callees first.
 SHARED = list_functions(
     *(thresholds, martingales, e_values, statement_evidence, ledger, confidence, task_pairs, draws),
-    *(boxes, aiming, choosing),
+    *(boxes, following, aiming, choosing, several, answer_choice),
 )
 
 #: Functions that meet no NaN, so that LLVM may find a maximum by vector instructions.

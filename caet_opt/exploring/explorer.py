@@ -144,7 +144,9 @@ class Explorer:
 
     def to_text(self, indent: int | None = None) -> str:
         """The whole experiment as JSON, quick to make without an indent: what is asked, was observed, is aimed at."""
-        record = {**self._question, "state": vars(state_of(self.view)), **self.policy.save_target(self.view)}
+        policy, view = self.policy, self.view
+        record = {**self._question, "state": vars(state_of(view)), **policy.save_target(view)}
+        record |= policy.save_followed(view)
         return json.dumps(record, indent=indent, allow_nan=False, default=np.ndarray.tolist) + "\n"
 
     @cached_property
@@ -198,9 +200,10 @@ class Explorer:
 
     @property
     def answer(self) -> Hashable:
-        """The answer that the observations support now; final once `stopped`."""
+        """The answer that the observations support now; final once `stopped`. Where several may be right, the one that
+        is followed, or that was found to be settled."""
         self._check_explored()
-        return self.policy.answer(self.state)
+        return self.policy.read_answer(self.view)
 
     @property
     def not_excluded(self) -> NotExcluded:

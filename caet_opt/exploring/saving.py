@@ -9,7 +9,7 @@ import numpy as np
 
 from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.bandits.tasks import Custom, Pair, Task, parse_task
+from caet_opt.bandits.tasks import Pair, Task, custom_part, parse_task, read_custom
 from caet_opt.common.checks import check_whole, is_number, is_whole
 from caet_opt.common.files import parse_json
 from caet_opt.errors import InputError
@@ -32,8 +32,11 @@ OWN = tuple(setting for setting in SETTINGS if setting.owner != "simulation")
 TARGET_KEYS = ("target", "kept", "solution")
 KEYS = (
     *("format", "version", "task", "answers", "family", "arms", "log_inv_delta", "settings", "costs", "seed"),
-    *("formula", "threshold_values", "state", *TARGET_KEYS),
+    *("formula", "threshold_values", "state", *TARGET_KEYS, "followed"),
 )
+
+#: Keys that files of the present format may do without: where one answer is right, nobody chooses which to follow.
+OPTIONAL = ("followed",)
 
 #: The formats that are read, with the keys that each does without.
 FORMATS = {
@@ -69,12 +72,23 @@ class Solution(NamedTuple):
     multipliers: Array
 
 
+class Followed(NamedTuple):
+    """Of several right answers the one that is followed, by winner and loser of each of its statements, -1 for none and
+    in files null; the rounds in which it was chosen, and in which others were last looked at."""
+
+    pairs: tuple[Pair, ...]
+    chosen: float
+    looked: float
+
+
 class Target(NamedTuple):
-    """The target of a state, how long it is kept, and the last solution, each if there is one."""
+    """The target of a state, how long it is kept, and the last solution, each if there is one; and which of several
+    right answers is followed."""
 
     target: Array | None = None
     kept: Kept | None = None
     solution: Solution | None = None
+    followed: Followed | None = None
 
 
 @dataclass(frozen=True)
@@ -115,14 +129,14 @@ def write_question(
     """What a file says of the question, which stays as it is; `InputError` for a task or a family that has no text."""
     if parse_family(str(family)) != family:
         raise InputError(f"family {family} cannot be saved: its name does not give it back")
-    settings = {setting.name: getattr(parameters, setting.name) for setting in OWN}
+    settings, custom = {setting.name: getattr(parameters, setting.name) for setting in OWN}, custom_part(task)
     if isinstance(parameters.solver, Profile):
         settings["solver"] = asdict(parameters.solver)
     return {
         "format": FORMAT,
         "version": __version__,
-        "task": task.name if isinstance(task, Custom) else str(parse_task(str(task))),
-        "answers": task.answers if isinstance(task, Custom) else None,
+        "task": str(parse_task(str(task))) if custom is None else str(task),
+        "answers": None if custom is None else custom.answers,
         "family": str(family),
         "arms": arms,
         "log_inv_delta": parameters.log_inv_delta,
@@ -158,6 +172,7 @@ def from_text(text: str) -> Saved:
             None if target is None else read_numbers(target, "target", arms),
             None if record["kept"] is None else read_kept(record["kept"], last, arms),
             last,
+            None if record["followed"] is None else read_followed(record["followed"], arms),
         ),
         threshold_values=None if values is None else tuple(read_numbers(values, "values", len(PROBES), -inf).tolist()),
         version=record["version"],
@@ -179,7 +194,7 @@ def read_record(text: str) -> dict[str, Any]:
         raise InputError(f"not a saved experiment, whose 'format' is {FORMAT!r}")
     if not isinstance(record.get("version"), str):
         raise InputError("'version' of a saved experiment must be a text, as '0.2.0'")
-    if missing := [key for key in KEYS if key not in record and key not in FORMATS[kind]]:
+    if missing := [key for key in KEYS if key not in (*record, *FORMATS[kind], *OPTIONAL)]:
         raise InputError(f"a saved experiment has the keys {', '.join(KEYS)}, and {', '.join(missing)} is missing")
     record = record if kind == FORMAT else read_earlier(record)
     if unknown := [key for key in record if key not in KEYS]:
@@ -213,7 +228,7 @@ def read_task(record: Mapping[str, Any]) -> Task:
         return parse_task(record["task"])
     if not isinstance(record["answers"], list) or not all(isinstance(answer, list) for answer in record["answers"]):
         raise InputError("answers must be lists of pairs such as [[[0, 1]], [[1, 0]]]")
-    return Custom(record["answers"])
+    return read_custom(record["task"], record["answers"])
 
 
 def read_parameters(record: Mapping[str, Any]) -> Parameters:
@@ -268,6 +283,16 @@ def read_solution(record: Any, arms: int) -> Solution:
         read_numbers(record["effort"], "effort", arms),
         read_numbers(record["multipliers"], "multipliers", len(pairs)),
     )
+
+
+def read_followed(record: Any, arms: int) -> Followed:
+    """The answer that is followed."""
+    check_keys(record, Followed._fields, "'followed' of a saved experiment")
+    pairs = record["pairs"]
+    if not isinstance(pairs, list) or not pairs or not all(is_pair(pair, arms) for pair in pairs):
+        raise InputError(f"'pairs' of 'followed' must be a list of pairs of the {arms} arms, got {pairs!r}")
+    chosen, looked = read_numbers([record["chosen"], record["looked"]], "numbers of 'followed'", 2).tolist()
+    return Followed(tuple((as_arm(pair[0]), as_arm(pair[1])) for pair in pairs), chosen, looked)
 
 
 def is_pair(pair: Any, arms: int) -> bool:

@@ -39,9 +39,9 @@ from caet_opt.kernels.boxes import (
     Aim,
     clear_box,
     fit_box,
-    follow_means,
 )
 from caet_opt.kernels.certify import is_free, mean_of
+from caet_opt.kernels.following import follow_means
 from caet_opt.kernels.instance import Layout, Workspace, solve_in_workspace
 from caet_opt.kernels.interior import CERTIFIED
 from caet_opt.kernels.ledger import (
@@ -291,6 +291,13 @@ def fit_layout(arms: Array, pairs: Integers, margins: Array, layout: Layout, cos
         for row in range(COLUMN_ROWS):
             layout.margins[row, p] = margins[row, p]
     return True
+
+
+def forget_target(aim: Aim) -> None:
+    """Another answer is followed: nothing is known of its target, and all of its statements are looked at."""
+    clear_box(aim)
+    look_anew(aim)
+    aim.numbers[TIED], aim.numbers[SOLVED] = 1.0, 0.0
 
 
 def look_anew(aim: Aim) -> None:

@@ -9,7 +9,7 @@ is cut at zero; f stays concave in w.
 
 from math import exp, inf, isfinite, log
 
-from caet_opt.kernels.margin_term import margin_term, statement_term
+from caet_opt.kernels.margin_term import beyond_end, margin_term, statement_term
 
 # fmt: off
 # isort: off
@@ -17,7 +17,7 @@ from caet_opt.kernels.records import (
     Data, Plan, Work,
     Y, EFFORT, LOAD, MEAN, COST, RATE, REST,  # rows of arms
     LEVEL, INVERSE, Z, WEIGHT, SHARE, OTHER, CURVE, PLAIN_ROWS,  # of edges and anchors
-    EDGE_MARGIN, EDGE_REST, EDGE_RATIO, EDGE_RATIO_REST, FIRST, LAST,  # of edges
+    EDGE_MARGIN, EDGE_REST, EDGE_RATIO, EDGE_RATIO_REST, FIRST, LAST, BEYOND,  # of edges
     LEAST, DEAREST, LOWER, UPPER,  # of components
 )
 # isort: on
@@ -78,7 +78,7 @@ def fill_statements(data: Data, work: Work) -> bool:
     for e in range(data.ends.shape[1]):
         if rows[FIRST, e] > rows[LAST, e]:
             rows[LEVEL, e], rows[INVERSE, e], rows[Z, e] = inf, 0.0, 0.0
-            rows[SHARE, e], rows[OTHER, e], rows[CURVE, e] = 0.0, 0.0, 0.0
+            rows[SHARE, e], rows[OTHER, e], rows[CURVE, e], rows[BEYOND, e] = 0.0, 0.0, 0.0, -1.0
             continue
         wa, wb = arms[EFFORT, data.ends[0, e]], arms[EFFORT, data.ends[1, e]]
         f, da, db, curve = edge_term(data, work, e, wa, wb)
@@ -90,7 +90,7 @@ def fill_statements(data: Data, work: Work) -> bool:
 
 
 def edge_term(data: Data, work: Work, e: int, wa: float, wb: float) -> tuple[float, float, float, float]:
-    """f, its rates and its curvature of an edge, the least over its piece."""
+    """f, its rates and its curvature of an edge, the least over its piece; whether that is at an end is noted."""
     given, rows = data.arms, work.rows
     a, b = data.ends[0, e], data.ends[1, e]
     x, y, rest_x, rest_y = given[MEAN, a], given[MEAN, b], given[REST, a], given[REST, b]
@@ -98,8 +98,10 @@ def edge_term(data: Data, work: Work, e: int, wa: float, wb: float) -> tuple[flo
     ratio, rest_ratio = rows[EDGE_RATIO, e], rows[EDGE_RATIO_REST, e]
     if margin != 0.0 and data.family > GAUSSIAN and ratio == 1.0 and rest_ratio == 0.0:
         first, last = rows[FIRST, e], rows[LAST, e]
-        f, da, db, curve, _ = margin_term(data.family, wa, wb, x, y, rest_x, rest_y, margin, rest, first, last)
+        f, da, db, curve, odds = margin_term(data.family, wa, wb, x, y, rest_x, rest_y, margin, rest, first, last)
+        rows[BEYOND, e] = beyond_end(data.family, wa, wb, x, y, rest_x, rest_y, margin, rest, odds)
         return f, da, db, curve
+    rows[BEYOND, e] = -1.0
     _, f, da, db, curve = statement_term(
         data.family, -inf, inf, wa, wb, x, y, rest_x, rest_y, margin, rest, ratio, rest_ratio, False, False
     )

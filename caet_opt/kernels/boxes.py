@@ -20,13 +20,6 @@ A statement with a level, margin or ratio has the same corners: f does not fall 
 same argument with ``(x - margin) / ratio`` in place of the second x, and any point where the statement is false serves
 for the lower bound.
 
-**Following the means.** Where costs are known and every statement is the order of two arms, a mean that leaves its
-interval need not cost a solve. The box is moved to the present means, efforts are raised where some ``f_e(w; low_a,
-high_b) < 1``, and weights lowered where the sum at an arm exceeds c_a (`mend`). Either changes what is short by itself,
-not all by the worst of them, and neither spoils what holds elsewhere. Then ``c . w / sum(q)`` is 1 + gap by the
-certificate above, and the new effort is the target while the gap is at most GAP. In early rounds most outcomes move a
-mean out of any box: a ranking of 200 arms takes a twentieth of the solves.
-
 **How large.** Each mean may move by `SIZE` standard deviations of it, or by fewer, the same number for all arms, where
 the gap would exceed GAP, or `ROOM` of it for a box that can follow the means: what a kept target misses is small beside
 what is not known of the means. A run that goes on k times as long has means sqrt(k) times as still: it solves about
@@ -76,9 +69,6 @@ SIZE = 0.2
 #: The part of the gap that a box that can follow the means may use when it is made; the rest is for following them.
 ROOM = 0.7
 
-#: A pair whose f_e has fallen from one to less than this is solved for: there is nothing to follow.
-LEAST_LEVEL = 1e-3
-
 #: How often the size of a box is tried, a gap that uses enough of what is allowed, and the largest change of a size.
 TRIES, ENOUGH, LEAP = 6, 0.8, 16.0
 
@@ -124,7 +114,7 @@ def fit_box(setting: Conditions, arms: Array, pairs: Integers, margins: Array, a
     The gap is about proportional to the size, and convex in it where it counts: a size that is too large by some factor
     is made smaller by it.
     """
-    follows = can_follow(setting, margins)
+    follows = can_follow(setting)
     allowed, best, gap_of_best = setting.gap * (ROOM if follows else 1.0), 0.0, 0.0
     size = min(first_size(setting, arms, pairs, margins, allowed), SIZE)
     for _ in range(TRIES):
@@ -313,93 +303,9 @@ def rates_at(
     return True, da, db
 
 
-def can_follow(setting: Conditions, margins: Array) -> bool:
-    """Whether a box can follow the means: costs are known, or count as one, and all statements are plain."""
-    return setting.cost_source != OBSERVED and setting.cost_source != GAPS and margins.shape[1] == 0
-
-
-def follow_means(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim) -> float:
-    """Make the box around the present means, as wide as it was, and `mend` effort and weights for it; returns its gap,
-    infinite where it proves nothing, there was no box, or boxes are made by solves alone: `can_follow`.
-
-    An interval that ends where the mean space does has lost a part, and stays while its mean is in it.
-    """
-    box = aim.box
-    if not can_follow(setting, margins):
-        return inf
-    for a in range(arms.shape[1]):
-        if not box[LOW, a] <= box[HIGH, a]:
-            return inf
-        whole = setting.low < box[LOW, a] and box[HIGH, a] < setting.high
-        if whole or not box[LOW, a] <= arms[MEAN, a] <= box[HIGH, a]:
-            place_mean(setting, arms, box, a, 0.5 * (box[HIGH, a] - box[LOW, a]))
-    return mend(setting, arms, pairs, aim)
-
-
-def mend(setting: Conditions, arms: Array, pairs: Integers, aim: Aim) -> float:
-    """Raise efforts and lower weights as little as makes both prove something of the whole box, each pair and each arm
-    for itself; returns the gap, infinite where they prove nothing.
-
-    Afterwards ``f_e(w; low_a, high_b) >= 1`` for every pair, and ``sum_{e at a} q_e d(wide_a, x_e) <= c_a`` for every
-    costly arm: more effort lowers no f_e, and smaller weights raise no sum.
-    """
-    box, effort, weights, phi = aim.box, aim.effort, aim.weights, setting.numbers[DISPERSION]
-    for p in range(pairs.shape[1]):
-        a, b = pairs[0, p], pairs[1, p]
-        if not box[LOW, a] > box[HIGH, b]:
-            return inf
-        free_a, free_b = arms[COST, a] == 0.0, arms[COST, b] == 0.0
-        if not (free_a and free_b):
-            wa, wb = effort[a] / phi[a], effort[b] / phi[b]
-            level = pair_term(setting.family, wa, wb, box[LOW, a], box[HIGH, b], 0.0, 0.0, free_a, free_b)[0]
-            if not level > LEAST_LEVEL:
-                return inf
-            if level < 1.0:
-                lift_pair(setting, arms, aim, a, b)
-    for a in range(arms.shape[1]):
-        box[LOAD, a] = 0.0
-    for p in range(pairs.shape[1]):
-        a, b, free_a, free_b = pairs[0, p], pairs[1, p], arms[COST, pairs[0, p]] == 0.0, arms[COST, pairs[1, p]] == 0.0
-        if weights[p] > 0.0 and not (free_a and free_b):
-            wa, wb = effort[a] / phi[a], effort[b] / phi[b]
-            _, da, db, _, _ = pair_term(setting.family, wa, wb, box[HIGH, a], box[LOW, b], 0.0, 0.0, free_a, free_b)
-            box[LOAD, a] += weights[p] * da / phi[a]
-            box[LOAD, b] += weights[p] * db / phi[b]
-    outlay, mass = 0.0, 0.0
-    for a in range(arms.shape[1]):
-        if arms[COST, a] > 0.0:
-            outlay += arms[COST, a] * effort[a]
-            if not box[LOAD, a] < inf:  # nor where it is not a number
-                return inf
-            box[LOAD, a] = min(arms[COST, a] / box[LOAD, a], 1.0) if box[LOAD, a] > 0.0 else 1.0
-        else:
-            box[LOAD, a] = 1.0
-    for p in range(pairs.shape[1]):
-        a, b = pairs[0, p], pairs[1, p]
-        weights[p] *= min(box[LOAD, a], box[LOAD, b])
-        if arms[COST, a] > 0.0 or arms[COST, b] > 0.0:
-            mass += weights[p]
-    gap = outlay / mass - 1.0 + ROUNDING if mass > 0.0 else inf
-    return gap if gap > 0.0 else inf  # what is not a number proves nothing
-
-
-def lift_pair(setting: Conditions, arms: Array, aim: Aim, a: int, b: int) -> None:
-    """Raise the effort on a pair to ``f_e(w; low_a, high_b) = 1``, or so little more that rounding does not matter.
-
-    First by the shortest step in log-effort that would do if log f_e were linear there: along its gradient, the shares
-    ``w_a d_a / f_e`` and ``w_b d_b / f_e``. An arm of which there is plenty in the pair hardly takes part: the best one
-    would be raised for each of its rivals. Then on both by the same factor, as f_e is homogeneous.
-    """
-    effort, phi, x, y = aim.effort, setting.numbers[DISPERSION], aim.box[LOW, a], aim.box[HIGH, b]
-    free_a, free_b = arms[COST, a] == 0.0, arms[COST, b] == 0.0
-    wa, wb = effort[a] / phi[a], effort[b] / phi[b]
-    level, da, db, _, _ = pair_term(setting.family, wa, wb, x, y, 0.0, 0.0, free_a, free_b)
-    share_a, share_b = wa * da / level, wb * db / level
-    step = (1.0 - level) / (level * (share_a * share_a + share_b * share_b))
-    wa, wb = wa * (1.0 + step * share_a), wb * (1.0 + step * share_b)
-    level = pair_term(setting.family, wa, wb, x, y, 0.0, 0.0, free_a, free_b)[0]
-    factor = max((1.0 + ROUNDING) / level, 1.0)
-    effort[a], effort[b] = factor * wa * phi[a], factor * wb * phi[b]
+def can_follow(setting: Conditions) -> bool:
+    """Whether a box can follow the means (`caet_opt.kernels.following`): costs are known, or count as one."""
+    return setting.cost_source != OBSERVED and setting.cost_source != GAPS
 
 
 def place_mean(setting: Conditions, arms: Array, box: Array, arm: int, radius: float) -> None:

@@ -15,6 +15,7 @@ from caet_opt.kernels.records import (
     Data, Plan, Work,
     Y, EFFORT, LOAD, BASE, DY, RHS, BEST_Y, COST,  # rows of arms
     LEVEL, INVERSE, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, BEND,  # of edges and anchors
+    BEYOND, PLAIN_ROWS,  # of edges
     LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD, RESTS,  # of parts
 )
 # isort: on
@@ -393,6 +394,22 @@ def assemble(data: Data, work: Work) -> None:
     for e in range(edges):
         rows[STIFF, e] = rows[Z, e] / rows[S, e]
         rows[BEND, e] = rows[Z, e] * rows[CURVE, e]
+        if rows.shape[0] > PLAIN_ROWS and rows[BEYOND, e] >= 0.0:
+            idle = data.ends[1 if rows[OTHER, e] == 0.0 else 0, e]
+            rows[BEND, e] = bend_at_end(rows[BEND, e], rows[BEYOND, e], given[COST, idle] * arms[EFFORT, idle])
+
+
+def bend_at_end(bend: float, beyond: float, spent: float) -> float:
+    """``z h`` of a statement whose least point is at an end of the mean space, where it needs no effort of one arm.
+
+    The share p of that arm is 0 as long as its log-effort is beyond a kink, and rises by h for each unit below it. If
+    no other statement is about it, it is best at ``c w = z p``, a distance ``c w / (z h)`` below the kink. Newton's
+    method sees neither: without curvature it leaps to and fro, with all of it it creeps. With the one returned here its
+    step, ``c w / (c w + z h)``, leads there.
+    """
+    if not bend > 0.0:
+        return 0.0
+    return max(spent / (beyond + spent / bend) - spent, 0.0)
 
 
 def direction(data: Data, plan: Plan, work: Work) -> None:

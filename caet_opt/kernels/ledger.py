@@ -65,6 +65,7 @@ class Conditions(NamedTuple):
     batch: float
     growth: float
     lower_is_better: bool
+    several: bool
 
 
 #: Rows of Conditions.numbers: what rounding took from the means, dispersions, what each prior is worth, and the
@@ -89,7 +90,7 @@ class Seen(Protocol):
 
     >>> caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2])
     >>> caet.view.clock, caet.view.pairs.tolist()
-    (array([0., 0., 0.]), [[0], [1]])
+    (array([0., 0., 0., 0., 0.]), [[0], [1]])
     """
 
     @property
@@ -121,9 +122,10 @@ class View(NamedTuple):
     ----------
     setting : what stays the same
     arms : a row for each of the names below, a column per arm
-    clock : the round, the arm of the last outcome, and the round in which the answer was last looked for
-    pairs, evidence : of the answer that the means say: a column (a, b) per statement, "a beats b", and its Z_ab; an arm
-        that is -1 is none
+    clock : the round, the arm of the last outcome, the round in which the answer was last looked for, and where several
+        may be right, those in which the one that is followed was last chosen, and others were last looked at
+    pairs, evidence : of the answer that the means say, or of several right ones the one that is followed: a column
+        (a, b) per statement, "a beats b", and its Z_ab; an arm that is -1 is none
     margins : where some statement of the task has a level, margin or ratio, these of each column, in the rows of
         `caet_opt.bandits.tasks.pairs`, and PIECE, which piece of a statement with two minima it is; else no columns
     shape, members, numbers : the task, as `caet_opt.bandits.tasks.pairs` has it; shape -1 for one that compiled code
@@ -152,7 +154,8 @@ class View(NamedTuple):
 
 
 #: Entries of View.clock; the answer is looked for when every arm has an outcome, and whenever a pair may not hold.
-ROUND, LAST, ANSWERED = range(3)
+#: CHOSEN and LOOKED are zero where one answer is right.
+ROUND, LAST, ANSWERED, CHOSEN, LOOKED = range(CLOCK_ENTRIES := 5)
 
 #: Rows of View.arms: pulls, sums of rewards and costs, what the policy remembers (the cumulated target of one that
 #: tracks), the target with its projection, the empirical mean, the cost that enters decisions, zero if free, what

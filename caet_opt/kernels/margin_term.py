@@ -39,8 +39,8 @@ LEAST_SHARE, MOST_ODDS = 1e-300, 1e300
 NEAR = 1e-40
 
 #: Where an end is the least point, f does not depend on one of the efforts, until that is so small that it does: the
-#: curvature at these odds beside the end, or this if it is less, keeps the steps of a solver from leaping to and fro.
-BESIDE, END_CURVE = 1e-8, 0.3
+#: curvature is then that at these odds beside the end, which a solver needs to know (`interior.bend_at_end`).
+BESIDE = 1e-8
 
 #: Newton's method is quadratic: the step after one of this size is below the last digit. It takes 3 to 7.
 LAST_STEP, MOST_STEPS = 3e-8, 200
@@ -373,7 +373,7 @@ def margin_term(
     The piece is from a first to a last share of the range of x, 0 and 1 being its ends (`margin_frame`), and R has to
     rise on it: (0, 1), or (0, r) and (s, 1) with the r and s of `margin_bends`. The curvature is
     ``(w_a d_a')^2 / (F'' f) - p_a p_b``, cut at 0, and 0 where the least value is at an end of the piece, where the
-    term is linear in w; but see `END_CURVE`.
+    term is linear in w; but see `BESIDE`.
     """
     x, y, margin = float(x), float(y), float(margin)
     frame = margin_frame(family, x, y, rest_x, rest_y, margin, rest_margin)
@@ -382,9 +382,8 @@ def margin_term(
     at = margin_point(y, frame, share, other)
     da, db = margin_divergences(family, x, y, frame, at)
     f = wa * da + wb * db
-    curve, most = 0.0, MOST_CURVE
+    curve = 0.0
     if odds == 0.0 or odds == inf:
-        most = END_CURVE
         share, other = shares_of(BESIDE if odds == 0.0 else 1.0 / BESIDE)
         at = margin_point(y, frame, share, other)
         slope = lean_slope(family, margin, frame, at, share, other)
@@ -398,7 +397,7 @@ def margin_term(
         elif family == GEOMETRIC:
             bent /= 1.0 + point
         bent -= (wa * da / f) * (wb * db / f)
-        curve = min(bent, most) if bent > 0.0 else 0.0
+        curve = min(bent, MOST_CURVE) if bent > 0.0 else 0.0
     return f, da, db, curve, odds
 
 
@@ -445,6 +444,29 @@ def pull(family: int, heavier: float, y: float, frame: Six, odds: float) -> floa
     """``R w_b / w_a`` at given odds: F falls where it is below one and rises where it is above."""
     share, other = shares_of(odds)
     return lean(family, margin_point(y, frame, share, other)) * heavier
+
+
+def beyond_end(
+    family: int,
+    wa: float,
+    wb: float,
+    x: float,
+    y: float,
+    rest_x: float,
+    rest_y: float,
+    margin: float,
+    rest_margin: float,
+    odds: float,
+) -> float:
+    """How far log(w_b / w_a) is beyond where the least point leaves an end of the mean space; -1 if it is at none.
+
+    There f does not depend on one of the efforts, and has no curvature. From that distance on it has that of `BESIDE`.
+    """
+    if odds != 0.0 and odds != inf:
+        return -1.0
+    frame = margin_frame(family, float(x), float(y), rest_x, rest_y, float(margin), rest_margin)
+    distance = abs(log(pull(family, float(wb) / wa, float(y), frame, NEAR if odds == 0.0 else 1.0 / NEAR)))
+    return distance if 0.0 <= distance < inf else 0.0
 
 
 def margin_divergences(family: int, x: float, y: float, frame: Six, at: Six) -> tuple[float, float]:

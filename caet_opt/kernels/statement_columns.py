@@ -1,7 +1,7 @@
 """Statements as the columns that compiled code solves for and certifies."""
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -33,10 +33,15 @@ class Columns:
     margins: Array
     owners: Integers
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether every statement is the order of two arms."""
         return not self.margins.size
+
+    @cached_property
+    def flat_margins(self) -> Array:
+        """The margins, one row after the other."""
+        return self.margins.ravel()
 
     def sum_by_statement(self, amounts: Array) -> Array:
         """Amounts by column, summed for each statement."""

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from caet_opt.bandits.model import read_arm_names
-from caet_opt.bandits.tasks import BestArm, Cheapest, Comparisons, Control, Custom, Groups, Task
+from caet_opt.bandits.tasks import BestArm, Cheapest, Comparisons, Control, Custom, Groups, Task, Tolerant
 from caet_opt.bandits.tasks.base import MOST_STATEMENTS, NONE
 from caet_opt.bandits.tasks.lower import LowerIsBetter
 from caet_opt.common.checks import is_whole, show_value
@@ -45,6 +45,7 @@ def name_answer(task: Task, answer: Hashable, names: Sequence[str]) -> str:
 def is_answer(task: Task, answer: Hashable, arms: int) -> bool:
     """Whether something, a number or numbers in brackets, has the form of an answer of a task."""
     task = task.task if isinstance(task, LowerIsBetter) else task
+    task = task.task if isinstance(task, Tolerant) else task
     if isinstance(task, Cheapest) and answer == NONE:
         return True
     if isinstance(task, BestArm | Custom | Cheapest):

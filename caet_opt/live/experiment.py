@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from caet_opt.bandits.families import Family
-from caet_opt.bandits.tasks import Custom, Task, parse_task
+from caet_opt.bandits.tasks import Task, custom_part, parse_task
 from caet_opt.common.checks import check_whole, is_whole, show_value
 from caet_opt.common.exact import read_whole
 from caet_opt.errors import CaetError, InputError, unknown_name
@@ -433,7 +433,7 @@ def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:
     """What an experiment was asked, part by part, in words of the command line."""
     parameters, costs = explorer.parameters, explorer.known_costs
     return {
-        "task": explorer.task if isinstance(explorer.task, Custom) else str(explorer.task),
+        "task": str(explorer.task) if custom_part(explorer.task) is None else explorer.task,
         "family": str(explorer.family),
         "list of arms": ", ".join(names),
         "list of costs": None if costs is None else ", ".join(f"{cost:.17g}" for cost in costs.tolist()),

@@ -21,9 +21,11 @@ from caet_opt.live import contents
 from caet_opt.live.arm_names import name_answer
 from caet_opt.live.contents import Facts, Stop
 from caet_opt.live.intervals import Intervals
+from caet_opt.live.level_arms import suggest_tolerance
 from caet_opt.live.replay import choose_arms
 from caet_opt.live.watch import report_spread
-from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.characteristic import characteristic_time, solve_question
+from caet_opt.solving.problem import ask_answer
 
 #: The probability with which intervals hold, at every look.
 LEVEL = 0.95
@@ -56,6 +58,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "log_inv_delta": parameters.log_inv_delta,
     }
     summary = summarise(db, explorer, stop, names)
+    ahead = None if stop or summary["answer"] is None else look_ahead(explorer, weighed, names)
     return {
         "policy": parameters.policy,
         "cost_source": parameters.cost_source,
@@ -75,7 +78,8 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "pairs": list_pairs(weighed[:MOST_PAIRS], state, names, intervals),
         "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
         **list_not_excluded(explorer, names),
-        "ahead": None if stop or summary["answer"] is None else look_ahead(explorer, weighed, names),
+        "ahead": ahead,
+        "good_enough": ahead and suggest_tolerance(explorer, weighed[0].statement.arms, ahead["cost"], names),
         "stopped": stop
         and {
             "answer": summary["answer"],
@@ -133,7 +137,7 @@ def find_answer(explorer: Explorer, stop: Stop | None) -> Hashable | None:
     """The declared answer, or the leading one once every arm has an outcome."""
     if stop is not None:
         return stop.answer
-    return explorer.policy.answer(explorer.state) if min(explorer.state.counts) else None
+    return explorer.policy.read_answer(explorer.view) if min(explorer.state.counts) else None
 
 
 class Weighed(NamedTuple):
@@ -257,7 +261,7 @@ def solve_ahead(
     try:
         lower = setup.task.lower_is_better
         model = BanditModel(setup.family, means.tolist(), costs, names, lower_is_better=lower)
-        time = characteristic_time(model, setup.task, solver=setup.profile).value
+        time = time_of_answer(explorer, model)
     except (InputError, SolverError) as error:  # a tie, no certificate, or nothing that doubles hold
         return None, str(error).partition(";")[0]  # without its advice, which is for who chooses the means
     if time > 0:
@@ -266,6 +270,14 @@ def solve_ahead(
     ends = [arm for arm in sorted(needed) if costs[arm] == 0 and model.means[arm] in (space.low, space.high)]
     told = " and ".join(f"the free arm {names[arm]} has the mean {model.means[arm]:g}" for arm in ends)
     return 0.0, f"as long as {told}, an end of what {setup.family.name} means can be"
+
+
+def time_of_answer(explorer: Explorer, model: BanditModel) -> float:
+    """T* of a model, of several right answers that of the one that is followed."""
+    task, profile = explorer.task, explorer.setup.profile
+    if not task.several_right:
+        return characteristic_time(model, task, solver=profile).value
+    return solve_question(ask_answer(model, task, explorer.policy.read_answer(explorer.view)), profile).value
 
 
 def list_moments(

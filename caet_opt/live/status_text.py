@@ -92,6 +92,8 @@ def say_standing(status: Record) -> str:
         lines.append("no answer yet: every arm needs an outcome first")
     else:
         lines += [f"leading: {status['answer']}", say_ahead(status)]
+    if (hint := say_good_enough(status)) is not None:
+        lines.append(f"level: {hint}")
     lines += [] if status["stopped"] is not None else [say_not_excluded(status)]
     return "\n".join(lines)
 
@@ -145,6 +147,16 @@ def say_ahead(status: Record) -> str:
     return (
         f"still to pay: about {write(ahead['cost'])}, T* = {write(ahead['characteristic_time'])} at the present means "
         f"times the evidence that is missing, {write(ahead['missing'])}"
+    )
+
+
+def say_good_enough(status: Record) -> str | None:
+    """That a tolerance would end an experiment whose arms are level, with what it would cost; None where it is not."""
+    if (found := status["good_enough"]) is None:
+        return None
+    return (
+        f"{' and '.join(found['arms'])} have been level for long, and ties never end; a new experiment with "
+        f"{found['task']} takes any answer that is right up to so much, and would cost about {write(found['cost'])}"
     )
 
 

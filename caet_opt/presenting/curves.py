@@ -178,7 +178,7 @@ class Curve:
 
     def answers(self) -> list[tuple[float, float, str]]:
         """The answers of the task along the path, in words, each with its first and last point, or the tie between."""
-        solved = [(point.value, self._answer_at(point.value)) for point in self.points if point.result is not None]
+        solved = [(point.value, self._answer_at(point)) for point in self.points if point.result is not None]
         found = [(*solved[0], solved[0][0])]
         for value, answer in solved[1:]:
             first, known, last = found[-1]
@@ -190,9 +190,12 @@ class Curve:
             found.append((value if tie is None else tie, answer, value))
         return [(first, last, answer) for first, answer, last in found]
 
-    def _answer_at(self, value: float) -> str:
-        model, task = self.sweep.at(self.model, self.task, value)
+    def _answer_at(self, point: CurvePoint) -> str:
+        """In words, of several right answers the easiest, with the arms alone: the tolerance may be what is swept."""
+        model, task = self.sweep.at(self.model, self.task, point.value)
         task = pose_task(model, task)
+        if task.several_right and point.result is not None:
+            return task.write_answer(point.result.answer, model.arms).removesuffix(task.answer_note)
         return task.write_answer(task.answer(model.exact_means), model.arms)
 
     def binding(self, point: CurvePoint) -> list[str]:
@@ -357,7 +360,10 @@ class Tracer(NamedTuple):
         return CurvePoint(value, result, form.name, form.characteristic_time(result.model, result.task), kind=kind)
 
     def ties(self, points: Sequence[CurvePoint]) -> Iterator[float]:
-        """Where the answer changes between two points of the grid that have an answer."""
+        """Where the answer changes between two points of the grid that have an answer; of several right answers another
+        one may become the easiest, which is no tie."""
+        if self.task.several_right:
+            return
 
         def has_sides(sides: list[Side], value: float) -> bool:
             return list_sides(ask(*self.sweep.at(self.model, self.task, value)).statements) == sides
@@ -380,7 +386,9 @@ class Tracer(NamedTuple):
         """Where the side of the statement of this number is no longer that of ``low``."""
         side = is_slack(at_low, number)
         value = bisect(low, high, lambda value: is_slack(self.solve(value), number) == side)
-        return Switch(value, ask(*self.sweep.at(self.model, self.task, value)).statements[number], starts)
+        model, task = self.sweep.at(self.model, self.task, value)
+        statements = (self.solve(value) if task.several_right else ask(model, task)).statements
+        return Switch(value, statements[number], starts)
 
 
 def list_sides(statements: Sequence[Statement]) -> list[Side]:

@@ -9,7 +9,8 @@ from caet_opt.bandits.tasks import Statement, Task
 from caet_opt.errors import InputError
 from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.margin_term import margin_bends
-from caet_opt.solving.problem import ask, asked_level, check_formula, check_no_ties, statement_numbers, too_close
+from caet_opt.solving.levels import asked_level
+from caet_opt.solving.problem import ask, check_formula, check_no_ties, statement_numbers, too_close
 
 #: The means of winner and loser at a point of a statement's boundary; None for a side that is no arm.
 Point = tuple[Fraction | None, Fraction | None]
@@ -114,6 +115,11 @@ class ExactProblem(NamedTuple):
 
 def pose_exactly(model: BanditModel, task: Task) -> ExactProblem:
     """The problem of a model and a task; `TieError` when doubles cannot tell the two sides of a statement apart."""
+    if task.several_right:
+        raise InputError(
+            f"task {str(task)!r} may have several right answers, and digits are proven of one; prove those of each "
+            "answer as a task of its own, for example comparisons:0-1-0.05,0-2-0.05"
+        )
     question = ask(model, task)
     means, statements = model.exact_means, question.statements
     for statement in statements:

@@ -89,7 +89,8 @@ class Plan:
 
     Attributes
     ----------
-    characteristic_time, lower_bound : T*, and T* kl(delta, 1 - delta), which no strategy undercuts on average
+    characteristic_time, lower_bound : T*, and T* kl(delta, 1 - delta), which no strategy undercuts on average; None for
+        a task that may have several right answers
     policies : each policy, in the order given
     difference : the smallest difference that the budget settles; None without a budget, and for a task with levels,
         margins or ratios
@@ -122,8 +123,8 @@ class Plan:
         return self.experiment.optimum.value
 
     @property
-    def lower_bound(self) -> float:
-        """``T* kl(delta, 1 - delta)``."""
+    def lower_bound(self) -> float | None:
+        """``T* kl(delta, 1 - delta)``; None for a task that may have several right answers."""
         return self.experiment.lower_bound
 
     @property
@@ -169,8 +170,10 @@ class Plan:
             *threshold_lines(self.experiment),
             "",
             f"{'T*':<16} {self.characteristic_time:.9g}",
-            f"{'lower bound':<16} {round_down(self.lower_bound, DIGITS)}  no strategy costs less on average",
         ]
+        if self.lower_bound is not None:
+            bound = round_down(self.lower_bound, DIGITS)
+            lines += [f"{'lower bound':<16} {bound}  no strategy costs less on average"]
         if len(self.policies) > 1:
             lines += ["", self._compare(), "", f"{'cheapest':<16} {best.policy}, by its mean cost"]
         if best.predicted_cost is not None:

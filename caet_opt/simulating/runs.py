@@ -12,6 +12,7 @@ import numpy as np
 from caet_opt.bandits.families import Gaussian
 from caet_opt.bandits.model import BanditModel, gaps
 from caet_opt.bandits.tasks import BestArm, Task, pose_task
+from caet_opt.bandits.tasks.statements import judge
 from caet_opt.common.checks import check_whole
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.exploring.compiling import compile_rounds
@@ -155,6 +156,13 @@ class Experiment:
         """The answer at the true means."""
         return self.task.answer(self._judged_means)
 
+    def is_right(self, answer: Hashable) -> bool:
+        """Whether an answer is the right one, or one of several: all that it asserts holds."""
+        if not self.task.several_right:
+            return bool(answer == self.right_answer)
+        asserted = self.task.answer_statements(answer, len(self.model.means))
+        return all(judge(statement, self._judged_means) > 0 for statement in asserted)
+
     @cached_property
     def _judged_means(self) -> Sequence[Any]:
         """The means, where there are levels, margins or ratios as they were given: 0.3 is not less than 0.2 + 0.1."""
@@ -167,8 +175,11 @@ class Experiment:
         return float(self.rule.theta) if isinstance(self.rule, Deviational) else 1.0
 
     @property
-    def lower_bound(self) -> float:
-        """``T* kl(delta, 1 - delta)``, zero from delta = 1/2 on."""
+    def lower_bound(self) -> float | None:
+        """``T* kl(delta, 1 - delta)``, zero from delta = 1/2 on; None for a task that may have several right answers,
+        for which there is no bound at a given delta."""
+        if self.task.several_right:
+            return None
         return self.optimum.lower_bound(log_inv_delta=self.parameters.log_inv_delta)
 
     @property
@@ -338,7 +349,7 @@ def run_once(experiment: Experiment, seed: np.random.SeedSequence, index: int) -
     return RunRecord(
         index=index,
         stopped=stopped,
-        correct=explorer.answer == experiment.right_answer if stopped else None,
+        correct=experiment.is_right(explorer.answer) if stopped else None,
         answer=str(explorer.answer) if explored else "",
         rounds=explorer.state.round,
         cost=explorer.state.total_cost,

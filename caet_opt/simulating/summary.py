@@ -14,6 +14,7 @@ from caet_opt.bandits.families.numerics import Array, Mask
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.common import numbers
+from caet_opt.common.files import escape_controls
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies import Policy
 from caet_opt.exploring.prediction import rule_of, say_measured
@@ -98,7 +99,7 @@ class Summary:
         tracked; zero for a policy that solves nothing
     error_rate : runs that stopped with a wrong answer over all runs
     error_ci : its 95 % Clopper-Pearson interval, whose upper end counts every unfinished run as an error
-    characteristic_time, lower_bound : T*, T* kl(delta, 1 - delta)
+    characteristic_time, lower_bound : T*, T* kl(delta, 1 - delta), None for a task that may have several right answers
     upper_bound : theta T* log(1/delta), to which the cost of an optimal policy tends; None for others, and outside the
         ranges in which that is proven
     predicted_cost : T* beta(tau) at this delta, by counting pulls; see `Prediction`; None beyond double precision, and
@@ -129,7 +130,7 @@ class Summary:
     limited: int
     answers_left: float | None
     characteristic_time: float
-    lower_bound: float
+    lower_bound: float | None
     upper_bound: float | None
     predicted_cost: float | None
     rounds_per_second: float | None
@@ -158,8 +159,8 @@ class Summary:
 
     @property
     def ratio(self) -> float | None:
-        """Mean cost over the lower bound; None where that is zero."""
-        return self.mean_cost / self.lower_bound if self.lower_bound > 0 else None
+        """Mean cost over the lower bound; None where that is zero, or there is none."""
+        return self.mean_cost / self.lower_bound if self.lower_bound else None
 
     @property
     def microseconds_per_round(self) -> float | None:
@@ -290,11 +291,14 @@ def threshold_lines(experiment: Experiment) -> list[str]:
 
 
 def bound_lines(experiment: Experiment) -> list[str]:
-    """T*, and what no policy costs less than."""
-    level = experiment.parameters.log_inv_delta
+    """T*, and what no policy costs less than, where that is known at this delta."""
+    level, bound = experiment.parameters.log_inv_delta, experiment.lower_bound
+    if bound is None:
+        easiest = experiment.task.write_answer(experiment.optimum.answer, experiment.model.arms)
+        return [f"{'T*':<12} {experiment.optimum.value:.9g}  of the easiest right answer: {escape_controls(easiest)}"]
     nothing = ", zero from delta = 1/2 on" if level <= log(2) else ""
     told = f"  T* kl(delta, 1 - delta){nothing}"
-    lowest = cost_line("lower bound", experiment.lower_bound, level, told, partial(write_bound, numbers.round_down))
+    lowest = cost_line("lower bound", bound, level, told, partial(write_bound, numbers.round_down))
     return [f"{'T*':<12} {experiment.optimum.value:.9g}", lowest]
 
 

@@ -22,9 +22,10 @@ from caet_opt.kernels.family_codes import family_numbers
 from caet_opt.kernels.instance import Rows
 from caet_opt.kernels.native import kernel_for, loaded_kernel
 from caet_opt.kernels.statement_columns import Columns
+from caet_opt.solving.asked import recall
 from caet_opt.solving.backends.native import target_of
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.problem import find_columns, lay_out, read_task
+from caet_opt.solving.problem import lay_out, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.result import normalise
@@ -200,7 +201,10 @@ def solve_singly(family: Family, task: Task, rows: Rows, rule: str | None, profi
 
 
 def solve_together(family: Family, task: Task, rows: Rows, profile: Profile, workers: int) -> None:
-    """Certify rows, those of one pattern together; what cannot be done so is left as it is."""
+    """Certify rows, those of one pattern together; what cannot be done so is left as it is, as several right answers
+    are."""
+    if task.several_right:
+        return
     arms = rows.means.shape[1]
     nothing = np.zeros(arms)
     kind = family_numbers(type(family), Arrays(nothing, nothing, nothing, family.dispersions(arms)))
@@ -261,7 +265,7 @@ def sort_rows(family: Family, task: Task, rows: Rows, chosen: Integers) -> Itera
         return
     for part in interchangeable_arms(*shape, arms):
         rows.order[:, part] = part[np.argsort(-rows.means[:, part], axis=1, kind="stable")]
-    yield find_columns(task, range(arms, 0, -1), type(family)), chosen
+    yield recall(task).find_columns(range(arms, 0, -1), type(family)), chosen
 
 
 def interchangeable_arms(shape: int, members: Integers, arms: int) -> Iterator[Integers]:
@@ -280,11 +284,13 @@ def group_rows(family: Family, task: Task, rows: Rows, chosen: Integers) -> Iter
     """The rows by the columns of the answers that the task itself gives; a row for which it has no answer, or which is
     a tie to within rounding, is in no group."""
     groups: dict[Columns, list[int]] = {}
+    asked = recall(task)
     for row in chosen.tolist():
         means = rows.means[row].tolist()
         with suppress(CaetError):
-            found = find_columns(task, means, type(family))
-            if found.is_plain or all(judge(statement, means) > 0 for statement in found.statements):
+            clear = asked.clear_columns(means, type(family))
+            found = clear or asked.find_columns(means, type(family))
+            if clear or found.is_plain or all(judge(statement, means) > 0 for statement in found.statements):
                 groups.setdefault(found, []).append(row)
     for columns, members in groups.items():
         yield columns, np.array(members, dtype=np.int64)

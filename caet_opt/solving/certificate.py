@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import UNIT, Array
+from caet_opt.bandits.families.numerics import UNIT, Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.kernels.family_codes import model_numbers
 from caet_opt.kernels.native import interpreted_kernel, present_kernel
 from caet_opt.kernels.statement_columns import Columns, list_columns
+from caet_opt.solving.levels import tell_levels
 
 
 class Certificate(NamedTuple):
@@ -70,7 +71,28 @@ def certify(model: BanditModel, statements: Sequence[Statement | Pair], effort: 
     size = len(found.owners)
     if effort.shape != (arms,) or weights.shape != (size,):
         raise ValueError(f"{arms} efforts and {size} weights are needed, got {effort.shape} and {weights.shape}")
-    return certify_columns(model, found, effort, weights)
+    certificate = certify_columns(model, found, effort, weights)
+    if certificate.upper < inf or found.is_plain:
+        return certificate
+    told, kept = told_columns(model, found)
+    if told is None:
+        return certificate if kept.size else NOTHING_TO_PAY
+    return certify_columns(model, told, effort, weights[kept])
+
+
+def told_columns(model: BanditModel, columns: Columns) -> tuple[Columns | None, Integers]:
+    """The columns with free sides as levels, and without those that constrain nothing (`tell_levels`), and which of the
+    columns they are: where rounding hides what a free mean and a margin add up to. None where that changes nothing, or
+    where no column is left."""
+    told = tell_levels(model, columns.statements)
+    kept = tuple(statement for statement in told if statement is not None)
+    if kept in (columns.statements, ()):
+        return None, np.arange(len(columns.owners) if kept else 0)
+    found = list_columns(kept, type(model.family))
+    numbers = [index for index, statement in enumerate(told) if statement is not None]
+    first = np.searchsorted(columns.owners, numbers)  # of the columns of each statement, which stand together
+    second = np.append(False, found.owners[1:] == found.owners[:-1])
+    return found, first[found.owners] + second
 
 
 def certify_columns(model: BanditModel, columns: Columns, effort: Array, weights: Array) -> Certificate:

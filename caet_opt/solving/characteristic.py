@@ -21,6 +21,7 @@ from caet_opt.solving.problem import Question, ask, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.programs.cache import count_solve
 from caet_opt.solving.result import CharacteristicTime
+from caet_opt.solving.several import solve_several
 
 #: Polishing goes on to this gap even when the tolerance is met: proportions converge like the root of the gap.
 POLISHED_GAP = 1e-13
@@ -58,6 +59,13 @@ def characteristic_time(
 
     Examples
     --------
+    With a tolerance several answers may be right, and T* is that of the easiest, ``result.answer``:
+
+    >>> tied = BanditModel("gaussian", [0.5, 0.5, 0], costs=[2, 1, 1])
+    >>> result = characteristic_time(tied, "best-arm~0.2")
+    >>> result.answer, round(result.value, 4)
+    (1, 270.4306)
+
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> result = characteristic_time(model, "ranking")
     >>> f"{result.value:.9f}", result.sampling_proportions.round(6)
@@ -68,6 +76,8 @@ def characteristic_time(
     profile = find_profile(solver)
     if tolerance is not None and tolerance != profile.tolerance:
         profile = replace(profile, tolerance=tolerance)
+    if task.several_right:
+        return solve_several(model, task, profile, solve_question, warm_start)
     return solve_question(ask(model, task), profile, warm_start, started)
 
 

@@ -4,19 +4,18 @@ The problem keeps only what can matter: the costly arms of the support, scaled t
 the order in which the statements name them, so that all instances of one shape are the same program.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.bandits.model import GAPS, BanditModel
+from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task, parse_task
 from caet_opt.bandits.tasks.pairs import MARGIN, MARGIN_ROWS, RATIO
 from caet_opt.bandits.tasks.statements import Statement, encode, judge
@@ -27,9 +26,11 @@ from caet_opt.kernels.family_codes import FAMILY_CODES, model_numbers
 from caet_opt.kernels.instance import Layout
 from caet_opt.kernels.margin_term import HOLDS, statement_side
 from caet_opt.kernels.native import interpreted_kernel
-from caet_opt.kernels.records import EDGE_MARGIN, PIECE, PLAIN_ROWS, STATED_ROWS, Data, Plan, Work, make_work
+from caet_opt.kernels.records import EDGE_MARGIN, LAST, PIECE, Data, Plan, Work, make_work
 from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.kernels.term import GAUSSIAN, POISSON, means_differ
+from caet_opt.solving.asked import recall
+from caet_opt.solving.levels import constrains, level_divergence
 from caet_opt.solving.programs.cache import cached_program
 
 Indices = NDArray[np.intp]
@@ -40,12 +41,14 @@ Pattern = tuple[Columns, type[Family], tuple[bool, ...]]
 class Question:
     """What every solver is asked: the model, the task, and the columns of its statements at these means.
 
-    Solvers that need it take the reduced problem, which is posed when it is first asked for.
+    Solvers that need it take the reduced problem, which is posed when it is first asked for. ``is_clear`` says that
+    there is no tie but one that the kernel finds.
     """
 
     model: BanditModel
     task: Task
     columns: Columns
+    is_clear: bool = False
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -236,7 +239,7 @@ class Problem:
         arms = np.array([self.means, self.costs, np.zeros(self.shape.arms), self.rests])
         edges = len(self.shape.edges)
         work = make_work(self.shape.arms, edges, 0, 1, True)
-        work.rows[EDGE_MARGIN:, :edges] = self.margins
+        work.rows[EDGE_MARGIN : LAST + 1, :edges] = self.margins
         return Data(FAMILY_CODES.get(type(self.family), -1), arms, integers([self.heads, self.tails])), work
 
 
@@ -283,57 +286,16 @@ def arrange(pairs: tuple[Pair, ...], costly: tuple[bool, ...]) -> Arrangement:
 
 
 def ask(model: BanditModel, task: Task) -> Question:
-    """The question of a model and a task; `InputError` where the task makes no sense for the model.
-
-    Answers with margins, levels or ratios are those of the exact means, since what is typed as 0.3 is not less than
-    0.2 + 0.1; the order of two doubles is what it is.
-    """
-    task.check(len(model.means))
-    task.check_family(model.family)
-    if task.needs_costs:
-        if model.cost_rule == GAPS:
-            raise InputError(
-                f"task {str(task)!r} needs costs that are known; give one cost per arm instead of {GAPS!r}"
-            )
-        task = task.for_costs(model.exact_costs)
-    family = type(model.family)
-    found = find_columns(task, model.means, family)
-    return Question(model, task, found if found.is_plain else find_columns(task, model.exact_means, family))
+    """The question of a model and a task; `InputError` where the task makes no sense for the model."""
+    asked = recall(task)
+    asked.check(model)
+    asked = asked.for_costs(model)
+    return Question(model, asked.task, *asked.columns_at(model))
 
 
-#: For each task of ours that was asked lately, by its id: the task, and the columns of its answers. Such tasks do not
-#: change; those of users, who may know better, are asked each time.
-_asked: dict[int, tuple[Task, dict[Any, Columns] | None]] = {}
-
-#: So many tasks, and answers of each, are kept.
-MOST_KEPT = 256
-
-
-def find_columns(task: Task, means: Sequence[Any], family: type[Family]) -> Columns:
-    """The columns of the answer for these means."""
-    kept = _asked.get(id(task))
-    if kept is None or kept[0] is not task:
-        kept = keep_task(task)
-    known = kept[1]
-    if known is None:
-        return list_columns(task.statements(means), family)
-    answer = task.answer(means)
-    key = answer, len(means), family
-    found = known.get(key)
-    if found is None:
-        if len(known) >= MOST_KEPT:
-            known.clear()
-        found = known[key] = list_columns(task.answer_statements(answer, len(means)), family)
-    return found
-
-
-def keep_task(task: Task) -> tuple[Task, dict[Any, Columns] | None]:
-    """An entry of `_asked` for a task."""
-    if len(_asked) >= MOST_KEPT:
-        _asked.clear()
-    ours = type(task).__module__.startswith("caet_opt.") and type(task).statements is Task.statements
-    kept = _asked[id(task)] = task, {} if ours else None
-    return kept
+def ask_answer(model: BanditModel, task: Task, answer: Hashable) -> Question:
+    """The question of one of several right answers, of a model for which the task makes sense."""
+    return Question(model, task, list_columns(task.answer_statements(answer, len(model.means)), type(model.family)))
 
 
 @np.errstate(all="ignore")  # what leaves double precision is refused at the end
@@ -356,7 +318,7 @@ def pose_question(question: Question) -> Problem:
     anchored = sorted(nearest)
     behind = [*arrangement.edge_pairs, *(nearest[arm][1] for arm in anchored)]
     edges = [kept[index] for index in arrangement.edge_pairs]
-    margins = np.zeros((STATED_ROWS - PLAIN_ROWS, 0))
+    margins = np.zeros((LAST + 1 - EDGE_MARGIN, 0))
     if not all(statements[index].is_plain for index in arrangement.edge_pairs):
         for statement in statements:
             check_formula(model, statement)
@@ -465,40 +427,6 @@ def too_close(model: BanditModel, a: int, b: int, where: str) -> TieError:
         f"arms {name_arm(model, a)} and {name_arm(model, b)} differ ({first} and {second}), but not in double "
         f"precision, {where}; subtract what the means have in common, or rescale them"
     )
-
-
-def constrains(model: BanditModel, statement: Statement) -> bool:
-    """Whether a statement can bind. A level at infinite divergence (a free Bernoulli arm of mean 0, say) or outside the
-    mean space is told from the arm's mean by any positive effort."""
-    costly = [arm for arm in statement.arms if model.costly[arm]]
-    if len(costly) != 1:
-        return len(costly) == 2
-    low, high, *_ = model.family.mean_space
-    level = asked_level(statement, costly[0], model.exact_means.__getitem__)
-    if low < level < high:
-        return True
-    return low <= level <= high and bool(np.isfinite(level_divergence(model, statement, costly[0])))
-
-
-def asked_level(statement: Statement, arm: int, mean_of: Callable[[int], Fraction]) -> Fraction:
-    """The mean that an arm of a statement is held against, given the mean of the other side."""
-    winner, loser, margin, ratio = statement
-    if arm == winner:
-        return (0 if loser is None else ratio * mean_of(loser)) + margin
-    return ((0 if winner is None else mean_of(winner)) - margin) / ratio
-
-
-def level_divergence(model: BanditModel, statement: Statement, arm: int) -> float:
-    """d(mu_a, level) of the costly arm of a statement whose other side is free."""
-    means, rests = model.means, model.mean_rests
-    level = asked_level(statement, arm, lambda other: Fraction(means[other]) + Fraction(float(rests[other])))
-    try:
-        point = float(level)
-    except OverflowError as error:
-        told = statement.write(model.arms)
-        raise InputError(f"'{told}' is about a level outside double precision; rescale the means") from error
-    rest = float(level - Fraction(point))
-    return float(model.family.mixture_divergence(means[arm], point, 0.0, 1.0, rests[arm], rest))
 
 
 def nearest_levels(

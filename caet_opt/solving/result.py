@@ -1,11 +1,11 @@
 """A characteristic time with its certificate."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from math import exp, expm1, isfinite, log, log1p
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -14,17 +14,34 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.files import escape_controls
-from caet_opt.common.numbers import format_certified, html_table, proportion, table, write_gap
+from caet_opt.common.numbers import format_certified, html_table, proportion, round_down, table, to_digits, write_gap
 from caet_opt.errors import InputError
 from caet_opt.kernels.statement_columns import Columns
 from caet_opt.solving.certificate import column_terms
 from caet_opt.solving.sensitivity import cost_sensitivities, total_mean_sensitivities
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from caet_opt.solving.problem import Question
+    from caet_opt.solving.profiles import Profile
+
+    Solver = Callable[[Question, Profile, "CharacteristicTime | None"], "CharacteristicTime"]
 
 #: A statement is binding when its term exceeds the smallest one by no more than this, relatively.
 BINDING_SLACK = 1e-7
 
 #: The forms of the lower bound on the expected cost.
 BoundForm = Literal["kl", "log"]
+
+
+class AnswerTime(NamedTuple):
+    """T* of one of several right answers, certified; one that others put out has a lower bound alone, and T* is nan."""
+
+    answer: Hashable
+    value: float
+    lower: float
+    upper: float
 
 
 @dataclass(eq=False)  # not frozen: that would take longer to make than solving for three arms does
@@ -41,6 +58,8 @@ class CharacteristicTime:
         (`columns` says which) has two
     solver, iterations, seconds : who computed it
     solver_gap : the gap of the solver's own point, before it was polished
+    chosen, times : where several answers may be right, the one that is easiest, whose the rest is but for ``lower``,
+        and what is known of each; see `answer` and `answers`
 
     Examples
     --------
@@ -65,6 +84,31 @@ class CharacteristicTime:
     iterations: int
     seconds: float
     solver_gap: float
+    chosen: Hashable = None
+    times: tuple[AnswerTime, ...] = ()
+
+    @property
+    def answer(self) -> Hashable:
+        """The answer that T* is of: the right one, or the easiest of several."""
+        if self.times:
+            return self.chosen
+        return self.task.answer(self.model.means if self.columns.is_plain else self.model.exact_means)
+
+    @property
+    def answers(self) -> "pd.DataFrame":
+        """The right answers, one for most tasks, the easiest first: answer, T*, lower and upper. One that another puts
+        out by its lower bound has that alone: T* is nan, and upper infinite.
+
+        >>> model = BanditModel("bernoulli", [0.4, 0.5, 0.6, 0.7, 0.8], costs=[1] * 5)
+        >>> characteristic_time(model, "best-arm~0.15").answers.round(6)
+           answer          T*       lower       upper
+        0       4   30.431804   30.431804   30.431804
+        1       3  593.706318  593.706318  593.706318
+        """
+        import pandas as pd
+
+        times = self.times or (AnswerTime(self.answer, self.value, self.lower, self.upper),)
+        return pd.DataFrame(times, columns=["answer", "T*", "lower", "upper"])
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -125,6 +169,11 @@ class CharacteristicTime:
 
         A delta too small for a double is given by ``log_inv_delta = log(1 / delta)``.
         """
+        if self.task.several_right:
+            raise InputError(
+                f"task {str(self.task)!r} may have several right answers, for which there is no lower bound at a given "
+                "delta: T* log(1/delta) is one as delta tends to 0"
+            )
         level = read_level(delta, log_inv_delta)
         bound = self.lower * bound_per_time(level, form)
         if not isfinite(bound):
@@ -152,16 +201,33 @@ class CharacteristicTime:
             "solver": self.solver,
             "iterations": self.iterations,
             "seconds": self.seconds,
+        } | (self._several() if self.task.several_right else {})
+
+    def _several(self) -> dict[str, Any]:
+        """What a record says in addition where several answers may be right; what JSON has no number for is None."""
+        names = self.model.arms
+        return {
+            "answer": self.task.write_answer(self.answer, names),
+            "answers": [
+                {
+                    "answer": self.task.write_answer(time.answer, names),
+                    "characteristic_time": time.value if isfinite(time.value) else None,
+                    "lower": time.lower,
+                    "upper": time.upper if isfinite(time.upper) else None,
+                }
+                for time in self.times
+            ],
+            "lower_bound": None,
         }
 
     def __str__(self) -> str:
         arms = table(ARM_HEADERS, arm_rows(self))
-        about = [binding_line(self), certified_line(self), solver_line(self)]
+        about = [*answer_lines(self), binding_line(self), certified_line(self), solver_line(self)]
         return "\n".join([headline(self.model, self.task), "", arms, "", *about])
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""
-        about = map(escape, [certified_line(self), binding_line(self), solver_line(self)])
+        about = map(escape, [*answer_lines(self), certified_line(self), binding_line(self), solver_line(self)])
         return f"<p>{escape(headline(self.model, self.task))}</p>{html_table(ARM_HEADERS, arm_rows(self))}" + "".join(
             f"<p>{line}</p>" for line in about
         )
@@ -184,6 +250,25 @@ def arm_rows(result: CharacteristicTime) -> list[list[str]]:
         [name, f"{mean:.10g}", f"{cost:.10g}", *map(proportion, both)]
         for name, mean, cost, both in zip(model.arms, model.means, model.costs, shares, strict=True)
     ]
+
+
+#: So many of several right answers are shown beside the easiest.
+MOST_SHOWN = 3
+
+
+def answer_lines(result: CharacteristicTime) -> list[str]:
+    """Where several answers may be right, the easiest, and T* of the next ones."""
+    if not result.task.several_right:
+        return []
+    write = partial(result.task.write_answer, names=tuple(map(escape_controls, result.model.arms)))
+    easiest, *others = result.times
+    lines = [f"easiest right answer: {write(easiest.answer)}"]
+    for time in others[:MOST_SHOWN]:
+        told = f"T* = {to_digits(time.value, 6)}" if isfinite(time.upper) else f"T* >= {round_down(time.lower, 6)}"
+        lines.append(f"also right: {write(time.answer)}, {told}")
+    if len(others) > MOST_SHOWN:
+        lines.append(f"also right: {len(others) - MOST_SHOWN} more answers")
+    return lines
 
 
 def binding_line(result: CharacteristicTime) -> str:

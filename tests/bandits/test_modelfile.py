@@ -226,7 +226,7 @@ def test_a_task_that_would_be_read_as_the_name_of_an_arm_is_not_written(path):
         ("large-0.1", "large-1.5", "margin -1.5 is as large as the difference of any two"),
         ("large-0.1", "large*1.1", "ratios of means are for exponential, gamma and poisson rewards"),
         ("control:large-0.1", "above:1", "level 1 must be between 0 and 1"),
-        ("control:large-0.1", "ranking~0.1", "a tolerance (~) is not available"),
+        ("control:large-0.1", "control:large~0.1", "has one right answer"),
         ("control:large-0.1", "cheapest:control:'tiny-0.02'-0.1", "arm 2 is the cheapest and qualifies"),
         ("control:large-0.1", "control:lrge-0.1", "unknown arm 'lrge'; did you mean 'large'?"),
         ('task = "control:large-0.1"', 'answers = [["small > large * 2"]]', "a statement is written as"),

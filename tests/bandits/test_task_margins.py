@@ -139,10 +139,7 @@ def test_no_margin_is_none_in_everything(zero):
         ("comparisons:0-1+0.1,1-0-0.1", "lists the pair 1-0 twice"),
         ("comparisons:0-0+0.1", "compares arm 0 with itself"),
         ("comparisons:0-1*0", "must be above 0"),
-        ("best-arm~0.05", "a tolerance (~) is not available"),
-        ("top-arms:2~0.05", "a tolerance (~) is not available"),
-        ("comparisons:0-1~.5", "a tolerance (~) is not available"),
-        ("above:0.8~0.1", "a tolerance (~) is not available"),
+        ("above:0.8~0.1", "task 'above:0.8' has one right answer; a tolerance (~) is for best-arm"),
         ("abov:0.8", "unknown task 'abov'; did you mean 'above'?"),
         ("best-arm:(lower is better)", "takes no parameter"),
     ],
@@ -161,7 +158,7 @@ def test_bad_texts_are_refused_in_a_line(text, words):
         ("control:lcal+0.02", "unknown arm 'lcal'; did you mean 'local'?"),
         ("cheapest:control:lcal+0.02", "unknown arm 'lcal'; did you mean 'local'?"),
         ("comparisons:local-gpt+0.1", "write each pair as A-B, got 'local-gpt+0.1'"),
-        ("control:a~0.1", "a tolerance (~) is not available"),
+        ("control:a~0.1", "task 'control:1' has one right answer; a tolerance (~) is for"),
     ],
 )
 def test_names_that_are_none_or_two_are_refused(text, words):

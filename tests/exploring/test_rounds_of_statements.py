@@ -18,7 +18,7 @@ from caet_opt.kernels.ledger import COST
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.simulating.summary import SIGNIFICANCE, tail_probability
-from cases.runs import STATED, difference, draw_case
+from cases.runs import STATED, TOLERANT, difference, draw_case
 
 FAMILIES = ("gaussian:2", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric")
 TASKS = ("above:0.5", "control:1+0.1", "control:1-0.1", "comparisons:0-1+0.2,1-2-0.1", "cheapest:control:2-0.1")
@@ -90,7 +90,7 @@ def test_a_round_stops_where_the_stopping_rule_says_so(family, threshold):
 
 @given(
     number=st.integers(0, 10**6),
-    kind=st.sampled_from(STATED),
+    kind=st.sampled_from((*STATED, TOLERANT)),
     policy=st.sampled_from(list_policies("above:0.5")),
     discrete=st.booleans(),
 )

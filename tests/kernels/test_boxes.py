@@ -187,6 +187,40 @@ def test_efforts_that_follow_the_means_are_certified_at_them(family):
     assert followed > 50
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_efforts_follow_the_means_with_levels_margins_and_ratios_too(family):
+    """f_e >= 1 for each statement at its corner, the cost is at most 1 + GAP times the best, and most means that leave
+    their interval are followed."""
+    followed = solved = 0
+    for number, kind in enumerate(STATED):
+        rng = np.random.default_rng([6, FAMILIES.index(family), number])
+        model, posed = draw_stated(rng, ordinary_instance(rng, family, "best-arm", 5)[0], kind)
+        parameters = Parameters(log_inv_delta=1e5, solve="lazy", threshold="customary")
+        caet = Explorer(posed, model.family, 5, parameters, model.costs)
+        streams = ArmStreams(model, np.random.SeedSequence(3))
+        run_compiled(caet, streams, 150)
+        before = caet.solves
+        for _ in followed_rounds(caet, streams, 100):
+            followed += 1
+            aim, means = caet.view.aim, caet.state.means()
+            assert np.all((aim.box[LOW] <= means) & (means <= aim.box[HIGH]))
+            asserted = caet.task.statements(means.tolist())
+            for statement in asserted:
+                corner = means.copy()
+                if statement.winner is not None:
+                    corner[statement.winner] = aim.box[LOW, statement.winner]
+                if statement.loser is not None:
+                    corner[statement.loser] = aim.box[HIGH, statement.loser]
+                there = BanditModel(model.family, corner.tolist(), model.costs)
+                assert statement_terms(there, (statement,), aim.effort)[0] >= 1
+            present = BanditModel(model.family, means.tolist(), model.costs)
+            question = Question(present, caet.task, list_columns(asserted, type(model.family)))
+            best = solve_question(question, Profile("native"))
+            assert np.dot(model.costs, aim.effort) <= (1 + parameters.solve_gap) * best.upper
+        solved += caet.solves - before
+    assert followed > 50, (followed, solved)
+
+
 def test_estimated_costs_are_solved_for():
     """Their boxes are made by solves alone."""
     for source, distribution in (("observed", "exponential"), ("gaps", "constant")):

@@ -58,11 +58,17 @@ class Task(ABC):
     #: Whether the arm with the lower mean is the better one: see `caet_opt.bandits.tasks.lower`.
     lower_is_better: ClassVar[bool] = False
 
+    #: Whether several answers may be right for the same means: see `right_answers`.
+    several_right: ClassVar[bool] = False
+
     #: What may stand after each arm of the argument, in turn, as characters; nothing where the argument has no arms.
     between_arms: ClassVar[tuple[str, ...]] = ()
 
     #: What stands between the arms that are an answer, in words; None where what it asserts says it better.
     answer_sign: ClassVar[str | None] = None
+
+    #: What follows these arms.
+    answer_note: ClassVar[str] = ""
 
     #: Whether the last arm in turn may have a margin or ratio: ARM+0.02, ARM-0.02, ARM*1.1.
     has_margins: ClassVar[bool] = False
@@ -78,6 +84,19 @@ class Task(ABC):
     def statements(self, means: Sequence[Any]) -> tuple[Statement, ...]:
         """The statements of the answer that holds for these means."""
         return self.answer_statements(self.answer(means), len(means))
+
+    def right_answers(self, means: Sequence[Any]) -> Iterable[Hashable]:
+        """The answers of which all statements hold for these means, of which there may be very many: one for most
+        tasks. Where there may be more, `several_right` says so, and `answer` is one of them."""
+        return (self.answer(means),)
+
+    def answer_of(self, pairs: Sequence[Pair], arms: int) -> Hashable:
+        """The answer whose statements have these winners and losers, in their order, -1 for none."""
+        for answer in self.list_answers(arms) or ():
+            stated = self.answer_statements(answer, arms)
+            if [tuple(-1 if arm is None else arm for arm in one[:2]) for one in stated] == list(pairs):
+                return answer
+        raise InputError(f"task {str(self)!r} has no answer with the statements {pairs}")
 
     def answer_pairs(self, answer: Hashable, arms: int) -> tuple[Pair, ...]:
         """The statements of an answer as pairs (a, b), "a beats b"; `InputError` where some are more than that."""
@@ -168,7 +187,7 @@ class Task(ABC):
             stated = self.answer_statements(answer, len(names))
             return ", ".join(statement.write(tuple(names)) for statement in stated)
         arms = answer if isinstance(answer, tuple) else () if isinstance(answer, str) else (cast(int, answer),)
-        return self.answer_sign.join(names[arm] for arm in arms) or NONE
+        return (self.answer_sign.join(names[arm] for arm in arms) or NONE) + self.answer_note
 
     @classmethod
     def read(cls, argument: str | None, names: Sequence[str] = (), kept: bool = False) -> "Task":

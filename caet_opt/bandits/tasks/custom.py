@@ -162,8 +162,13 @@ class Custom(Task):
         return self._pairs_at_risk
 
     @cached_property
+    def distinct_statements(self) -> int:
+        """How many statements there are up to reversal."""
+        return len({frozenset((statement, statement.reverse)) for answer in self.stated for statement in answer})
+
+    @cached_property
     def _pairs_at_risk(self) -> int:
-        bound = len({frozenset((statement, statement.reverse)) for answer in self.stated for statement in answer})
+        bound = self.distinct_statements
         if not self.is_plain or factorial(min(len(self.compared), 20)) * len(self.answers) > MOST_JUDGED:
             return bound
         found, asserted = 1, list(map(plain_pairs, self.stated))

@@ -5,8 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from caet_opt.bandits.tasks.base import Form, Task
-from caet_opt.bandits.tasks.pairs import LISTED, MARGIN, MARGIN_ROWS, MIRRORED, REST
+from caet_opt.bandits.tasks.base import Form, Pair, Task
+from caet_opt.bandits.tasks.pairs import COMPLETE, LISTED, MARGIN, MARGIN_ROWS, MIRRORED, REST
 from caet_opt.bandits.tasks.statements import Mirrored, Statement, mirror
 from caet_opt.common.exact import Number
 from caet_opt.errors import InputError
@@ -36,12 +36,19 @@ class LowerIsBetter(Task):
         self.task = task
         sign = task.answer_sign and task.answer_sign.replace(">", "<")
         vars(self).update(name=task.name, needs_costs=task.needs_costs, answer_sign=sign)  # of the class elsewhere
+        vars(self).update(several_right=task.several_right, answer_note=task.answer_note)
 
     def answer(self, means: Sequence[Any]) -> Hashable:
         return self.task.answer(Mirrored(-mean for mean in means))
 
     def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
         return tuple(map(mirror, self.task.answer_statements(answer, arms)))
+
+    def right_answers(self, means: Sequence[Any]) -> Iterable[Hashable]:
+        return self.task.right_answers(Mirrored(-mean for mean in means))
+
+    def answer_of(self, pairs: Sequence[Pair], arms: int) -> Hashable:
+        return self.task.answer_of([(winner, loser) for loser, winner in pairs], arms)
 
     def list_answers(self, arms: int) -> Iterable[Hashable] | None:
         return self.task.list_answers(arms)
@@ -69,8 +76,8 @@ class LowerIsBetter(Task):
 
     def compiled_form(self, arms: int) -> Form | None:
         form = self.task.compiled_form(arms)
-        if form is None or form.shape <= LISTED:
-            return form and Form(form.shape + MIRRORED, form.members)
+        if form is None or form.shape <= LISTED or form.shape == COMPLETE:
+            return form and form._replace(shape=form.shape + MIRRORED)
         pairs, numbers = form.members.reshape(-1, 2), form.numbers.copy()
         levels = np.any(pairs < 0, axis=1)
         for row in (MARGIN, REST, MARGIN_ROWS + MARGIN, MARGIN_ROWS + REST):

@@ -4,7 +4,7 @@ Statements are two arrays with a column each (`caet_opt.bandits.tasks.statements
 loser, -1 for none; ``margins``, the rows MARGIN, REST, RATIO and RATIO_REST of ``winner > ratio loser + margin``, where
 each number is a double and a rest, which is what rounding to a double took away.
 
-An answer of a shipped task has one of six shapes; ``members`` says which arms take part in it:
+An answer of a shipped task has one of eight shapes; ``members`` says which arms take part in it:
 
     CHAIN        each arm beats the next (nothing)
     STARS        in each group one arm beats the others (the size of a group, its arms, the size of the next, ...)
@@ -12,17 +12,20 @@ An answer of a shipped task has one of six shapes; ``members`` says which arms t
     LISTED       each comparison has a winner, the first of its arms if they are equal (both arms of each comparison)
     STATED       each statement or its reverse holds, the statement if neither (winner and loser of each statement)
     CHEAPEST     up to the first statement that holds, the reverses of those before it (winner and loser of each)
+    COMPLETE     each arm beats all that follow (nothing)
+    EITHER       of each two statements that may hold both the one that holds by more (winner and loser of the first)
 
-The answers of the first four have no margins. For the last two, ``numbers`` has a column for each statement: its
-margin and ratio with their rests, and those of its reverse. A shape from MIRRORED on is one of the first four, with
-lower means ahead of higher ones: each statement is then turned around.
+The answers of the first four, and COMPLETE, have no margins, or all the same: a task with a tolerance. For the others,
+``numbers`` has a column for each statement: its margin and ratio with their rests, and those of its reverse, or of what
+else may be said. A shape from MIRRORED on is one of the first four or COMPLETE, with lower means ahead of higher ones:
+each statement is then turned around.
 """
 
 from math import inf
 
 from caet_opt.bandits.families.numerics import Array, Integers
 
-CHAIN, STARS, BIPARTITE, LISTED, STATED, CHEAPEST = range(6)
+CHAIN, STARS, BIPARTITE, LISTED, STATED, CHEAPEST, COMPLETE, EITHER = range(8)
 
 MIRRORED = 8
 
@@ -50,6 +53,11 @@ def write_statements(
             a, b = members[2 * p], members[2 * p + 1]
             reverse = surplus_of(means, a, b, numbers[MARGIN, p], numbers[RATIO, p]) < -1.0
             write_column(members, numbers, p, reverse, pairs, margins)
+    elif shape == EITHER:
+        for p in range(numbers.shape[1]):
+            a, b = members[2 * p], members[2 * p + 1]
+            middle = 0.5 * (numbers[MARGIN, p] - numbers[MARGIN + MARGIN_ROWS, p])
+            write_column(members, numbers, p, surplus_of(means, a, b, middle, 1.0) < -1.0, pairs, margins)
     elif shape == CHEAPEST:
         write_cheapest(members, numbers, means, pairs, margins)
     else:
@@ -112,6 +120,8 @@ def write_pairs(shape: int, members: Integers, means: Array, pairs: Integers) ->
         name_star_centres(members, means, pairs)
     elif shape == BIPARTITE:
         exchange_sides(members[0], means, pairs)
+    elif shape == COMPLETE:
+        sort_complete(means, pairs)
     else:
         for p in range(pairs.shape[1]):
             a, b = members[2 * p], members[2 * p + 1]
@@ -137,6 +147,29 @@ def sort_chain(means: Array, pairs: Integers) -> None:
     pairs[0, 0] = first
     for p in range(1, pairs.shape[1]):
         pairs[0, p] = pairs[1, p - 1]
+
+
+def sort_complete(means: Array, pairs: Integers) -> None:
+    """Insertion sort of the arms, which are the first winner and the losers of its pairs, then each arm beside all that
+    follow."""
+    many, others = pairs.shape[1], 1
+    while others * (others + 1) // 2 < many:
+        others += 1
+    first = pairs[0, 0]
+    for p in range(others):
+        arm, place = pairs[1, p], p
+        while place > 0 and is_ahead(means, arm, pairs[1, place - 1]):
+            pairs[1, place] = pairs[1, place - 1]
+            place -= 1
+        if place == 0 and is_ahead(means, arm, first):
+            first, arm = arm, first
+        pairs[1, place] = arm
+    p = others
+    for place in range(others):
+        pairs[0, place] = first
+        for later in range(place + 1, others):
+            pairs[0, p], pairs[1, p] = pairs[1, place], pairs[1, later]
+            p += 1
 
 
 def name_star_centres(members: Integers, means: Array, pairs: Integers) -> None:

@@ -17,7 +17,8 @@ from caet_opt.bandits.tasks.pairs import REST
 from caet_opt.bandits.tasks.statements import encode
 from caet_opt.errors import InputError
 from caet_opt.exploring import compiling
-from caet_opt.exploring.saving import TARGET_KEYS, Target
+from caet_opt.exploring.following import choose_answer
+from caet_opt.exploring.saving import TARGET_KEYS, Followed, Target
 from caet_opt.exploring.settings import COST_SOURCES, Parameters
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import EProcess, Threshold
@@ -30,7 +31,8 @@ from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.kernels.interpret import Interpreted, interpret
 from caet_opt.kernels.ledger import NO_STREAMS, Seen, View
 from caet_opt.kernels.native import KERNEL, interpreted_kernel
-from caet_opt.kernels.records import COLUMN_ROWS
+from caet_opt.kernels.records import COLUMN_ROWS, PIECE
+from caet_opt.kernels.several import choice_is_due
 from caet_opt.kernels.statement_columns import TWO_MINIMA
 from caet_opt.kernels.statement_evidence import boundary_point
 from caet_opt.kernels.term import pair_term
@@ -303,6 +305,7 @@ class Setup:
             batch=parameters.batch_rule[0],
             growth=parameters.batch_rule[1],
             lower_is_better=self.task.lower_is_better,
+            several=self.task.several_right,
         )
 
 
@@ -402,7 +405,7 @@ class Policy(ABC):
         if self.blind or setup.known_costs is not None:
             arms[ledger.COST] = 1.0 if self.blind else setup.known_costs
         arms[ledger.ORDER], arms[ledger.PLACE] = setup.tie_order, np.argsort(setup.tie_order)
-        return self.make_view(arms, np.zeros(3), self.columns_of(setup.some_statements()))
+        return self.make_view(arms, np.zeros(ledger.CLOCK_ENTRIES), self.columns_of(setup.some_statements()))
 
     def make_view(self, arms: Array, clock: Array, columns: "RoundColumns") -> Seen:
         """What the policy sees, with arrays of its own."""
@@ -421,8 +424,10 @@ class Policy(ABC):
         many = len(statements) if form is None or not form.numbers.shape[1] else form.numbers.shape[1]
         if not self.setup.is_stated(statements):
             return RoundColumns(encode(statements)[0], np.zeros((COLUMN_ROWS, 0)))
+        reverses = not self.setup.task.several_right  # may be asserted as well, unless the others that may are listed
         twice = issubclass(family, TWO_MINIMA) and any(
-            len(one.arms) == 2 and one.margin != 0 for one in (*self.setup.task.numbered_statements(), *statements)
+            len(one.arms) == 2 and (one.margin > 0 or (reverses and one.margin != 0))
+            for one in (*self.setup.task.numbered_statements(), *statements)
         )
         pairs, margins = encode(statements, many * (1 + twice))
         margins = without_rests(margins)
@@ -444,7 +449,12 @@ class Policy(ABC):
         seen = arms[ledger.COUNT] > 0
         arms[ledger.MEAN, seen] = state.means()[seen]
         view.clock[ledger.ROUND] = state.round
-        return self.prepare(self.ask(view), saved) if np.all(seen) else view
+        if not np.all(seen):
+            return view
+        if saved.followed is None or not self.setup.task.several_right:
+            return self.prepare(self.ask(view), saved)
+        view.clock[ledger.CHOSEN], view.clock[ledger.LOOKED] = saved.followed.chosen, saved.followed.looked
+        return self.prepare(self.follow(view, self.setup.task.answer_of(saved.followed.pairs, self.setup.arms)), saved)
 
     def prepare(self, view: Seen, saved: Target) -> Seen:
         """The view with all that follows from its sums; every arm has an outcome."""
@@ -453,6 +463,14 @@ class Policy(ABC):
     def save_target(self, view: Seen) -> dict[str, Any]:
         """What is to be saved of the target of a policy that has one, by `saving.TARGET_KEYS`."""
         return dict.fromkeys(TARGET_KEYS)
+
+    def save_followed(self, view: Seen) -> dict[str, Any]:
+        """Where several answers may be right, the one that is followed, or declared, and since when."""
+        if not self.setup.task.several_right or not np.all(view.arms[ledger.COUNT] > 0):
+            return {}
+        pairs = [[None if arm < 0 else arm for arm in pair] for pair in followed_pairs(view)]
+        followed = Followed((), view.clock[ledger.CHOSEN], view.clock[ledger.LOOKED])
+        return {"followed": followed._asdict() | {"pairs": pairs}}
 
     def check_state(self, state: State) -> None:
         """Raise `InputError` for a state that this policy cannot have led to, as far as it can tell."""
@@ -476,13 +494,33 @@ class Policy(ABC):
         return compiled if compiled is not None and compiled.overloads else self.functions["play"]
 
     def supply(self, view: Seen, need: int) -> Seen:
-        """What a response needs of Python: here the answer of a task that compiled code does not know."""
+        """What a response needs of Python: here the answer of a task that compiled code does not know, or which of
+        several right ones is followed."""
         assert need == ledger.NEED_ANSWER
-        return self.ask(view)
+        if not choice_is_due(view):
+            return self.ask(view)
+        view.clock[ledger.CHOSEN] = view.clock[ledger.ROUND]
+        answer = choose_answer(self, view)
+        return view if answer == self.followed(view) else self.change_answer(view, answer)
+
+    def change_answer(self, view: Seen, answer: Hashable) -> Seen:
+        """Follow another answer from now on."""
+        return self.follow(view, answer)
+
+    def followed(self, view: Seen) -> Hashable:
+        """Of several right answers the one whose statements the view has."""
+        return self.setup.task.answer_of(followed_pairs(view), self.setup.arms)
+
+    def follow(self, view: Seen, answer: Hashable) -> Seen:
+        """The view with the statements of an answer."""
+        return self.put_columns(view, self.columns_of(self.setup.task.answer_statements(answer, self.setup.arms)))
 
     def ask(self, view: Seen, means: Array | None = None) -> Seen:
         """The view with the statements of the answer for its means, or for others, as the task says it."""
-        found = self.columns(view.arms[ledger.MEAN] if means is None else means)
+        return self.put_columns(view, self.columns(view.arms[ledger.MEAN] if means is None else means))
+
+    def put_columns(self, view: Seen, found: "RoundColumns") -> Seen:
+        """The view with other statements."""
         view.clock[ledger.ANSWERED] = view.clock[ledger.ROUND]
         return view._replace(**found._asdict(), evidence=np.zeros(found.pairs.shape[1]))
 
@@ -513,14 +551,26 @@ class Policy(ABC):
         """What the observations say."""
         return self.setup.task.answer(state.means().tolist())
 
+    def read_answer(self, view: Seen) -> Hashable:
+        """The same of a view, which has the one that is followed, or was declared, where several may be right."""
+        return self.followed(view) if self.setup.task.several_right else self.answer(state_of(view))
+
     def diagnose(self, view: Seen, **more: Any) -> Diagnostics:
         """What the present state says, with what the policy adds to it."""
         setup, state = self.setup, state_of(view)
-        means, answer = state.means(), self.answer(state)
+        means, answer = state.means(), self.read_answer(view)
         statements = setup.task.answer_statements(answer, setup.arms)
         evidence = setup.evidence(state, statements, means)
         needed = setup.needed(state, statements, means, evidence)
         return Diagnostics(answer, statements, evidence, needed, **{"costs": setup.costs(state, means), **more})
+
+
+def followed_pairs(view: Seen) -> list[Pair]:
+    """Winner and loser of each statement of a view, -1 for none."""
+    pairs = view.pairs.T.tolist()
+    if ledger.is_stated(view):
+        pairs = [pair for pair, piece in zip(pairs, view.margins[PIECE].tolist(), strict=True) if not piece]
+    return [(winner, loser) for winner, loser in pairs if max(winner, loser) >= 0]
 
 
 def state_of(view: Seen) -> State:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from caet_opt.exploring.policies.base import Policy
 from caet_opt.exploring.saving import Target
 from caet_opt.kernels import ledger
-from caet_opt.kernels.choosing import refresh_pairs, survey
-from caet_opt.kernels.ledger import ANSWERED, DONE, NEED_ANSWER, ROUND, Seen, short_pair
+from caet_opt.kernels.choosing import mark_needed, refresh_pairs, survey
+from caet_opt.kernels.ledger import ANSWERED, DONE, NEED_ANSWER, ROUND, Seen, short_pair, weigh_pairs
+from caet_opt.kernels.several import choice_is_due, find_settled, look_is_due
 
 if TYPE_CHECKING:  # what `respond` is compiled with, for each policy its own
 
@@ -47,10 +48,15 @@ class IndexPolicy(Policy):
         """Refresh what is seen, and learn from it."""
         if waiting:
             return DONE
+        if choice_is_due(view):
+            return NEED_ANSWER
         answered = view.clock[ANSWERED]
         is_new = answered == 0.0 or answered == view.clock[ROUND]
         if not (survey(view) if is_new else refresh(view, arm)):
             return NEED_ANSWER
+        if look_is_due(view) and short_pair(view) >= 0 and find_settled(view):
+            mark_needed(view)
+            weigh_pairs(view, -1)
         learn(view, arm)
         return DONE
 

@@ -1,5 +1,6 @@
 """Policies that solve for their target and track it."""
 
+from collections.abc import Hashable
 from fractions import Fraction
 from functools import lru_cache
 from math import fsum, isclose
@@ -15,13 +16,25 @@ from caet_opt.exploring.policies.base import Diagnostics, Policy, RoundColumns, 
 from caet_opt.exploring.saving import NUMBERS, TARGET_KEYS, Solution, Target
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.kernels import aiming, boxes, ledger
-from caet_opt.kernels.aiming import Pursuit, Space, add_target, batch_end, decide, keep_mended, look, next_arm
+from caet_opt.kernels.aiming import (
+    Pursuit,
+    Space,
+    add_target,
+    batch_end,
+    decide,
+    forget_target,
+    keep_mended,
+    look,
+    next_arm,
+)
+from caet_opt.kernels.answer_choice import choose_followed
 from caet_opt.kernels.boxes import DECIDED, DUE, ENDED, FOLLOWING, GROWTH, PATIENCE, SOLVED, is_inside
 from caet_opt.kernels.elimination_order import nothing_to_lay_out
 from caet_opt.kernels.instance import Layout, make_workspace
 from caet_opt.kernels.ledger import COUNT, CUMULATED, DONE, MEMORY, ROUND, Seen
 from caet_opt.kernels.native import without_compiling
 from caet_opt.kernels.records import COLUMN_ROWS, PIECE
+from caet_opt.kernels.several import choice_is_due, find_settled, look_is_due
 from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.solving.characteristic import solve_question
 from caet_opt.solving.problem import Question, lay_out
@@ -70,6 +83,10 @@ class TrackingPolicy(Policy):
         numbers, single = aim.numbers, setting.batch == 1.0 and setting.growth == 0.0
         moved = arm if single else -1  # the means of a batch have all moved
         if now >= numbers[DUE]:
+            if choice_is_due(view):
+                need = choose_followed(view)
+                if need != DONE:
+                    return need
             recent = setting.gap > 0.0 and now < GROWTH * numbers[SOLVED]
             if recent and is_inside(setting, arms, aim, moved):
                 numbers[DECIDED], numbers[DUE] = now, batch_end(setting, now)
@@ -81,11 +98,15 @@ class TrackingPolicy(Policy):
             numbers[FOLLOWING] = add_target(arms)
         if numbers[DECIDED] == now and (arms[COUNT, arm] > aim.box[PATIENCE, arm] or not single):
             look(view)
+        if look_is_due(view) and numbers[DECIDED] == now and numbers[ENDED] != now and find_settled(view):
+            forget_target(aim)
+            numbers[ENDED] = now
         return DONE
 
     @staticmethod
     def ended(view: Any) -> bool:
-        """Whether every statement was found settled in this round; it is looked at where a batch ends."""
+        """Whether every statement was found settled in this round, of the answer that is followed, which may be another
+        since; it is looked at where a batch ends."""
         return bool(view.aim.numbers[ENDED] == view.clock[ROUND])
 
     def __init__(self, setup: Setup) -> None:
@@ -157,10 +178,14 @@ class TrackingPolicy(Policy):
             return list_columns(tuple(Statement(a, b) for a, b in pairs), type(self.setup.family))
         return keep_columns(*(part.tobytes() for part in columns))
 
-    def ask(self, view: Seen, means: Array | None = None) -> Seen:
+    def change_answer(self, view: Seen, answer: Hashable) -> Seen:
+        self.functions["forget_target"](pursuit_of(view).aim)
+        return super().change_answer(view, answer)
+
+    def put_columns(self, view: Seen, found: RoundColumns) -> Seen:
         """The statements of the answer; where there are more or fewer columns than before, no solution of them is
         known."""
-        asked, aim = super().ask(view, means), pursuit_of(view).aim
+        asked, aim = super().put_columns(view, found), pursuit_of(view).aim
         many = asked.pairs.shape[1]
         if many != aim.weights.size:
             aim = aim._replace(weights=np.zeros(many), solved=np.full((2, many), UNSOLVED))
@@ -169,7 +194,8 @@ class TrackingPolicy(Policy):
     def solve(self, view: Seen) -> Seen:
         """The view aimed at the solution for its means and costs; `SolverError` or `InputError` where there is none."""
         setup, space, means = self.setup, pursuit_of(view).space, view.arms[ledger.MEAN].tolist()
-        asserted = setup.task.statements(means)
+        answer = self.followed(view) if setup.task.several_right else setup.task.answer(means)
+        asserted = setup.task.answer_statements(answer, setup.arms)
         if ledger.is_stated(view):  # what is a number of a statement, and what is a mean, is the double here
             asserted = tuple(statement._replace(margin=Fraction(float(statement.margin))) for statement in asserted)
             means = list(map(Fraction, means))
@@ -213,7 +239,8 @@ class TrackingPolicy(Policy):
     def take_note_unsolved(self, view: Seen) -> Seen:
         """Respond to the last outcome where no target can be solved for: it counts as uniform, until the next one is
         due. Whether it is over is said of the answer for the present means, which may be another than before."""
-        view = self.ask(view)
+        if not self.setup.task.several_right or not self.functions["answer_holds"](view, view.arms[ledger.MEAN], -1):
+            view = self.ask(view)
         arms, aim = view.arms, pursuit_of(view).aim
         self.functions["look_anew"](aim)
         arms[ledger.TARGET] = 1.0 / self.setup.arms
@@ -233,7 +260,7 @@ class TrackingPolicy(Policy):
             aim.box[boxes.CENTRE], aim.box[boxes.PAID] = kept.means, kept.costs
             if kept.intervals is not None:
                 aim.box[boxes.INTERVALS] = kept.intervals
-            if aim.numbers[boxes.DECIDED] != view.clock[ledger.ROUND]:  # in the middle of a batch
+            if saved.followed is None and aim.numbers[boxes.DECIDED] != view.clock[ledger.ROUND]:  # in a batch
                 view = self.ask(view, kept.means)
         known, aim, solution = False, pursuit_of(view).aim, saved.solution
         if solution is not None and (2, len(solution.pairs)) == aim.solved.shape:
@@ -244,7 +271,7 @@ class TrackingPolicy(Policy):
             if not self.blind and self.setup.known_costs is None:
                 view.arms[ledger.COST] = kept.costs
         else:
-            view = self.ask(view)
+            view = self.ask(view) if saved.followed is None else view
             while (need := int(self.functions["decide"](view, -1))) != ledger.DONE:
                 view = self.supply(view, need)
                 if need == ledger.NEED_SOLUTION:

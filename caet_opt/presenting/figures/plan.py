@@ -51,7 +51,8 @@ def plan_figure(plans: Sequence[Plan], width: Width | None = None) -> "Figure":
     )
     draw_mean(axis, levels, median, low, high, 0, label=f"{plans[0].cheapest.policy}, median")
     fine, time = fine_levels(levels), plans[0].characteristic_time
-    axis.plot(fine, [time * bound_per_time(level) for level in fine], label="lower bound", **LOWER)
+    if plans[0].lower_bound is not None:
+        axis.plot(fine, [time * bound_per_time(level) for level in fine], label="lower bound", **LOWER)
     predicted = [float("nan") if one.predicted_cost is None else one.predicted_cost for one in plans]
     axis.plot(levels, predicted, label="predicted", **UPPER)
     for budget in {one.budget for one in plans if one.budget is not None}:

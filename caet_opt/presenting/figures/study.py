@@ -102,13 +102,18 @@ def draw_model(axis: Any, cells: "pd.DataFrame", names: list[str], over: Divisor
 
 def draw_bounds(axis: Any, rows: "pd.DataFrame", over: Divisor) -> None:
     """T* kl(delta, 1 - delta) and theta T* log(1/delta) over the divisor, on a grid of levels of their own; neither
-    where the divisor is zero, as the lower bound is from delta = 1/2 on."""
+    where the divisor is zero, as the lower bound is from delta = 1/2 on, or there is none, as for a task that may have
+    several right answers."""
+    has_lower = bool(rows["lower_bound"].notna().all())
+    if over == "lower_bound" and not has_lower:
+        return
     levels = style.fine_levels(rows["log_inv_delta"].tolist())
     time = float(rows["characteristic_time"].iloc[0])
     lower = {level: time * bound_per_time(level) for level in levels}
     divisor = {level: level if over == "log_inv_delta" else lower[level] for level in levels}
     drawn = [level for level in levels if divisor[level] > 0]
-    axis.plot(drawn, [lower[level] / divisor[level] for level in drawn], label="lower bound", **style.LOWER)
+    if has_lower:
+        axis.plot(drawn, [lower[level] / divisor[level] for level in drawn], label="lower bound", **style.LOWER)
     slopes = (rows["upper_bound"].astype(float) / rows["log_inv_delta"]).dropna()
     for slope in slopes[:1]:
         upper = [slope * level / divisor[level] for level in drawn]

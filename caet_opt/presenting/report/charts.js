@@ -102,14 +102,16 @@ function binaryDivergence(level) {
 function costChart(cells, scale) {
   const over = scale === "rate" ? (level) => level : () => 1;
   const hover = (cell) => `${heading(cell)}<br>mean cost ${number(cell.cost[0])}${between(cell.texts.cost)}` +
-    `<br>lower bound ${cell.texts.lower}${has(cell.upper) ? `, upper bound as δ → 0 ${cell.texts.upper}` : ""}` +
+    `<br>${has(cell.lower) ? `lower bound ${cell.texts.lower}` : "no lower bound at this δ"}` +
+    `${has(cell.upper) ? `, upper bound as δ → 0 ${cell.texts.upper}` : ""}` +
     `, predicted ${number(cell.predicted)}` +
     `<br>over ${LEVEL}: ${number(cell.cost[0] === null ? null : cell.cost[0] / cell.level)}`;
   const levels = steps(span(cells));
   const { time, lower } = report.models[report.series[cells[0].series].model];
   const thetas = [...new Set(cells.filter((cell) => has(cell.upper)).map((cell) => cell.theta))];
   const traces = [
-    bound(levels, levels.map((l) => (lower * binaryDivergence(l)) / over(l)), "lower bound T* kl(δ, 1 − δ)", true),
+    ...(has(lower) ? [bound(levels, levels.map((l) => (lower * binaryDivergence(l)) / over(l)),
+      "lower bound T* kl(δ, 1 − δ)", true)] : []),
     ...thetas.map((theta) => bound(levels, levels.map((l) => (theta * time * l) / over(l)),
       `upper bound as δ → 0, θ T* ${LEVEL}, θ = ${number(theta)}`)),
   ];

@@ -73,6 +73,8 @@ def list_facts(status: Record) -> dict[str, str]:
         facts["left"] = status_text.say_not_excluded(status)
         if status["answer"] is not None:
             facts["ahead"] = status_text.say_ahead(status)
+        if (hint := status_text.say_good_enough(status)) is not None:
+            facts["level"] = hint
     return facts
 
 

@@ -246,7 +246,7 @@ def collect_model(record: Record, label: str) -> Record:
         "arms": record["arms"],
         "costly": [cost > 0 for cost in record["arm_costs"]],
         "time": record["characteristic_time"],
-        "lower": record["lower"],
+        "lower": None if record["lower_bound"] is None else record["lower"],  # no bound at a delta is made of it then
         "sampling": record["sampling_proportions"],
         "csv": csv_lines([[record[name] for name in MODEL_COLUMNS]]),
     }
@@ -272,7 +272,8 @@ def collect_cell(row: Record, series: int, columns: Iterable[str]) -> Record:
         name: None if low is None or high is None else numbers.write_interval(low, high, TOLD_DIGITS)
         for name, (low, high) in ends.items()
     }
-    texts["lower"] = numbers.round_down(row["lower_bound"], BOUND_DIGITS)
+    lower = row["lower_bound"]
+    texts["lower"] = None if lower is None else numbers.round_down(lower, BOUND_DIGITS)
     texts["upper"] = None if upper is None else numbers.round_up(upper, BOUND_DIGITS)
     return {
         "id": row["cell"],

@@ -112,7 +112,10 @@ def solve_row(row: Mapping[str, Any], entry: ModelFile, profile: Profile, reques
         return [{**row, **failure(error)}]
     if result.solver != profile.backend:
         found["solver"] += f" ({result.solver})"
-    return [found | {"delta": d, "lower_bound": result.lower_bound(d)} for d in request.deltas] or [found]
+    several = entry.task.several_right  # there is no bound at a delta then
+    return [
+        found | {"delta": d, "lower_bound": None if several else result.lower_bound(d)} for d in request.deltas
+    ] or [found]
 
 
 def compare_blind(result: CharacteristicTime, profile: Profile) -> dict[str, Any]:

@@ -43,7 +43,8 @@ CLOSED_FORMS: dict[str, ClosedForm] = {form.name: form for form in (*ELEMENTARY,
 
 def applicable(model: BanditModel, task: Task | str) -> tuple[ClosedForm, ...]:
     """The closed forms that hold for this model and task, the most special one first; none where T* is infinite."""
-    compared = compare(model, read_task(task, model.arms), exact=False)
+    task = read_task(task, model.arms)
+    compared = None if task.several_right else compare(model, task, exact=False)
     if compared is None:
         return ()
     return tuple(form for form in CLOSED_FORMS.values() if form.match(compared) is not None)

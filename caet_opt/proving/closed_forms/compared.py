@@ -9,7 +9,8 @@ from caet_opt.bandits.families import Family, Gaussian
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Pair, Task
 from caet_opt.bandits.tasks.statements import judge
-from caet_opt.solving.problem import ask, asked_level
+from caet_opt.solving.levels import asked_level
+from caet_opt.solving.problem import ask
 
 Numbers = tuple[Fraction, ...]
 

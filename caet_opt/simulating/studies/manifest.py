@@ -85,8 +85,8 @@ CELL_KINDS = {
     "runs": COUNT,
     "seed": SEED,
     "guaranteed": FLAG,
-    **dict.fromkeys(("characteristic_time", "lower", "upper", "gap", "lower_bound"), AMOUNT),
-    **dict.fromkeys(("upper_bound", "predicted_cost"), AMOUNT.or_nothing()),
+    **dict.fromkeys(("characteristic_time", "lower", "upper", "gap"), AMOUNT),
+    **dict.fromkeys(("lower_bound", "upper_bound", "predicted_cost"), AMOUNT.or_nothing()),
     "binding_statements": TEXTS,
 }
 

@@ -10,10 +10,10 @@ from caet_opt.kernels.family_codes import family_facts
 from caet_opt.kernels.instance import IRREGULAR
 from caet_opt.kernels.interior import CERTIFIED, LIMIT, STALLED
 from caet_opt.kernels.native import kernel_for
-from caet_opt.kernels.statement_columns import Columns, list_columns
+from caet_opt.kernels.statement_columns import Columns
 from caet_opt.solving.backends.base import Answer, Backend, Point
-from caet_opt.solving.certificate import NOTHING_TO_PAY, Certificate
-from caet_opt.solving.problem import Pattern, Question, check_no_ties, constrains, lay_out
+from caet_opt.solving.certificate import NOTHING_TO_PAY, Certificate, told_columns
+from caet_opt.solving.problem import Pattern, Question, check_no_ties, lay_out
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
 
@@ -42,10 +42,11 @@ class Native(Backend):
         """Solve by one call of the kernel, which certifies as well.
 
         Where it cannot, there is a reason: a tie or a number outside double precision, which posing the problem names,
-        or an arm whose every statement is settled by any positive effort, without which it is solved again.
+        or an arm whose every statement is settled by any positive effort, without which it is solved again, as it is
+        where rounding hides what a free mean and a margin add up to.
         """
         model, columns = question.model, question.columns
-        if not columns.is_plain:
+        if not (question.is_clear or columns.is_plain):
             check_no_ties(model, question.task, question.statements)
         found = solve_columns(model, columns, profile, start)
         if found is not None:
@@ -53,20 +54,15 @@ class Native(Backend):
         nothing = Point(np.zeros(len(model.means)), np.zeros(len(columns.owners)))
         if not question.problem.statements:
             return Answer(nothing, 0, "nothing to pay", None if columns.is_plain else NOTHING_TO_PAY)
-        statements = question.statements
-        stated = np.array([constrains(model, statement) for statement in statements])
-        if np.all(stated):
+        told, kept = told_columns(model, columns)
+        if told is None:
             raise SolverError("a term left double precision")
-        binding = stated[columns.owners]
-        rest = None if start is None else Point(start.effort, start.weights[binding])
-        kept = tuple(statement for statement, binds in zip(statements, stated, strict=True) if binds)
-        left = list_columns(kept, type(model.family))
-        found = solve_columns(model, left, profile, rest if rest is not None and np.sum(rest.weights) > 0 else None)
+        rest = None if start is None else Point(start.effort, start.weights[kept])
+        found = solve_columns(model, told, profile, rest if rest is not None and np.sum(rest.weights) > 0 else None)
         if found is None:
             raise SolverError("a term left double precision")
-        nothing.weights[binding] = found.point.weights
+        nothing.weights[kept] = found.point.weights
         point = Point(found.point.effort, nothing.weights)
-        # Where rounding hides that a level is no mean, only what is left can be certified.
         return found._replace(point=point, certificate=None if columns.is_plain else found.certificate)
 
 
@@ -87,7 +83,7 @@ def solve_columns(model: BanditModel, columns: Columns, profile: Profile, start:
     target = target_of(tolerance)
     numbers = model.kernel_numbers
     if columns.margins.size:
-        numbers = np.append(numbers, columns.margins).reshape(1, -1)
+        numbers = np.concatenate((numbers.ravel(), columns.flat_margins)).reshape(1, -1)
     status, steps, value, lower, upper = kernel_for(family, len(columns.owners))["solve_instance"](
         numbers, *pattern, effort, weights, start is not None, tolerance, target, profile.max_iterations
     )

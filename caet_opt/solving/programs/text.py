@@ -1,24 +1,27 @@
 """The epigraph program of one instance in the paper's notation, for people to read."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.files import escape_controls
-from caet_opt.solving.problem import ask, asked_level, constrains
+from caet_opt.solving.levels import asked_level, constrains
+from caet_opt.solving.problem import ask, ask_answer
 
 
-def show_program(model: BanditModel, task: Task) -> str:
-    """``max t  s.t.  t <= w_a d(mu_a, m) + w_b d(mu_b, m)`` for every statement, with this model's numbers.
+def show_program(model: BanditModel, task: Task, answer: Hashable = None) -> str:
+    """``max t  s.t.  t <= w_a d(mu_a, m) + w_b d(mu_b, m)`` for every statement, with this model's numbers, of the
+    answer or of one of several.
 
     Statements that constrain nothing are listed with the reason.
     """
-    question = ask(model, task)
+    question = ask(model, task) if answer is None else ask_answer(model, task, answer)
     kept, statements = set(question.problem.statements), question.statements
-    lines = [f"1 / T* = max t for task {task}, with w the effort: pulls per unit of information", ""]
+    told = "" if answer is None else f", answer {escape_controls(task.write_answer(answer, model.arms))}"
+    lines = [f"1 / T* = max t for task {task}{told}, with w the effort: pulls per unit of information", ""]
     lines += [f"  {line}" for line in divergence_lines(model)]
     lines += ["", *program_lines(model, [statement for statement in statements if statement in kept])]
     dropped = [statement for statement in statements if statement not in kept]
