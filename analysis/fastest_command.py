@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from caet_opt import LiveExperiment, parse_task
 
@@ -35,7 +36,13 @@ def find_fastest(
     Rewards are shares of the limit, lower ones are better; costs are seconds, as they come.
     """
     task = parse_task(f"best-arm~{margin / limit:.6g}", lower_is_better=True)
-    told = {"arms": list(commands), "delta": delta, "fractions": True, "cost_source": "observed", "gamma0": 1e-9}
+    told: dict[str, Any] = {
+        "arms": list(commands),
+        "delta": delta,
+        "fractions": True,
+        "cost_source": "observed",
+        "gamma0": 1e-9,
+    }
     experiment = LiveExperiment.open_or_start(path, task, "bernoulli", **told)
     while pulls := experiment.next():
         for pull in pulls:
