@@ -72,7 +72,7 @@ def characteristic_time(
     ('11.656854249', array([0.585786, 0.      , 0.414214]))
     """
     started = perf_counter()
-    task = read_task(task, model.arms)
+    task = read_task(task, model)
     profile = find_profile(solver)
     if tolerance is not None and tolerance != profile.tolerance:
         profile = replace(profile, tolerance=tolerance)
