@@ -13,6 +13,8 @@ from .bandits.model import BanditModel as BanditModel
 from .bandits.modelfile import ModelFile as ModelFile
 from .bandits.modelfile import read_model as read_model
 from .bandits.modelfile import write_model as write_model
+from .bandits.paired import Paired as Paired
+from .bandits.paired import paired as paired
 from .bandits.tasks import Above as Above
 from .bandits.tasks import BestArm as BestArm
 from .bandits.tasks import Cheapest as Cheapest

@@ -49,7 +49,7 @@ class BanditModel:
     family
         The reward family, or its name in the grammar; with a variance per arm, as many variances as means.
     means
-        The mean of each arm, at least two.
+        The mean of each arm: at least two, or one where a task is about levels.
     costs
         The cost of each arm, zero allowed, or ``"gaps"`` for the distance to the best mean; by default all are 1.
     arms
@@ -86,8 +86,8 @@ class BanditModel:
     ) -> None:
         family = read_family(family)
         given_means, means = read_numbers(means, "means")
-        if len(means) < 2:
-            raise InputError(f"a bandit model needs at least two arms, got {len(means)} mean{'s'[: len(means) != 1]}")
+        if len(means) < 1:
+            raise InputError("a bandit model needs at least one arm, got 0 means")
         family.check_means(means)
         family.dispersions(len(means))
         costs = [1] * len(means) if costs is None else costs

@@ -106,6 +106,9 @@ def add_settings(parser: argparse.ArgumentParser, group: argparse._ArgumentGroup
 
 def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:
     """Declare the flag of a setting; what is not given stays at its default, wherever that is declared."""
+    if setting.kind == "switch":
+        group.add_argument(setting.flag, action="store_true", default=None, help=setting.help)
+        return
     choices = (*setting.choices, *("X" for _ in setting.choices[:1] if "number" in setting.kind))
     letter = {"number": "X", "count": "N"}.get(setting.kind, setting.name[0].upper())
     metavar = setting.form or "|".join(choices) or letter

@@ -8,7 +8,7 @@ from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.cli.arguments import add_confidence, add_settings, count, number, read_confidence, seed, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import add_width, make_folder, say, show
-from caet_opt.exploring.settings import LIMITS, SEED, SETTINGS
+from caet_opt.exploring.settings import LIMITS, SEED, SIMULATED
 from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.presenting.progress import Bar
 from caet_opt.simulating.comparison import name_policies
@@ -36,7 +36,7 @@ examples:
 LEVELS = (0.5, 0.75, 1.0, 1.5, 2.0)
 
 #: Settings that have one value; the policy may have several, targets are lazy unless told, and the limit is the budget.
-OTHER_SETTINGS = tuple(setting for setting in SETTINGS if setting.name not in ("policy", "limits", *LIMITS))
+OTHER_SETTINGS = tuple(setting for setting in SIMULATED if setting.name not in ("policy", "limits", *LIMITS))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from caet_opt.cli.arguments import INTERRUPTED, add_confidence, add_settings, co
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, list_entries, output_file, show
 from caet_opt.exploring.policies import POLICIES
-from caet_opt.exploring.settings import RUNS, SEED, SETTINGS
+from caet_opt.exploring.settings import RUNS, SEED, SIMULATED
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.presenting.progress import Bar
 from caet_opt.simulating.comparison import ComparisonInterrupted, PolicyComparison, make_experiments, run_policies
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 #: Settings that have one value; the policy may have several, and limits are the model's.
-OTHER_SETTINGS = tuple(setting for setting in SETTINGS if setting.name not in ("policy", "limits"))
+OTHER_SETTINGS = tuple(setting for setting in SIMULATED if setting.name not in ("policy", "limits"))
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -25,7 +25,7 @@ from caet_opt.exploring.policies.base import TARGET_TOLERANCE, Diagnostics, Setu
 from caet_opt.exploring.saving import Saved, Target, from_text, write_question
 from caet_opt.exploring.settings import LARGEST_BATCH, LARGEST_SEED, Parameters
 from caet_opt.exploring.state import ROUNDING, State
-from caet_opt.exploring.stopping import threshold_of
+from caet_opt.exploring.stopping import EProcess, threshold_of
 from caet_opt.kernels.aiming import Pursuit
 from caet_opt.kernels.boxes import SOLVES, WIDEST
 from caet_opt.kernels.e_values import BLUR
@@ -67,7 +67,13 @@ class Explorer:
     ) -> None:
         task = parse_task(task) if isinstance(task, str) else task
         family = parse_family(family) if isinstance(family, str) else family
+        family = family.with_fractions() if parameters.fractions else family
         threshold = threshold_of(parameters, family, arms, task)
+        if parameters.fractions and threshold.name != EProcess.name:
+            raise InputError(
+                f"with fractions the threshold must be {EProcess.name!r}, which is proven for them, not "
+                f"{threshold.name!r}"
+            )
         family.dispersions(arms)
         source = parameters.cost_source or "known"
         if costs is not None and source != "known":

@@ -152,7 +152,7 @@ def from_text(text: str) -> Saved:
     """The experiment that a text holds, or `InputError`."""
     record = read_record(text)
     family, parameters = parse_family(record["family"]), read_parameters(record)
-    arms = check_whole(record["arms"], "arms", 2)
+    arms = check_whole(record["arms"], "arms", 1)
     task = read_task(record)
     task.check(arms)
     target, solution, costs, values = (record[key] for key in ("target", "solution", "costs", "threshold_values"))

@@ -53,7 +53,7 @@ RUNS, SEED = 100, 0
 #: The default of the two confidences, of which one is computed from the other.
 ABSENT: Any = None
 
-Kind = Literal["number", "count", "word", "number or word"]
+Kind = Literal["number", "count", "word", "number or word", "switch"]
 
 #: What a kind is called in an error message.
 WORDS = {
@@ -61,10 +61,11 @@ WORDS = {
     "count": "a positive whole number",
     "word": "a string",
     "number or word": "a number or a string",
+    "switch": "true or false",
 }
 
-#: Who uses a setting: the policy, its threshold, or only a simulation.
-Owner = Literal["algorithm", "threshold", "simulation"]
+#: Who uses a setting: the policy, its threshold, only a simulation, or only what is not simulated.
+Owner = Literal["algorithm", "threshold", "simulation", "observed"]
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Setting:
         """Raise `InputError` unless a value is of the kind, and one of the choices if there are any."""
         is_word = "word" in self.kind and isinstance(value, str)
         is_figure = is_whole(value, 1) if self.kind == "count" else "number" in self.kind and is_number(value)
-        if not (is_word or is_figure):
+        if not (is_word or is_figure or (self.kind == "switch" and isinstance(value, bool))):
             raise InputError(f"{self.name} must be {WORDS[self.kind]}, got {show_value(value)}")
         if self.choices and isinstance(value, str) and value not in self.choices:
             raise InputError(unknown_name(self.label, value, self.choices))
@@ -243,6 +244,14 @@ class Parameters:
         form="LIMIT",
         word="limit",
     )
+    fractions: bool = declare(
+        False,
+        "fractions",
+        "of the bernoulli family: take any reward from 0 to 1, such as a score or a share, instead of 0 and 1 alone",
+        owner="observed",
+        grid=None,
+        recorded=False,
+    )
     solver: str | Profile = declare(
         "native", "solver", "of every round's target: a backend, or a profile.toml", grid=None, recorded=False
     )
@@ -287,7 +296,8 @@ class Parameters:
     @classmethod
     def read(cls, confidence: Mapping[str, Any], settings: Mapping[str, Any], *, simulated: bool = True) -> Self:
         """The parameters from ``delta`` or ``log_inv_delta`` and settings by name; a name that is none is refused."""
-        known = [setting.name for setting in SETTINGS if simulated or setting.owner != "simulation"]
+        other = "observed" if simulated else "simulation"
+        known = [setting.name for setting in SETTINGS if setting.owner != other]
         for name in settings:
             if name not in known:
                 raise InputError(unknown_name("setting", name, known))
@@ -382,7 +392,7 @@ def read_field(entry: "Field[Any]") -> Setting:
     parts = [part for part in (get_args(entry.type) if union else (entry.type,)) if part not in (NoneType, Profile)]
     choices = next((get_args(part) for part in parts if get_origin(part) is Literal), ())
     word = bool(choices) or str in parts
-    kind: Kind = "word" if word else "count" if int in parts else "number"
+    kind: Kind = "word" if word else "switch" if bool in parts else "count" if int in parts else "number"
     kind = "number or word" if word and float in parts else kind
     return Setting(name=entry.name, kind=kind, default=entry.default, choices=choices, **entry.metadata)
 
@@ -397,6 +407,9 @@ class Settings(tuple[Setting, ...]):
 
 
 SETTINGS = Settings(read_field(entry) for entry in fields(Parameters) if entry.metadata)
+
+#: Those of simulations.
+SIMULATED = tuple(setting for setting in SETTINGS if setting.owner != "observed")
 
 #: Those by which results are told apart.
 RECORDED = tuple(setting for setting in SETTINGS if setting.recorded)

@@ -220,6 +220,11 @@ class LiveExperiment:
             stop = contents.read_stop(db, self._start)
             return None if stop is None else name_answer(self._start.task, stop.answer, self.names)
 
+    @property
+    def negligible_cost(self) -> float:
+        """Up to this the mean of an arm's observed costs counts as zero in what the policy decides (``gamma0``)."""
+        return Explorer.from_saved(self._start).parameters.negligible_cost
+
     def next(self, pulls: int = 1, *, arm: str | int | None = None) -> tuple[Pull, ...]:
         """Hand out pulls, as many as told, which are out until their outcomes are recorded; none once it has stopped or
         was ended, and no more than the limits ``max_cost`` and ``max_pulls`` allow (`Allowance`).

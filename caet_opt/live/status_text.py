@@ -163,7 +163,7 @@ def say_ahead(status: Record) -> str:
     if ahead["reason"] is not None:
         return f"still to pay: nothing, {ahead['reason']}"
     return in_full(
-        f"still to pay: about {write(ahead['cost'])}, T* = {write(ahead['characteristic_time'])} at the present means "
+        f"still to pay: about {write(ahead['cost'])}, {say_time_of(status)} "
         f"times the evidence that is missing, {write(ahead['missing'])}"
     )
 
@@ -176,6 +176,14 @@ def say_good_enough(status: Record) -> str | None:
         f"{' and '.join(found['arms'])} have been level for long, and ties never end; a new experiment with "
         f"{found['task']} takes any answer that is right up to so much, and would cost about {write(found['cost'])}"
     )
+
+
+def say_time_of(status: Record) -> str:
+    """T* at the present means, and of which rewards, where that is not what was recorded."""
+    time = write(status["ahead"]["characteristic_time"])
+    if status["fractions"]:
+        return f"T* = {time} (of yes-or-no rewards with the present means)"
+    return f"T* = {time} at the present means"
 
 
 def arm_texts(arm: Record) -> list[str]:

@@ -301,7 +301,9 @@ def quote(value: Any) -> str:
 def check_inputs(claim: Claim) -> None:
     """Reject means outside the family, negative numbers, and a task that makes no sense for these arms."""
     _, family, task, _, work, means, costs, dispersions, effort, weights, _ = claim
-    if len(means) < 2 or not len(means) == len(costs) == len(dispersions) == len(effort):
+    if len(means) < (1 if task.name == "above" else 2) or not len(means) == len(costs) == len(dispersions) == len(
+        effort
+    ):
         raise Rejected("it needs two arms or more, and for each of them a mean, a cost, a dispersion and an effort")
     low, high = MEANS[family]
     if any((low is not None and mean < low) or (high is not None and mean > high) for mean in means) or (

@@ -77,7 +77,7 @@ def proven_time(
     """
     started = perf_counter()
     check_digits(digits)
-    task = read_task(task, model.arms, model.lower_is_better)
+    task = read_task(task, model)
     problem = pose_exactly(model, task)
     found = characteristic_time(model, task, tolerance=ROUGH) if start is None else start
     if found.statements != problem.statements or len(found.effort) != len(problem.means):

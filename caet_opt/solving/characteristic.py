@@ -78,7 +78,7 @@ def characteristic_time(
     ('11.656854249', array([0.585786, 0.      , 0.414214]))
     """
     started = perf_counter()
-    task = read_task(task, model.arms, model.lower_is_better)
+    task = read_task(task, model)
     asked = read_limits(limits, model.arms)
     profile = find_profile(solver_for(solver, asked))
     if tolerance is not None and tolerance != profile.tolerance:

@@ -209,7 +209,7 @@ def compare_solvers(
     (True, [11.656854, 11.656854])
     """
     check_whole(repeat, "repeat")
-    task = read_task(task, model.arms, model.lower_is_better)
+    task = read_task(task, model)
     profiles = name_solvers(solvers)
     if tolerance is not None:
         profiles = {name: replace(profile, tolerance=tolerance) for name, profile in profiles.items()}

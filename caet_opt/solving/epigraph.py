@@ -65,7 +65,7 @@ def epigraph(model: BanditModel, task: Task | str, language: str = "cvxpy", *, l
     """
     if language not in LANGUAGES:
         raise InputError(unknown_name("language", str(language), LANGUAGES))
-    question = ask_one(model, read_task(task, model.arms, model.lower_is_better), read_limits(limits, model.arms))
+    question = ask_one(model, read_task(task, model), read_limits(limits, model.arms))
     if language == "cvxpy":
         from caet_opt.solving.programs.conic_epigraph import ConicEpigraph  # CVXPY takes a second to import
 

@@ -292,10 +292,12 @@ class Arrangement(NamedTuple):
     anchors: tuple[tuple[int, int, int], ...]
 
 
-def read_task(task: Task | str, names: tuple[str, ...] = (), lower_is_better: bool = False) -> Task:
-    """A task, or one in the grammar, in which arms may have these names, and the lower mean be better."""
+def read_task(task: Task | str, model: BanditModel | None = None) -> Task:
+    """A task, or one in the grammar, with the names of a model's arms, and better where that says."""
     if isinstance(task, str):
-        return parse_known(task, names, lower_is_better=lower_is_better)
+        return (
+            parse_known(task) if model is None else parse_known(task, model.arms, lower_is_better=model.lower_is_better)
+        )
     return task if isinstance(task, Task) else parse_task(task)
 
 

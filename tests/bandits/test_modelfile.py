@@ -90,7 +90,7 @@ def test_gaps_stay_gaps_and_a_list_stays_a_list(path):
     [
         ('task = "best-arm"', 'task = "control:2"', "names arm 2"),
         ("means = [3, 4.5]", "means = 3", "means must be a list of numbers, got 3"),
-        ("means = [3, 4.5]", "means = []", "at least two arms, got 0 means"),
+        ("means = [3, 4.5]", "means = []", "at least one arm, got 0 means"),
         ("costs = [1, 0]", "costs = 1", "costs must be a list of numbers, got 1"),
         ("costs = [1, 0]", 'costs = "free"', "costs must be a list of numbers or 'gaps', got 'free'"),
         ('family = "gaussian:1,4"', "family = 1", "family must be a string"),

@@ -32,7 +32,7 @@ from caet_opt.cli import COMMANDS, check_nothing_left, main, solve
 from caet_opt.cli.experiment import VERBS
 from caet_opt.common.numbers import digits_supported, format_certified, relative_deviation, round_outward, table
 from caet_opt.exploring.prediction import MEASURED
-from caet_opt.exploring.settings import SETTINGS
+from caet_opt.exploring.settings import SIMULATED
 from caet_opt.exploring.stopping import THRESHOLDS
 from caet_opt.presenting.figures import FIGURES
 from caet_opt.presenting.tables.formats import FORMATS
@@ -486,7 +486,7 @@ def test_version_and_help(capsys):
     ("command", "names"),
     [
         ("solve", [*FAMILIES, *(set(TASKS) - {"custom"})]),
-        ("simulate", [*POLICIES, *THRESHOLDS, *(setting.flag for setting in SETTINGS)]),
+        ("simulate", [*POLICIES, *THRESHOLDS, *(setting.flag for setting in SIMULATED)]),
         ("sweep", KEYS_OF_STUDIES),
         ("reproduce", FIGURES),
         ("table", FORMATS),

@@ -273,7 +273,7 @@ BAD = [
     ("start {}y TASK --arms a,b --costs 1,x", None, "--costs must be numbers"),
     ("start {}y TASK --arms a,a --costs 1,2", None, "arm names must differ"),
     ("start {}y TASK --arms 1,0 --costs 1,2", None, "cannot be called '1'"),
-    ("start {}y TASK --arms 1 --costs 1", None, "2 or more, got 1"),
+    ("start {}y TASK --arms 1 --costs 1", None, "needs at least two arms, got 1"),
     ("start {}y TASK ARMS --policy oracle", None, "for simulations only"),
     ("start {}y TASK ARMS --policy cat", None, "unknown policy 'cat'"),
     ("start {}y TASK ARMS --threshold customary", None, "does not guarantee delta here"),

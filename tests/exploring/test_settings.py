@@ -10,7 +10,7 @@ import pytest
 
 from caet_opt import InputError, simulate
 from caet_opt.cli import main
-from caet_opt.exploring.settings import SETTINGS, Parameters
+from caet_opt.exploring.settings import SETTINGS, SIMULATED, Parameters
 from caet_opt.simulating.regret import explore_then_commit
 
 #: A process in which one declaration is added to the source, and which then looks for it at every door.
@@ -81,7 +81,7 @@ def environment():
 def test_every_setting_has_a_flag_with_its_default(capsys):
     assert main(["simulate", "--help"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    for setting in SETTINGS:
+    for setting in SIMULATED:
         assert setting.flag in printed
         assert f"({setting.default})" in printed or setting.default in (None, False)
 

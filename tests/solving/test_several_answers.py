@@ -168,3 +168,11 @@ def test_a_warm_start_is_of_the_same_answer():
     first = characteristic_time(dear_leader(), "best-arm~0.1")
     again = characteristic_time(dear_leader(), "best-arm~0.1", warm_start=first)
     assert again.value == pytest.approx(first.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("text", ["best-arm", "best-arm~0.1", "above:0.4", "cheapest:above:0.4"])
+def test_a_task_as_text_takes_the_lower_mean_where_the_model_says_so(text):
+    model = BanditModel("bernoulli", [0.5, 0.2, 0.3], costs=[1, 2, 3], lower_is_better=True)
+    task = parse_task(text, lower_is_better=True)
+    assert characteristic_time(model, text).value == characteristic_time(model, task).value
+    assert characteristic_time(model, text).statements == characteristic_time(model, task).statements

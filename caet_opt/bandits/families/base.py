@@ -165,6 +165,12 @@ class Family(ABC):
         """
         return f"independent {NAMED_AFTER.get(self.name, self.name)} rewards"
 
+    def with_fractions(self) -> "Family":
+        """The family for rewards that may lie anywhere in its range, where its e-process is valid for these, too."""
+        raise InputError(
+            f"fractions are for the bernoulli family, whose rewards are 0 or 1 without them; not for {self.name!r}"
+        )
+
     def unstated(self) -> str | None:
         """What is to be said where a parameter on which a guarantee depends was not stated but taken by default."""
         return None

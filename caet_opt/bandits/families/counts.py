@@ -9,22 +9,50 @@ from numpy.typing import ArrayLike
 from caet_opt.bandits.families import martingales
 from caet_opt.bandits.families.base import Family, MeanSpace, relative_entropies
 from caet_opt.bandits.families.numerics import Array, kl_div, slope
+from caet_opt.errors import InputError
 
 
 class Bernoulli(Family):
     """``d(x, y) = x log(x / y) + (1 - x) log((1 - x) / (1 - y))``.
 
+    With ``fractions`` rewards are any numbers v in [0, 1], as scores and shares are, and the e-process stays valid. Its
+    factor at a mean p of the prior and a mean x of the boundary is ``(p / x)^v ((1 - p) / (1 - x))^(1 - v)``, convex in
+    v, hence at most the chord ``v p / x + (1 - v) (1 - p) / (1 - x)``. The expectation of the chord for rewards of mean
+    m, whatever their distribution, is ``1 + (m - x) (p - x) / (x (1 - x))``: at most 1 where m and p are not on the
+    same side of x, as they are not under the hypothesis. So products of such factors are supermartingales, and so are
+    their averages over p. T* and what follows from it remain those of rewards 0 and 1 with these means, which for
+    scores that spread less is more than would be needed.
+
     >>> print(round(Bernoulli().divergence(0.5, 0.25), 6))
     0.143841
+    >>> Bernoulli().with_fractions().count_reward(0.7)
+    0.7
     """
 
     name = "bernoulli"
     mean_space = MeanSpace(0.0, 1.0, low_included=True, high_included=True)
     counts = True
+    fractions: bool = False
     divergence_error = 32.0
     log_martingale = staticmethod(martingales.bernoulli_log_martingale)
     log_martingale_floor = staticmethod(martingales.bernoulli_log_martingale_floor)
     conic_constraints = staticmethod(relative_entropies)
+
+    def with_fractions(self) -> "Bernoulli":
+        taking = Bernoulli()
+        taking.counts, taking.fractions = False, True  # type: ignore[misc]  # of this one alone
+        return taking
+
+    def count_reward(self, reward: float) -> float:
+        if not self.fractions and 0.0 < reward < 1.0:
+            raise InputError(
+                f"reward {reward:g} is none of the bernoulli family, whose rewards are 0 and 1; start with fractions "
+                "(--fractions) to take any number between them"
+            )
+        return super().count_reward(reward)
+
+    def describe_assumption(self) -> str:
+        return "independent rewards in [0, 1] of any distribution" if self.fractions else super().describe_assumption()
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> Any:

@@ -52,6 +52,9 @@ class Task(ABC):
 
     name: ClassVar[str]
 
+    #: The fewest arms that it makes sense for.
+    least_arms: ClassVar[int] = 2
+
     #: Whether the answer depends on costs, which have to be known then: see `for_costs`.
     needs_costs: ClassVar[bool] = False
 
@@ -122,8 +125,10 @@ class Task(ABC):
 
     def check(self, arms: int) -> None:
         """Raise `InputError` unless the task makes sense for this number of arms."""
-        if arms < 2:
-            raise InputError(f"a task needs at least two arms, got {arms}")
+        if arms < self.least_arms:
+            raise InputError(
+                f"task {str(self)!r} needs at least {('one arm', 'two arms')[self.least_arms > 1]}, got {arms}"
+            )
         check_size(self.count_statements(arms))
 
     def numbered_statements(self) -> Iterable[Statement]:

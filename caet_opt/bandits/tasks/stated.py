@@ -73,6 +73,7 @@ class Above(Qualifying):
     """
 
     name = "above"
+    least_arms = 1
 
     def __init__(self, level: Number) -> None:
         self.level = read_number(level, "the level")

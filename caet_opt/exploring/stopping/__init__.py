@@ -59,9 +59,9 @@ def make_threshold(
             raise InputError(f"threshold {name!r} takes no {option}; only {takers} does")
     family = parse_family(family) if isinstance(family, str) else family
     task = parse_task(task) if isinstance(task, str) else task
-    if not is_whole(arms, 2):
-        raise InputError(f"a threshold needs the number of arms, 2 or more, got {arms!r}")
-    at_risk = arms * (arms - 1) // 2  # of any task: a truth inverts one direction of each two arms
+    if not is_whole(arms, 1):
+        raise InputError(f"a threshold needs the number of arms, 1 or more, got {arms!r}")
+    at_risk = max(1, arms * (arms - 1) // 2)  # of any task: a truth inverts one direction of each two arms
     if task is not None:
         task.check(arms)
         at_risk = task.statements_at_risk(arms)

@@ -1,0 +1,179 @@
+"""Evaluations by inspect's own eval with its mock models: what is saved, and what becomes of samples that fail."""
+
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("inspect_ai")
+
+from inspect_ai import Task, eval
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import Score, includes
+from inspect_ai.solver import generate
+
+from caet_opt import InputError, LiveExperiment
+from caet_opt.adaptors.inspect import GATES, Evaluation
+from caet_opt.adaptors.inspect_scores import find_score, price, read_score
+from cases.mock_models import Mock, bill, evaluate, questions, start
+
+TWO = {"large": Mock(0.9, 3, 15), "small": Mock(0.5, 0.1, 0.5)}
+
+
+def reasons(log):
+    return [stop.reason for stop in log.results.early_stopping.early_stops]
+
+
+@pytest.mark.slow
+def test_fewer_calls_for_less_money_and_the_same_answer(tmp_path):
+    """200 samples of three models: the best one is that of running everything, by a fraction of calls and dollars."""
+    mocks = {"large": Mock(0.9, 3, 15), "medium": Mock(0.6, 0.6, 3), "small": Mock(0.5, 0.1, 0.5)}
+    evaluation = start(tmp_path / "models.caet", mocks)
+    logs = evaluate(mocks, questions(200), tmp_path / "some", evaluation, max_samples=5)
+    everything = evaluate(mocks, questions(200), tmp_path / "all")
+    accuracy = {log.eval.task: log.results.scores[0].metrics["accuracy"].value for log in everything}
+    experiment, spent = evaluation.experiment, bill(logs)
+    assert experiment.answer == max(accuracy, key=accuracy.get) == "large"
+    assert bill(everything).calls == 600
+    assert spent.calls <= 200
+    assert spent.dollars < bill(everything).dollars / 2
+    status = experiment.status()
+    assert status["recorded"] == spent.calls
+    assert status["waiting"] == 0
+    assert status["spent"] == pytest.approx(spent.dollars, rel=1e-9)
+    assert experiment.verify() == []
+    ids = [sample.id for log in logs for sample in log.samples]
+    assert len(ids) == len(set(ids)) == spent.calls  # no question was put to two models
+    assert "settled: large" in reasons(logs[0])
+    assert logs[0].results.early_stopping.metadata["answer"] == "large"
+
+
+def test_a_budget_ends_it(tmp_path):
+    evaluation = start(tmp_path / "models.caet", {"a": Mock(0.6, 3, 15), "b": Mock(0.6, 3, 15)}, max_cost=0.004)
+    logs = evaluate({"a": Mock(0.6, 3, 15), "b": Mock(0.6, 3, 15)}, questions(60), tmp_path, evaluation, max_samples=1)
+    assert 0.004 <= evaluation.experiment.status()["spent"] < 0.004 + 2 * 0.001  # and what was out: two samples
+    assert "ended: max_cost" in reasons(logs[0]) + reasons(logs[1])
+    assert bill(logs).calls + sum(len(reasons(log)) for log in logs) == 120
+
+
+def test_too_few_samples_end_the_run_and_leave_the_experiment_open(tmp_path):
+    mocks = {"a": Mock(0.61, 3, 15), "b": Mock(0.6, 3, 15)}
+    evaluation = start(tmp_path / "models.caet", mocks)
+    logs = evaluate(mocks, questions(9), tmp_path, evaluation)
+    status = evaluation.experiment.status()
+    assert status["recorded"] == 9
+    assert status["waiting"] == 0
+    assert status["ended"] is None
+    assert status["not_excluded"] == ["a", "b"]
+    assert {log.status for log in logs} == {"success"}
+    assert not GATES
+
+
+def test_known_costs_and_shared_items(tmp_path):
+    """Costs that were told are not asked for; where items are shared, both models may answer every question."""
+    evaluation = start(tmp_path / "models.caet", TWO, costs=[2, 1], max_pulls=12, shared_items=True)
+    logs = evaluate(TWO, questions(8), tmp_path, evaluation)
+    ids = [sample.id for log in logs for sample in log.samples]
+    assert len(ids) == evaluation.experiment.status()["recorded"] > len(set(ids))
+
+
+def broken(name, fails, calls):
+    """A model whose calls raise an error where they are told to."""
+
+    def answer(messages, *_):
+        calls.append(messages[-1].text)
+        if fails(messages[-1].text, calls):
+            raise RuntimeError("the line is dead")
+        output = ModelOutput.from_content(name, "yes")
+        output.usage = ModelUsage(total_tokens=1)
+        return output
+
+    return get_model(f"mockllm/{name}", custom_outputs=answer, memoize=False)
+
+
+def evaluate_broken(tmp_path, fails, **options):
+    """Two models, the first of which fails at times, until 20 outcomes are there."""
+    experiment = LiveExperiment.start(
+        tmp_path / "b.caet", "best-arm", "bernoulli", arms=["a", "b"], costs=[1, 1], delta=0.05, max_pulls=20
+    )
+    evaluation, calls = Evaluation(experiment), []
+    models = [broken("a", fails, calls), broken("b", lambda *_: False, [])]
+    tasks = [
+        Task(dataset=questions(60), solver=generate(), scorer=includes(), model=model, early_stopping=gate)
+        for model, gate in zip(models, evaluation.gates, strict=True)
+    ]
+    logs = eval(tasks, max_tasks=2, max_samples=2, display="none", log_dir=str(tmp_path), **options)
+    return evaluation, logs, calls
+
+
+def test_a_sample_that_fails_releases_its_pull(tmp_path):
+    evaluation, logs, _ = evaluate_broken(tmp_path, lambda text, _: text.endswith("2"), fail_on_error=False)
+    status = evaluation.experiment.status()
+    assert evaluation.gates[0].failed == status["withdrawn"] > 0
+    assert status["recorded"] == 20
+    assert status["waiting"] == 0
+    assert {log.status for log in logs} == {"success"}
+
+
+def test_another_attempt_keeps_the_pull(tmp_path):
+    """A sample that fails once and is tried again is one pull with one outcome."""
+    evaluation, _, calls = evaluate_broken(tmp_path, lambda text, calls: calls.count(text) == 1, retry_on_error=1)
+    status = evaluation.experiment.status()
+    assert status["recorded"] == 20
+    assert evaluation.gates[0].failed == 0
+    assert len(calls) == 2 * status["arms"][0]["pulls"]
+
+
+def test_a_task_that_dies_locks_nobody_up(tmp_path):
+    evaluation, logs, _ = evaluate_broken(tmp_path, lambda _, calls: len(calls) > 3)
+    assert [log.status for log in logs] == ["error", "success"]
+    assert "no sample of a is left" in reasons(logs[1])
+    assert evaluation.experiment.status()["waiting"] == 0
+
+
+def test_what_cannot_end_is_refused(tmp_path):
+    """One task at a time, a task that is missing, no log of samples, no price: one line, and nothing is run."""
+
+    def error(options=None, mocks=TWO, **settings):
+        evaluation = start(tmp_path / "two.caet", TWO, **settings)
+        (log, *_) = evaluate(mocks, questions(3), tmp_path, evaluation, **(options or {}))
+        assert log.status == "error"
+        assert evaluation.experiment.summary()["recorded"] == 0
+        return log.error.message
+
+    assert "run all tasks at once, eval(..., max_tasks=2)" in error({"max_tasks": 1})
+    assert "this run has 1 tasks and the experiment 2 arms" in error(mocks={"large": TWO["large"]})
+    assert "leave log_samples as it is" in error({"log_samples": False})
+
+
+def test_a_price_that_would_count_as_nothing_is_refused(tmp_path):
+    """The first sample says so, and its task ends."""
+    told = {"arms": list(TWO), "cost_source": "observed", "delta": 0.05}
+    experiment = LiveExperiment.start(tmp_path / "dollars.caet", "best-arm", "bernoulli", **told)
+    logs = evaluate(TWO, questions(5), tmp_path, Evaluation(experiment))
+    assert "count as zero: start with a smaller gamma0" in logs[0].error.message
+
+
+def test_scores():
+    values = {"C": 1, "I": 0, "P": 0.5, "N": 0, "yes": 1, "False": 0, "0.25": 0.25, 0.7: 0.7, True: 1}
+    assert {value: read_score(Score(value=value)) for value in values} == values
+    for value in ("good", [1, 2], {"a": 1}):
+        with pytest.raises(InputError, match="is no number; say what it is worth"):
+            read_score(Score(value=value))
+    scores = {name: SimpleNamespace(score=name) for name in ("match", "judge")}
+    assert find_score(scores, "judge") == "judge"
+    assert find_score({"match": scores["match"]}, None) == "match"
+    assert find_score({}, "judge") is None
+    with pytest.raises(InputError, match="several scorers, match, judge"):
+        find_score(scores, None)
+    with pytest.raises(InputError, match="unknown scorer 'jugde'"):
+        find_score(scores, "jugde")
+
+
+def test_prices():
+    def used(cost):
+        return SimpleNamespace(total_cost=cost)
+
+    assert price({"a": used(0.25), "judge": used(0.5)}, 1e-9) == 0.75
+    assert price({}, 1e-9) == price({"local": used(0.0)}, 1e-9) == 0
+    with pytest.raises(InputError, match="knows no price of judge"):
+        price({"a": used(0.25), "judge": used(None)}, 1e-9)
