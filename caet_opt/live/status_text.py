@@ -111,8 +111,8 @@ def say_settled(status: Record) -> list[str]:
         return []
     risk = stopping.say_delta(status["log_inv_delta"])
     return [
-        f"SETTLED: {', '.join(status['settled'])}; act on it while the rest goes on (the probability that anything is "
-        f"ever wrongly settled here is at most {risk})"
+        f"SETTLED: {', '.join(status['settled'])}; act on it now (chance that anything settled is ever wrong: at most "
+        f"{risk})"
     ]
 
 
