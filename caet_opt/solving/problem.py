@@ -17,7 +17,7 @@ from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array, Mask
 from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair, Task, parse_task
+from caet_opt.bandits.tasks import Pair, Task, check_direction, parse_task
 from caet_opt.bandits.tasks.pairs import MARGIN, MARGIN_ROWS, RATIO
 from caet_opt.bandits.tasks.statements import Statement, encode, judge
 from caet_opt.common.exact import decimal_text
@@ -298,7 +298,11 @@ def read_task(task: Task | str, model: BanditModel | None = None) -> Task:
         return (
             parse_known(task) if model is None else parse_known(task, model.arms, lower_is_better=model.lower_is_better)
         )
-    return task if isinstance(task, Task) else parse_task(task)
+    if not isinstance(task, Task):
+        return parse_task(task)
+    if model is not None:
+        check_direction(model, task)
+    return task
 
 
 #: `parse_task` with a memory.
