@@ -217,8 +217,8 @@ def draw_margin(family: str) -> Point:
 
 def judge_margin(family: Family, kernel: Kernel, side: int, point: Point) -> tuple[str, float]:
     """The larger error of the two rates of a margin at its point over what is proven; on the other side, how much
-    rounding takes of what the floor was lowered by, held against the term at that point, which is no less than the
-    least value."""
+    rounding takes of what the floor was lowered by, held against the term at that point, which is not below the least
+    value."""
     (x, y, rest_x, rest_y, margin, lost, heavier), code = point, FAMILY_CODES[type(family)]
     if not is_admissible(family, (x, y), (rest_x, rest_y)) or not 1e-15 < heavier < 1e15 or abs(lost) > 0.5:
         return "", 0.0

@@ -329,7 +329,8 @@ def ask(model: BanditModel, task: Task, limits: tuple[Limit, ...] = ()) -> Quest
     """The question of a model and a task; `InputError` where the task makes no sense for the model."""
     asked = recall(task)
     asked.check(model)
-    asked = asked.for_costs(model)
+    if task.needs_costs:
+        asked = asked.for_costs(model)
     return Question(model, asked.task, *asked.columns_at(model), limits)
 
 
