@@ -43,7 +43,7 @@ CLOSED_FORMS: dict[str, ClosedForm] = {form.name: form for form in (*ELEMENTARY,
 
 def applicable(model: BanditModel, task: Task | str) -> tuple[ClosedForm, ...]:
     """The closed forms that hold for this model and task, the most special one first; none where T* is infinite."""
-    task = read_task(task, model.arms)
+    task = read_task(task, model)
     compared = None if task.several_right else compare(model, task, exact=False)
     if compared is None:
         return ()

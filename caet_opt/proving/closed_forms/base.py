@@ -72,7 +72,7 @@ class ClosedForm(ABC):
 
     def applies(self, model: BanditModel, task: Task | str) -> bool:
         """Whether the formula holds for this model and task; it does not where T* is infinite."""
-        compared = compare(model, read_task(task, model.arms), exact=False)
+        compared = compare(model, read_task(task, model), exact=False)
         return compared is not None and self.match(compared) is not None
 
     def characteristic_time(self, model: BanditModel, task: Task | str) -> float:
@@ -100,7 +100,7 @@ class ClosedForm(ABC):
 
     def require_match(self, model: BanditModel, task: Task | str, exact: bool) -> Match:
         """How the form reads the model; `InputError` where it does not apply."""
-        compared = compare(model, read_task(task, model.arms), exact)
+        compared = compare(model, read_task(task, model), exact)
         match = None if compared is None else self.match(compared)
         if match is None:
             raise InputError(f"closed form {self.name!r} does not apply to this model; it holds for {self.domain}")

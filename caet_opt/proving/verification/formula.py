@@ -128,7 +128,7 @@ def check_instance(instance: Any, position: int) -> Instance:
     model, task = instance
     if not isinstance(task, Task | str):
         raise InputError(f"the task of instance {position} must be a task such as Ranking() or 'ranking', got {task!r}")
-    task = read_task(task, model.arms)
+    task = read_task(task, model)
     task.check(len(model.means))
     return model, task
 
