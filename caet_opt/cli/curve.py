@@ -1,4 +1,4 @@
-"""``caet-opt curve``: T* and the optimal proportions while a mean, a cost, or the task's margin or level is swept."""
+"""``caet-opt curve``: T* and the optimal proportions while a mean, a cost, or a number of the task is swept."""
 
 import argparse
 import json
@@ -22,8 +22,8 @@ from caet_opt.presenting.progress import Bar
 from caet_opt.solving.backends import DEFAULT_SOLVER
 
 DESCRIPTION = """\
-Solve a path of models in which one mean or one cost, or the margin or level of the task,
-runs over a range, and draw T*, the cost proportions and the sampling proportions, with a
+Solve a path of models in which one mean or one cost, or the margin, ratio or level of the
+task, runs over a range, and draw T*, the cost proportions and the sampling proportions, with a
 closed form where one applies and a line where the binding statements change. Costs that
 are gaps follow a swept mean, and are frozen around a swept cost; control:ARM-0.02 has
 the margin -0.02. A model without a T*, as at a tie, is a gap in the curve."""

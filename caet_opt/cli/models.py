@@ -55,6 +55,7 @@ GRAMMAR = f"""\
 grammar:
 {write_choices("family", FAMILIES)}
 {write_choices("task", [name for name in TASKS if name != Custom.name], "  (ARM: by number, from 0, or by name)")}
+          best-arm~0.05, and so top-arms, groups, ranking, comparisons: right up to 0.05
 """
 
 

@@ -31,7 +31,7 @@ ELSEWHERE = -1.0
 
 
 #: By how much the answer that is followed may be dearer than the easiest in the first round.
-SLACK = 0.5
+SLACK = 1.0
 
 
 def slack(now: float) -> float:

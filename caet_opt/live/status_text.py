@@ -12,7 +12,7 @@ DIGITS, NONE = 4, "-"
 
 #: Columns of the table of arms, and of that of pairs.
 ARM_HEADERS = ["arm", "outcomes", "out", "mean", "interval", "spent"]
-PAIR_HEADERS = ["pair", "evidence", "needed", "of the way", "settled", "difference", "interval"]
+PAIR_HEADERS = ["statement", "evidence", "needed", "of the way", "settled", "difference", "interval"]
 
 
 def to_words(status: Record) -> str:
@@ -124,7 +124,7 @@ def say_left(status: Record) -> str:
 
 def say_not_excluded(status: Record) -> str:
     """What is left: a right answer is not among the excluded ones with probability 1 - delta, at all looks together."""
-    left, known = status["not_excluded"], ", ".join(status["established"]) or "no pair yet"
+    left, known = status["not_excluded"], ", ".join(status["established"]) or "nothing yet"
     if left is None:
         return f"established: {known}"
     return f"not excluded: {'; '.join(left) or 'none, so that something assumed of the rewards does not hold'}"
@@ -187,7 +187,7 @@ def say_late(status: Record) -> str:
     """That the tables count what the answer does not."""
     return (
         f"The answer was declared at outcome {status['stopped']['outcome']}. Evidence, means and intervals count the "
-        f"{came_late(status)} outcomes\nafter it as well, with which a pair may look less settled than it was."
+        f"{came_late(status)} outcomes\nafter it as well, with which a statement may look less settled than it was."
     )
 
 
@@ -204,7 +204,7 @@ def say_intervals(status: Record) -> str:
     return (
         f"Intervals: for {status['assumes']}{others}, with probability {100 * status['level']:g} % all of means hold "
         "at every look, and so do all of differences.\n"
-        "They have two ends and hold for every pair: that of a settled pair may reach beyond zero."
+        "They have two ends and hold for every statement: that of a settled one may reach beyond zero."
     )
 
 

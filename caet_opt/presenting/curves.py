@@ -1,4 +1,4 @@
-"""T*, omega* and u* along a path in which one mean, one cost, or the margin or level of the task is swept.
+"""T*, omega* and u* along a path in which one mean, one cost, or the margin, ratio or level of the task is swept.
 
 Where the task's answer changes there is a tie. Where a statement starts or ceases to bind there is a switch: its slack
 ``f_e(w*) - 1`` and its share ``q_e / T*`` trade places, one is positive and the other zero on either side, and the sign
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: What can be swept, as it is written.
-KINDS = {"mean": "mean:ARM", "cost": "cost:ARM", "margin": "margin", "level": "level"}
+KINDS = {"mean": "mean:ARM", "cost": "cost:ARM", "margin": "margin", "ratio": "ratio", "level": "level"}
 
 #: What each arm has of its own; the others are the task's.
 BY_ARM = ("mean", "cost")
@@ -47,7 +47,7 @@ LOCATED = 1e-12
 
 
 class Sweep(NamedTuple):
-    """What is swept: the mean or the cost of one arm, or the margin or level of the task.
+    """What is swept: the mean or the cost of one arm, or the margin, ratio or level of the task.
 
     >>> from caet_opt.presenting.curves import Sweep
     >>> model, task = Sweep("mean", 2).at(BanditModel("gaussian", [3, 4, 2], costs="gaps"), BestArm(), 1.5)
@@ -61,7 +61,8 @@ class Sweep(NamedTuple):
     def at(self, model: BanditModel, task: Task, value: float) -> tuple[BanditModel, Task]:
         """The model and the task with this value; costs that are gaps follow a mean, and are frozen around a cost."""
         if self.arm is None:
-            return model, task.with_margin(value) if self.kind == "margin" else task.with_level(value)
+            change = {"margin": task.with_margin, "ratio": task.with_ratio, "level": task.with_level}[self.kind]
+            return model, change(value)
         means, costs = list(model.means), list(model.costs)
         (means if self.kind == "mean" else costs)[self.arm] = value
         follows = self.kind == "mean" and model.cost_rule == GAPS
@@ -77,6 +78,8 @@ class Sweep(NamedTuple):
         >>> from fractions import Fraction
         >>> Sweep("margin").write(Statement(1, 0, Fraction("0.02")), 0.02, ["a", "b"])
         'b > a + margin'
+        >>> Sweep("ratio").write(Statement(1, 0, ratio=Fraction("1.1")), 1.1, ["a", "b"])
+        'b > ratio * a'
         """
         shown = tuple(map(escape_controls, names))
         winner, loser = statement[:2]
@@ -87,6 +90,11 @@ class Sweep(NamedTuple):
         if self.kind == "margin" and value != 0 and abs(statement.margin) == abs(exact(value)):
             sign = "+" if statement.margin == exact(value) else "-"
             return f"{Statement(winner, loser).write(shown)} {sign} margin"
+        if self.kind == "ratio" and winner is not None and loser is not None and value != 1:
+            if statement.ratio == exact(value):
+                return f"{shown[winner]} > ratio * {shown[loser]}"
+            if statement.ratio == 1 / exact(value):
+                return f"ratio * {shown[winner]} > {shown[loser]}"
         return statement.write(shown)
 
     def __str__(self) -> str:
@@ -248,7 +256,7 @@ def trace_curve(
     solver: str | Path | Profile = DEFAULT_SOLVER,
     progress: Callable[[], None] = lambda: None,
 ) -> Curve:
-    """T*, omega* and u* while one mean or cost, or the margin or level of the task, runs from ``start`` to ``stop``.
+    """T*, omega* and u* while one mean or cost, or the task's margin, ratio or level, runs from ``start`` to ``stop``.
 
     Models without an answer, as at a tie, are points with an error. Where the binding statements change between two
     points of the grid, the switch is located by bisection and joins the points.
@@ -259,7 +267,7 @@ def trace_curve(
         The model to start from; the task may be given in the grammar.
     sweep
         ``mean:ARM`` or ``cost:ARM``, the arm by number or name; ``margin`` of ``control`` or ``comparisons``, where
-        ``control:ARM-0.02`` has the margin -0.02; ``level`` of ``above``.
+        ``control:ARM-0.02`` has the margin -0.02; their ``ratio``; ``level`` of ``above``.
     points
         Points of the grid, evenly spaced, or evenly in the logarithm.
     solver
@@ -283,7 +291,10 @@ def trace_curve(
     BACKENDS[profile.backend].require()
     tracer = Tracer(model, task, parse_sweep(sweep, model), profile)
     if tracer.sweep.arm is None:
-        tracer.sweep.at(model, task, 0.0)  # a task without a margin or level is no error of each point
+        ratio = tracer.sweep.kind == "ratio"
+        _, swept = tracer.sweep.at(model, task, 2.0 if ratio else 0.0)  # what no task has is no error of each point
+        if ratio:
+            swept.check_family(model.family)
     grid = make_grid(start, stop, points, logarithmic)
     found: list[CurvePoint] = []
     for value in grid:
@@ -299,7 +310,7 @@ def trace_curve(
 
 
 def parse_sweep(text: str, model: BanditModel) -> Sweep:
-    """``mean:ARM`` or ``cost:ARM``, the arm by its name or its number, or ``margin``, or ``level``."""
+    """``mean:ARM`` or ``cost:ARM``, the arm by its name or its number, or ``margin``, ``ratio`` or ``level``."""
     kind, colon, arm = text.partition(":")
     if kind not in KINDS:
         raise InputError(f"{unknown_name('sweep', kind, KINDS)} (write {', '.join(KINDS.values())})")

@@ -217,7 +217,8 @@ class Plan:
         lines = [f"{'within budget':<16} {best.within_budget:.3g} of runs at {self.budget:g}, 95 % in {interval}"]
         found = self.difference
         if found is None:
-            return lines
+            told = "not told, as levels, margins and ratios have no rival whose mean alone could be moved"
+            return [*lines, f"{'difference':<16} {told}"]
         arms = self.experiment.model.arms
         pair = f"{arms[found.rival]} and {arms[found.leader]}"
         if found.smallest is None:

@@ -17,6 +17,7 @@ from caet_opt.common.checks import check_whole
 from caet_opt.errors import InputError, SolverError, unknown_name
 from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.following import MOST_LISTED
 from caet_opt.exploring.policies import Policy, find_policy
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.prediction import Prediction, predict
@@ -187,10 +188,13 @@ class Experiment:
         """Whether ``theta <= e/2``, ``r < 1/2`` and ``r_prime < 1/8``, where the asymptotic upper bound is proven.
 
         For D-tracking it is not where costs are gaps and several arms are best: which of them is free never settles.
+        Nor is it where more answers are right than are looked through for the easiest.
         """
         r, r_prime, means = self.parameters.r, self.parameters.r_prime, self.model.means
         best = min(means) if self.model.lower_is_better else max(means)
         if self.parameters.tracking == "d" and self.parameters.cost_source == "gaps" and means.count(best) > 1:
+            return False
+        if self.task.several_right and len(self.optimum.times) > MOST_LISTED:
             return False
         return self.theta_of_bound <= LARGEST_THETA and r < THEORY_R and r_prime < THEORY_R_PRIME
 

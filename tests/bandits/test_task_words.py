@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from caet_opt import InputError, parse_task
 from caet_opt.bandits.tasks import Custom, LowerIsBetter
 from caet_opt.bandits.tasks.statements import judge
+from caet_opt.common.exact import exact
 
 NAMES = ["a", "b", "c", "d"]
 MEANS = [3, 4, 2, 1]
@@ -79,3 +80,15 @@ def test_a_task_without_one_margin_is_refused(text):
 def test_a_task_without_a_level_is_refused(text):
     with pytest.raises(InputError, match="has no level; above:LEVEL"):
         parse_task(text).with_level(1)
+
+
+def test_another_ratio_is_that_of_every_statement():
+    for text in ("control:1*2", "comparisons:0-1,2-1", "cheapest:control:1*0.5", "control:0 (lower is better)"):
+        task = parse_task(text).with_ratio(0.9).for_costs([3, 5, 4])
+        assert {min(statement.ratio, 1 / statement.ratio) for statement in task.statements([4, 3, 2])} == {exact(0.9)}
+        assert str(parse_task(str(task))) == str(task)
+    for text in ("best-arm", "above:1", "cheapest:above:1", "control:0+2", "comparisons:0-1*2,1-2"):
+        with pytest.raises(InputError, match="ratio"):
+            parse_task(text).with_ratio(2)
+    with pytest.raises(InputError, match="the ratio must be above 0, got 0"):
+        parse_task("control:0").with_ratio(0)

@@ -387,3 +387,19 @@ def test_a_point_says_what_the_record_of_its_answer_says():
         record = point.result.to_record()
         assert [row[f"u[{arm}]"] for arm in RANKING.arms] == record["sampling_proportions"]
         assert {name: record[name] for name in ("characteristic_time", "lower", "upper")}.items() <= row.items()
+
+
+def test_a_swept_ratio_scales_the_control_of_exponential_arms():
+    """T* is that of the control with its mean times the ratio, and at the ratio of two means there is a tie."""
+    model = BanditModel("exponential", [1, 2, 1.5], costs=[1, 1, 2], arms=["a", "b", "c"])
+    curve = trace_curve(model, "control:a", "ratio", 0.5, 1.75, points=6)
+    for point in curve.points:
+        if point.result is not None and point.value != 1:
+            scaled = model.with_numbers(means=[point.value, 2, 1.5])
+            assert point.result.value == pytest.approx(characteristic_time(scaled, "control:a").value, rel=1e-9)
+    assert curve.ties == (1.5,)
+    assert curve.sweep.write(curve.points[0].result.statements[0], 0.5, model.arms) == "b > ratio * a"
+    with pytest.raises(InputError, match=r"ratios of means are for exponential, gamma and poisson rewards"):
+        trace_curve(BanditModel("bernoulli", [0.1, 0.2]), "control:0", "ratio", 0.5, 2)
+    with pytest.raises(InputError, match="has a margin, and no ratio beside it"):
+        trace_curve(model, "control:a+0.2", "ratio", 0.5, 2)

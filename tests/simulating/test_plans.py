@@ -109,3 +109,10 @@ def test_bad_input_is_one_line(capsys):
         ([], "give either --delta"),
     ):
         expect_refusal(capsys, "plan", *FLAGS, *words, words=message)
+
+
+def test_a_margin_has_no_smallest_difference_and_it_is_said():
+    model = BanditModel("gaussian", [0.0, 2.0])
+    found = plan(model, "control:0+0.5", delta=0.2, budget=100, runs=10)
+    assert found.difference is None
+    assert "difference       not told, as levels, margins and ratios have no rival whose mean alone" in str(found)

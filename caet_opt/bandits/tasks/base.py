@@ -144,6 +144,10 @@ class Task(ABC):
         """The same task with another margin, where it has one of which all its statements are made."""
         raise InputError(f"task {str(self)!r} has no margin; control:ARM and comparisons:A-B can have one")
 
+    def with_ratio(self, ratio: Number) -> "Task":
+        """The same task with another ratio, where it has one of which all its statements are made."""
+        raise InputError(f"task {str(self)!r} has no ratio; control:ARM and comparisons:A-B can have one")
+
     def with_level(self, level: Number) -> "Task":
         """The same task with another level, where it has one."""
         raise InputError(f"task {str(self)!r} has no level; above:LEVEL and cheapest:above:LEVEL have one")

@@ -65,6 +65,9 @@ class LowerIsBetter(Task):
     def with_margin(self, margin: Number) -> Self:
         return type(self)(self.task.with_margin(margin))
 
+    def with_ratio(self, ratio: Number) -> Self:
+        return type(self)(self.task.with_ratio(ratio))
+
     def with_level(self, level: Number) -> Self:
         return type(self)(self.task.with_level(level))
 

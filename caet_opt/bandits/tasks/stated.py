@@ -174,6 +174,11 @@ class Control(Qualifying):
             raise InputError(f"task {str(self)!r} has a ratio, and no margin beside it")
         return type(self)(self.control, margin)
 
+    def with_ratio(self, ratio: Number) -> "Control":
+        if self.margin != 0:
+            raise InputError(f"task {str(self)!r} has a margin, and no ratio beside it")
+        return type(self)(self.control, ratio=ratio)
+
     def __str__(self) -> str:
         return f"{self.name}:{self.control}{margin_text(self.margin, self.ratio)}"
 
@@ -275,6 +280,9 @@ class Cheapest(Task):
 
     def with_margin(self, margin: Number) -> "Cheapest":
         return type(self)(cast(Qualifying, self.task.with_margin(margin)), self.order)
+
+    def with_ratio(self, ratio: Number) -> "Cheapest":
+        return type(self)(cast(Qualifying, self.task.with_ratio(ratio)), self.order)
 
     def with_level(self, level: Number) -> "Cheapest":
         return type(self)(cast(Qualifying, self.task.with_level(level)), self.order)
@@ -385,6 +393,11 @@ class Comparisons(Task):
             raise InputError(f"task {str(self)!r} has no margin that is the same for each pair")
         number = read_number(margin, "the margin")
         return type(self)([Statement(*pair, number) for pair in self.compared])
+
+    def with_ratio(self, ratio: Number) -> "Comparisons":
+        if len({statement[2:] for statement in self.stated}) > 1 or self.stated[0].margin != 0:
+            raise InputError(f"task {str(self)!r} has no ratio that is the same for each pair")
+        return type(self)([Statement(*pair, ratio=read_ratio(ratio)) for pair in self.compared])
 
     def __str__(self) -> str:
         items = (f"{a}-{b}{margin_text(margin, ratio)}" for a, b, margin, ratio in self.stated)
