@@ -1,4 +1,4 @@
-"""Time gzip at four levels in turn, as models/gzip-timings.csv has it: analysis/gzip_timings.py [--runs N] > FILE
+"""Time gzip at four levels, in turn, as for models/gzip-timings.csv: python analysis/gzip_timings.py [--runs N]
 
 The text is two million characters of words drawn by a fixed seed, so that anybody can make it; the seconds are those of
 the machine that it runs on.

@@ -68,10 +68,8 @@ def main() -> None:
     near = BanditModel("bernoulli", [0.5 + 1e-6], [1])
     hard = simulate(near, TASK, delta=0.3, runs=runs, seed=4, max_pulls=2000)
     errors = round(hard.error_rate * runs)
-    print(
-        f"nearly equal models, delta = 0.3: {errors} errors in {runs} paired runs, chance of as many at a rate of 0.3: "
-    )
-    print(f"{tail_probability(errors, runs, 0.3):.3g}")
+    chance = tail_probability(errors, runs, 0.3)
+    print(f"nearly equal models, delta = 0.3: {errors} errors in {runs} paired runs (as many at 0.3: {chance:.3g})")
 
 
 if __name__ == "__main__":
