@@ -70,7 +70,7 @@ def characteristic_time(
     >>> tied = BanditModel("gaussian", [0.5, 0.5, 0], costs=[2, 1, 1])
     >>> result = characteristic_time(tied, "best-arm~0.2")
     >>> result.answer, round(result.value, 4)
-    (1, 270.4306)
+    (1, 295.6458)
 
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> result = characteristic_time(model, "ranking")
