@@ -158,7 +158,7 @@ def native_compiled(instance: Instance, gap: float = ACCURACY) -> Entry:
 def native_warm(instance: Instance) -> Entry:
     """From the answer before the perturbation."""
     before = native_entry(instance, None, ACCURACY, solves=1)
-    effort, weights = before.point(before.call())
+    effort, weights, _ = before.point(before.call())
     return native_entry(perturb(instance), (np.log(effort), np.append(weights, np.zeros(len(effort)))), ACCURACY)
 
 

@@ -4,7 +4,8 @@ Certified intervals are widened by proven bounds on rounding (`caet_opt.bandits.
 This searches for the worst case: random means, ratios, shares, costs and dispersions over the whole range, with what
 rounding took from typed decimals, and hill climbing from the worst points found. Every point is compared with ball
 arithmetic. Prints, for each family and branch, the largest fraction of the allowance that was ever used; the
-status is 1 when it reaches 1. A tenth of the points judge whole certificates, the others single divergences.
+status is 1 when it reaches 1. A tenth of the points judge whole certificates, a tenth the rates of margins at their
+points and what is proven of their least values, the others single divergences.
 """
 
 import argparse
@@ -23,15 +24,24 @@ from flint import arb, ctx
 
 from caet_opt.bandits.families import Family, parse_family
 from caet_opt.bandits.families.numerics import SERIES_END, UNIT
+from caet_opt.kernels.compile import Kernel
 from caet_opt.kernels.elimination_order import columns
 from caet_opt.kernels.family_codes import FAMILY_CODES
+from caet_opt.kernels.margin_floor import margin_error
+from caet_opt.kernels.margin_term import HOLDS
 from caet_opt.kernels.native import compiled_kernel
 from caet_opt.kernels.records import COLUMN_ROWS, ModelNumbers
-from caet_opt.kernels.term import means_differ
+from caet_opt.kernels.term import TINY, means_differ
 from caet_opt.proving.balls import divergence
 
 FAMILIES = ("gaussian", "bernoulli", "poisson", "exponential", "geometric")
 CERTIFICATES = (*FAMILIES, "gaussian:1,2", "gamma:2.5")
+
+#: Those with margins that have terms of their own.
+MARGINS = ("bernoulli", "poisson", "exponential", "geometric")
+
+#: What `floor_at` allows beyond the error of the rates.
+FLOOR_ERROR = 4.0
 
 #: Bits of a ball: nearly equal means and small shares cancel most of them.
 PRECISION = 400
@@ -196,6 +206,51 @@ def judge_certificate(family: Family, certify: Callable[..., Any], side: int, po
     return "lower bound", used_fraction(arb(raw) - exact, raw - lower)
 
 
+def draw_margin(family: str) -> Point:
+    """Means and rests, a margin from nearly a tie to nearly the whole mean space, its rest, and the efforts' ratio."""
+    means = draw_means(family)
+    gap = means[0] - means[1]
+    near = gap - abs(gap) * 10.0 ** random.uniform(-12, 0)
+    margin = random.choice((near, near, -max(means) * 10.0 ** random.uniform(-12, 0), gap * random.uniform(-1, 1)))
+    return (*means, *draw_rests(), margin, random.uniform(-0.5, 0.5), 10.0 ** random.uniform(-12, 12))
+
+
+def judge_margin(family: Family, kernel: Kernel, side: int, point: Point) -> tuple[str, float]:
+    """The larger error of the two rates of a margin at its point over what is proven; on the other side, how much
+    rounding takes of what the floor was lowered by, held against the term at that point, which is not below the least
+    value."""
+    (x, y, rest_x, rest_y, margin, lost, heavier), code = point, FAMILY_CODES[type(family)]
+    if not is_admissible(family, (x, y), (rest_x, rest_y)) or not 1e-15 < heavier < 1e15 or abs(lost) > 0.5:
+        return "", 0.0
+    numbers = (x, y, *scale((x, y), (rest_x, rest_y)), margin, lost * ulp(margin))
+    if margin == 0.0 or kernel["statement_side"](*numbers, 1.0, 0.0) != HOLDS:
+        return "", 0.0
+    if not kernel["margin_frame"](code, *numbers)[1] > 0.0:
+        return "", 0.0
+    first, _ = kernel["margin_bends"](code, *numbers)
+    _, da, db, _, odds = kernel["margin_term"](code, heavier, 1.0, *numbers, 0.0, first)
+    if not (kernel["is_resolved"](code, *numbers, odds) and min(da, db) >= TINY and 0.0 < odds < inf):
+        return "", 0.0
+    mean_a, mean_b, beyond = (arb(numbers[k]) + arb(numbers[k + step]) for k, step in ((0, 2), (1, 2), (4, 1)))
+    start, end = mean_b + beyond, mean_a
+    start = start if start > 0 else arb(0)
+    if family.name == "bernoulli" and beyond < 0 and 1 + beyond < end:
+        end = 1 + beyond
+    small = min(kernel["shares_of"](odds))
+    at = start + arb(small) * (end - start) if odds <= 1.0 else end - arb(small) * (end - start)
+    true_a, true_b = divergence(family, mean_a, at), divergence(family, mean_b, at - beyond)
+    sign = "+" if margin > 0.0 else "-"
+    if side == 0:
+        worst = max(float(abs(arb(rate) / true - 1).upper()) for rate, true in ((da, true_a), (db, true_b)))
+        return f"rates, margin {sign}", worst / (margin_error(code) * UNIT)
+    floor = kernel["margin_floor"](code, heavier, 1.0, *numbers, 0.0, 1.0)
+    if not 0.0 < floor < inf:
+        return "", 0.0
+    over = arb(floor) / (arb(heavier) * true_a + true_b) - 1
+    allowed = (margin_error(code) + FLOOR_ERROR) * UNIT
+    return f"floor, margin {sign}", max(1.0 + float(over.upper()) / allowed, 0.0)
+
+
 def used_fraction(error: Any, allowance: float) -> float:
     """The fraction of the allowance that an error takes."""
     return float(error.upper()) / allowance
@@ -209,8 +264,12 @@ def search(points: int, seed: int, name: str, kind: str) -> list[Worst]:
         if kind == "divergence":
             judge = partial(judge_divergence, family, kernel["mixture_divergence"])
             return climb(partial(draw_divergence, name), judge, points, name)
-        judges = [partial(judge_certificate, family, kernel["certify_pairs"], side) for side in (0, 1)]
-        draw = partial(draw_certificate, family.name)
+        if kind == "margin":
+            judges = [partial(judge_margin, family, kernel, side) for side in (0, 1)]
+            draw = partial(draw_margin, family.name)
+        else:
+            judges = [partial(judge_certificate, family, kernel["certify_pairs"], side) for side in (0, 1)]
+            draw = partial(draw_certificate, family.name)
         return [worst for judge in judges for worst in climb(draw, judge, points // 2, name)]
 
 
@@ -223,7 +282,8 @@ def main() -> int:
     arguments = parser.parse_args()
     compiled_kernel()
     started = perf_counter()
-    jobs = [(0.9 / len(FAMILIES), name, "divergence") for name in FAMILIES]
+    jobs = [(0.8 / len(FAMILIES), name, "divergence") for name in FAMILIES]
+    jobs += [(0.1 / len(MARGINS), name, "margin") for name in MARGINS]
     jobs += [(0.1 / len(CERTIFICATES), name, "certificate") for name in CERTIFICATES]
     with ProcessPoolExecutor(arguments.workers) as pool:
         waiting = [pool.submit(search, int(part * arguments.points), arguments.seed, *job) for part, *job in jobs]

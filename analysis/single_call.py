@@ -1,7 +1,7 @@
-"""Where the microseconds of one call go: python analysis/single_call.py [--repeats N]
+"""Where the microseconds of one call go: python analysis/single_call.py [--repeats N] [--margins]
 
 The public call on three and on ten arms, and each of its steps by itself; they take turns and the best of the repeats
-counts. The solver benchmark prints the same lines.
+counts. The solver benchmark prints the same lines. With --margins: the call with a margin beside the one without.
 """
 
 import argparse
@@ -142,13 +142,28 @@ def lines(repeats: int = 50) -> Iterator[str]:
     yield from table(headers, rows).splitlines()
 
 
+def margin_lines(repeats: int) -> Iterator[str]:
+    """The public call with and without a margin, and their ratio."""
+    rows = []
+    for family in ("gaussian", "bernoulli", "exponential"):
+        for arms in (3, 10):
+            model = BanditModel(family, np.linspace(0.1, 0.9, arms).tolist(), [1.0] * arms)
+            calls = {task: partial(characteristic_time, model, task) for task in ("control:0", "control:0+0.02")}
+            found = best_times({"nothing": lambda: None, **calls}, lambda: None, repeats)
+            plain, beyond = found["control:0"], found["control:0+0.02"]
+            rows.append([family, str(arms), f"{plain:.1f}", f"{beyond:.1f}", f"{beyond / plain:.2f}"])
+    yield from table(["family", "K", "control:0", "control:0+0.02", "ratio"], rows).splitlines()
+
+
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Where the microseconds of one call go.")
     parser.add_argument("--repeats", type=int, default=50)
+    parser.add_argument("--margins", action="store_true", help="the call with a margin beside the one without")
+    arguments = parser.parse_args()
     compiled_kernel()
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    print("\n".join(lines(parser.parse_args().repeats)))
+    print("\n".join((margin_lines if arguments.margins else lines)(arguments.repeats)))
     return 0
 
 

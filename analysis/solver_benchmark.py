@@ -203,7 +203,8 @@ def finish(row: Row, racer: Racer) -> Row:
         return replace(row, status="failed", note=str(error))
     model, task = racer.entry.instance.model, racer.entry.instance.task
     question = ask(model, task)
-    found = certify(model, question.statements, *point_in_model(question, point))
+    effort, weights, _ = point_in_model(question, point)
+    found = certify(model, question.statements, effort, weights)
     deviation = relative_deviation(found.value, characteristic_time(model, task).value)
     if found.gap <= CERTIFIED_GAP:
         status = "certified"

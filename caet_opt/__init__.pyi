@@ -7,6 +7,8 @@ from .bandits.families import Geometric as Geometric
 from .bandits.families import MeanSpace as MeanSpace
 from .bandits.families import Poisson as Poisson
 from .bandits.families import parse_family as parse_family
+from .bandits.limits import Limit as Limit
+from .bandits.limits import parse_limit as parse_limit
 from .bandits.model import BanditModel as BanditModel
 from .bandits.modelfile import ModelFile as ModelFile
 from .bandits.modelfile import read_model as read_model
@@ -58,6 +60,7 @@ from .solving.batch import characteristic_times as characteristic_times
 from .solving.certificate import certify as certify
 from .solving.characteristic import characteristic_time as characteristic_time
 from .solving.compare import compare_solvers as compare_solvers
+from .solving.epigraph import epigraph as epigraph
 from .solving.profiles import Profile as Profile
 from .solving.result import CharacteristicTime as CharacteristicTime
 

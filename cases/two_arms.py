@@ -39,7 +39,7 @@ from caet_opt import BanditModel, simulate
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.common.numbers import table, write_interval
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
-from caet_opt.presenting.figures.style import LOWER, draw_mean, say_scale, styled, write_decades
+from caet_opt.presenting.figures.style import draw_mean, find_theory, say_scale, styled, write_decades
 from caet_opt.simulating.mean_intervals import mean_interval
 from caet_opt.simulating.streams import ArmStreams
 from caet_opt.simulating.summary import SIGNIFICANCE, error_interval, tail_probability
@@ -540,7 +540,7 @@ def draw_errors(axis: Any, rows: list[Row]) -> None:
         if name in ("mSPRT", *SIMULATED):
             low, high = none[name].wrong_ci
             draw_mean(axis, [1, 100], [none[name].wrong] * 2, [low] * 2, [high] * 2, which)
-    axis.axhline(DELTA, **LOWER)
+    axis.axhline(DELTA, **find_theory("lower"))
     axis.set_xscale("log")
     write_decades(axis, "x")
     axis.set_xlabel("looks at the z test")

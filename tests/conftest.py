@@ -1,6 +1,8 @@
 """Every problem meets every backend through these fixtures; the kernel is compiled where tests need it."""
 
 import signal
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -42,10 +44,20 @@ def _interpreted_budget():
     native._spent = 0.0
 
 
-@pytest.fixture(params=list(BACKENDS))
+@pytest.fixture(params=[name for name, backend in BACKENDS.items() if backend.solvers != "one"])
 def solver(request):
     """The name of a backend; skipped, with its reason, where the backend is not installed."""
     backend = BACKENDS[request.param]
     if not backend.is_installed():
         pytest.skip(f"needs {backend.needs()} (extra: {backend.extra})")
     return request.param
+
+
+@pytest.fixture(scope="session")
+def pounce():
+    """An executable that reads .nl files, which pip installs."""
+    spec = find_spec("pounce")
+    found = [] if spec is None else [Path(place) / "bin" / "pounce" for place in spec.submodule_search_locations]
+    if not found or not found[0].exists():
+        pytest.skip("needs pounce-solver (extra: dev)")
+    return found[0]

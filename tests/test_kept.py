@@ -288,7 +288,7 @@ KEPT_SETTINGS = (
 )
 
 #: What it did not have, and what everything was as if it had been.
-NEW_SETTINGS = {"max_cost": None, "max_pulls": None, "fractions": False}
+NEW_SETTINGS = {"max_cost": None, "max_pulls": None, "limits": None, "fractions": False}
 
 
 def test_the_last_line_of_every_default_is_the_present_one():

@@ -39,12 +39,18 @@ WITHIN = [" ".join(line.split()) for line in re.findall(r"`(caet-opt (?!-|\w+ --
 #: The command that prints an output, by how the output begins.
 SHOWN = {
     "Ranking in the regret setting": "caet-opt solve models/paper-instance-1.toml --delta 0.01",
+    "mean cost        2553": next(line for line in COMMAND_LINES if line.startswith("caet-opt plan ")),
     "closed form three-arm": "caet-opt curve paper-instance-1 --sweep mean:2 --from 0 --to 2.5",
     "policy          mean cost": next(line for line in WITHIN if "--policy caet,track" in line),
 }
 
 #: How the outputs begin that have a test of their own.
-SCRIPT, VERIFY, STUDY = "11.656854249492 True", "formula                 instances", "model                log(1/delta)"
+LIVE, SCRIPT, VERIFY, STUDY = (
+    "SETTLED: b",
+    "11.656854249492 True",
+    "formula                 instances",
+    "model                log(1/delta)",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +103,7 @@ def test_masks_hide_nothing_but_volatile_digits():
 
 
 def test_every_output_is_compared():
-    beginnings = (*SHOWN, SCRIPT, VERIFY, STUDY)
+    beginnings = (*SHOWN, LIVE, SCRIPT, VERIFY, STUDY)
     assert [text for text in OUTPUTS if not text.startswith(beginnings)] == []
     assert len(OUTPUTS) == len(beginnings)
     assert f"```\n\nprints\n\n```\n{SCRIPT}" in README
@@ -107,6 +113,12 @@ def test_every_output_is_compared():
 def test_commands_print_what_is_shown(beginning, line, capsys):
     assert line in [*COMMAND_LINES, *WITHIN]
     check_shown(beginning, run_line(line, capsys))
+
+
+def test_the_experiment_says_what_is_shown(capsys):
+    lines = [line for line in COMMAND_LINES if line.startswith("caet-opt experiment ")]
+    assert [line.split()[2] for line in lines] == ["start", "record", "status"]
+    check_shown(LIVE, [run_line(line, capsys) for line in lines][-1])
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.splitlines()[-1])

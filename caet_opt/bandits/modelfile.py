@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.families import parse_family
+from caet_opt.bandits.limits import Limit, read_limits
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Custom, LowerIsBetter, Task, custom_part, parse_task, pose_task, read_custom
 from caet_opt.common.exact import Number, decimal_text, exact, read_toml_number
@@ -27,7 +28,7 @@ REQUIRED = {
 #: Every key of a model file, in the order in which they are written.
 KEYS = (
     *("title", "source", "family", "means", "costs", "arms", "lower_is_better", "task", "answers"),
-    *("characteristic_time", "sampling_proportions"),
+    *("limits", "characteristic_time", "sampling_proportions"),
 )
 
 
@@ -38,6 +39,7 @@ class ModelFile:
     Attributes
     ----------
     title, source : what it is and where it comes from
+    limits : on shares of the money and of the pulls; the expected answer is the one under them
     characteristic_time, sampling_proportions : the expected answer, where one is known
 
     Examples
@@ -53,10 +55,12 @@ class ModelFile:
     source: str | None = None
     characteristic_time: float | None = None
     sampling_proportions: tuple[float, ...] | None = None
+    limits: tuple[Limit, ...] = ()
 
     def __post_init__(self) -> None:
         arms = len(self.model.means)
         object.__setattr__(self, "task", pose_task(self.model, self.task))
+        object.__setattr__(self, "limits", read_limits(self.limits, self.model.arms))
         if self.characteristic_time is not None:
             (time,) = read_amounts([self.characteristic_time], "characteristic_time")
             object.__setattr__(self, "characteristic_time", time)
@@ -147,7 +151,18 @@ def from_table(table: Mapping[str, Any]) -> ModelFile:
         source=optional(table, "source", str),
         characteristic_time=table.get("characteristic_time"),
         sampling_proportions=table.get("sampling_proportions"),
+        limits=read_limits(list_limits(table.get("limits", [])), model.arms, kept=True),
     )
+
+
+def list_limits(limits: Any) -> Any:
+    """The texts of a list, or of tables ``[[limits]]`` with a key ``limit`` each."""
+    if not isinstance(limits, list):
+        return limits
+    for entry in limits:
+        if isinstance(entry, dict) and set(entry) != {"limit"}:
+            raise InputError(f"a table of limits has one key, as limit = 'pulls:0>=0.1', got {', '.join(entry)}")
+    return [entry["limit"] if isinstance(entry, dict) else entry for entry in limits]
 
 
 def to_table(modelfile: ModelFile) -> dict[str, Any]:
@@ -165,6 +180,7 @@ def to_table(modelfile: ModelFile) -> dict[str, Any]:
         "lower_is_better": model.lower_is_better or None,
         "task": str(task) if custom else write_task(task, model),
         "answers": write_answers(custom, model) if custom else None,
+        "limits": list(map(str, modelfile.limits)) or None,
         "characteristic_time": modelfile.characteristic_time,
         "sampling_proportions": modelfile.sampling_proportions and list(modelfile.sampling_proportions),
     }

@@ -39,11 +39,11 @@ COMMANDS = {
     "reproduce": "the paper's Figure 1, the convergence of the proportions, the regret curve, every policy",
 }
 
-STATUS_HELP = (
-    "exit status: 0 done; 1 no certified answer, solvers disagree, a formula fails, a certificate is rejected, or the "
-    "output cannot be written; 2 the input or the usage is wrong; 70 a defect of caet-opt, to be reported "
-    "(CAET_OPT_DEBUG=1 shows its traceback); 130 interrupted"
-)
+STATUS_HELP = """\
+exit status: 0 done; 1 no certified answer, solvers disagree, a formula fails, a
+certificate is rejected, or the output cannot be written; 2 the input or the usage is
+wrong; 70 a defect of caet-opt, to be reported (CAET_OPT_DEBUG=1 shows its traceback);
+130 interrupted"""
 
 #: What looks like a negative number or a list of them, and is no option.
 NEGATIVE_NUMBER = re.compile(r"-(\d|\.\d|inf\b|nan\b)", re.IGNORECASE)

@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any
 
@@ -95,6 +95,13 @@ def read_confidence(arguments: argparse.Namespace) -> dict[str, float | None]:
 def explain(setting: Setting) -> str:
     """What the help says of a setting of an experiment, with its default where it has one."""
     return setting.help + ("" if setting.default is None else f" ({setting.default})")
+
+
+def add_settings(parser: argparse.ArgumentParser, group: argparse._ArgumentGroup, settings: Iterable[Setting]) -> None:
+    """Declare the flags of settings, in this group or in one for experts after it."""
+    experts = parser.add_argument_group("for experts")
+    for setting in settings:
+        add_setting(experts if setting.expert else group, setting)
 
 
 def add_setting(group: argparse._ArgumentGroup, setting: Setting) -> None:

@@ -9,6 +9,7 @@ from caet_opt.cli.output import csv_text, output_file, show
 from caet_opt.common.files import shortest_names
 from caet_opt.common.numbers import table
 from caet_opt.presenting.progress import Bar
+from caet_opt.solving.backends import BACKENDS
 from caet_opt.solving.compare import REPEAT, Comparison, measure, name_solvers, prepare
 
 DESCRIPTION = """\
@@ -52,7 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
     found = dict[str, Comparison]()
     with Bar(len(models), "models") as bar:
         for name, entry in models.items():  # one that cannot be solved fails by every solver
-            found[name] = measure(entry.model, entry.task, solvers, arguments.repeat)
+            able = solvers
+            if arguments.solvers is None and entry.limits:
+                able = {label: one for label, one in solvers.items() if BACKENDS[one.backend].takes_limits}
+            found[name] = measure(entry.model, entry.task, able, arguments.repeat, entry.limits)
             bar.step(note=name)
     rows = [{"model": name, **row} for name, comparison in found.items() for row in comparison.rows()]
     write(csv_text(rows))

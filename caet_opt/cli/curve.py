@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from caet_opt.bandits.limits import write_limits
 from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.cli.arguments import count, number
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
@@ -15,28 +16,30 @@ from caet_opt.common.files import escape_controls
 from caet_opt.common.numbers import digits_rooted, format_certified, proportion, table
 from caet_opt.errors import InputError, SolverError
 from caet_opt.presenting.curves import KINDS, Curve, CurvePoint, largest_deviation, trace_curve
-from caet_opt.presenting.figures.curve import curve_figure
+from caet_opt.presenting.figures.curve import PANELS, curve_figure
 from caet_opt.presenting.figures.sheet import SUFFIXES, save
 from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.presenting.progress import Bar
-from caet_opt.solving.backends import DEFAULT_SOLVER
 
 DESCRIPTION = """\
-Solve a path of models in which one mean or one cost, or the margin, ratio or level of the
-task, runs over a range, and draw T*, the cost proportions and the sampling proportions, with a
-closed form where one applies and a line where the binding statements change. Costs that
-are gaps follow a swept mean, and are frozen around a swept cost; control:ARM-0.02 has
-the margin -0.02. A model without a T*, as at a tie, is a gap in the curve."""
+Solve a path of models in which one mean or one cost, the margin, ratio or level of the
+task, or the share of a limit runs over a range, and draw T*, the cost proportions and the
+sampling proportions, with a closed form where one applies and a line where the binding
+statements change. Costs that are gaps follow a swept mean, and are frozen around a swept
+cost; control:ARM-0.02 has the margin -0.02; limit:0 is the first limit. A model without a
+T*, as at a tie, is a gap in the curve."""
 
 EXAMPLES = f"""\
 {GRAMMAR}
 examples:
   caet-opt curve models/paper-instance-1.toml --sweep mean:2 --from 0 --to 2.5
+  caet-opt curve paper-instance-1 --sweep mean:2 --from 0 --to 2.5 --only time --no-title --width column
   caet-opt curve models/wireless-channels.toml --sweep "cost:2.4 GHz" --from 1 --to 1000 --log
   caet-opt curve --family bernoulli --means 0.5,0.4,0.3 --costs 1,1,2 --task best-arm \\
       --sweep mean:1 --from 0.1 --to 0.9 --points 41 --json
   caet-opt curve models/non-inferior-model.toml --sweep margin --from -0.1 --to 0.1
   caet-opt curve models/dose-finding.toml --sweep level --from 0.1 --to 0.5
+  caet-opt curve models/placebo-trial.toml --sweep limit:0 --from 0 --to 0.5 --points 26
 """
 
 #: Of the table on the terminal: lines, about; significant digits of T* and decimals of proportions, at most.
@@ -56,6 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what to write")
     what.add_argument("--output", metavar="STEM", help="files STEM.png, STEM.pdf and STEM.csv (results/curve)")
     add_width(what)
+    what.add_argument("--no-title", action="store_true", help="no title above the figure: a paper has a caption")
+    what.add_argument("--only", choices=PANELS, metavar="|".join(PANELS), help="that panel alone: time is T*")
     what.add_argument("--no-figure", action="store_true", help="the CSV file alone")
     what.add_argument("--json", action="store_true", help="one JSON object instead of files and text")
 
@@ -91,7 +96,8 @@ def write_curve(arguments: argparse.Namespace) -> Curve:
     write(csv_text(curve.rows()))
     files = [data]
     if not arguments.no_figure:
-        files += save(curve_figure(curve, heading(entry)[0], arguments.width), stem)
+        title = "" if arguments.no_title else heading(entry)[0]
+        files += save(curve_figure(curve, title, arguments.width, arguments.only), stem)
     say(f"{say_curve(curve, entry)}\nwritten: {', '.join(map(str, files))}")
     return curve
 
@@ -99,9 +105,9 @@ def write_curve(arguments: argparse.Namespace) -> Curve:
 def trace(entry: ModelFile, arguments: argparse.Namespace) -> Curve:
     """The curve of the arguments."""
     path = arguments.sweep, arguments.start, arguments.stop, arguments.points
-    solver = arguments.solver or DEFAULT_SOLVER
+    asked = {"logarithmic": arguments.log, "solver": arguments.solver, "limits": entry.limits}
     with Bar(arguments.points, "points") as bar:
-        return trace_curve(entry.model, entry.task, *path, logarithmic=arguments.log, solver=solver, progress=bar.step)
+        return trace_curve(entry.model, entry.task, *path, **asked, progress=bar.step)
 
 
 def as_object(curve: Curve) -> dict[str, Any]:
@@ -111,6 +117,7 @@ def as_object(curve: Curve) -> dict[str, Any]:
         "family": str(curve.model.family),
         "sweep": str(curve.sweep),
         "arms": list(curve.model.arms),
+        **({"limits": write_limits(curve.sweep.limits, curve.model.arms)} if curve.sweep.limits else {}),
         "points": curve.rows(),
         "switches": [
             {"value": switch.value, "statement": curve.name(switch), "starts": switch.starts}

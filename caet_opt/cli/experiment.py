@@ -1,6 +1,7 @@
 """``caet-opt experiment``: live experiments in files, by several people and programs at once."""
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,17 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.tasks.lower import SUFFIX
-from caet_opt.cli.arguments import add_confidence, add_setting, count, number, plain_text, read_confidence, seed
-from caet_opt.cli.models import GRAMMAR, add_direction, read_list, read_names
-from caet_opt.cli.outcomes import read_outcomes
+from caet_opt.cli.arguments import add_confidence, add_settings, count, number, plain_text, read_confidence, seed
+from caet_opt.cli.models import GRAMMAR, add_direction, add_limit, read_list, read_names
+from caet_opt.cli.outcomes import read_counts, read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
 from caet_opt.common.exact import read_whole
-from caet_opt.common.numbers import table
+from caet_opt.common.numbers import table, write_money
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import SETTINGS
 from caet_opt.live.experiment import COLUMNS, LiveExperiment, list_experiments
 from caet_opt.live.status import LEVEL
-from caet_opt.live.status_text import is_ended, say_end, say_guarantee, say_left, say_limits, to_words, write
+from caet_opt.live.status_text import (
+    COUNTS_NEED,
+    is_ended,
+    say_end,
+    say_guarantee,
+    say_left,
+    say_limits,
+    to_words,
+)
 from caet_opt.live.store import WAIT, is_filled
 
 DESCRIPTION = """\
@@ -31,11 +40,13 @@ and caet-opt experiment VERB --help."""
 EXAMPLES = f"""\
 {GRAMMAR}
 examples:
-  caet-opt experiment start trial.caet --task best-arm --family bernoulli --arms large,small --costs 3,5 --delta 0.05
+  caet-opt experiment start trial.caet --task best-arm --family bernoulli \\
+      --arms large,small --costs 3,5 --delta 0.05
   caet-opt experiment next trial.caet --pulls 4
   caet-opt experiment record trial.caet large 1
   caet-opt experiment record trial.caet small 0 --pull 2
   caet-opt experiment record trial.caet < outcomes.csv
+  caet-opt experiment record trial.caet --counts large,90,1000 --counts small,150,1000
   caet-opt experiment release trial.caet 3 4
   caet-opt experiment stop trial.caet
   caet-opt experiment status trial.caet
@@ -62,12 +73,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, (run_verb, declare, summary) in VERBS.items():
         description = f"{summary[0].upper()}{summary[1:]}."
         one = verbs.add_parser(name, help=summary, description=description, allow_abbrev=False)
+        one.epilog, one.formatter_class = list_examples(name), argparse.RawDescriptionHelpFormatter
         if name != "list":
             one.add_argument("file", metavar="FILE", help="of the experiment")
             help_of_wait = f"how long to wait for another process that writes ({WAIT:g})"
             one.add_argument("--wait", type=number, default=WAIT, metavar="SECONDS", help=help_of_wait)
         declare(one)
         one.set_defaults(run_verb=run_verb, parser=one)
+
+
+def list_examples(verb: str) -> str:
+    """The examples of a verb."""
+    _, *found = re.split(r"^(?=  caet-opt )", EXAMPLES, flags=re.MULTILINE)
+    mine = [example for example in found if example.split()[2] == verb]
+    return f"example{'s'[: len(mine) > 1]}:\n{''.join(mine)}"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -87,14 +106,14 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--arms", type=plain_text, required=True, nargs="+", metavar="NAME", help=help_of_arms)
     parser.add_argument("--costs", nargs="+", metavar="C", help="of a pull of each arm (1), unless --cost-source")
     add_direction(parser)
+    add_limit(parser)
     add_confidence(parser)
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="of the policy's draws, if it draws (0)")
     parser.add_argument("--unproven", action="store_true", help="allow a threshold that guarantees nothing")
     help_of_missing = "go on with the experiment in the file, if there is one and it was started in the same words"
     parser.add_argument("--if-missing", action="store_true", help=help_of_missing)
     how = parser.add_argument_group("the algorithm")
-    for setting in FLAGS:
-        add_setting(how, setting)
+    add_settings(parser, how, [setting for setting in FLAGS if setting.name != "limits"])
 
 
 def start(arguments: argparse.Namespace) -> int:
@@ -106,6 +125,7 @@ def start(arguments: argparse.Namespace) -> int:
     names = read_names(arguments.arms)
     many = read_whole(names[0]) if len(names) == 1 else None
     arms = names if many is None else many
+    arguments.limits = arguments.limit
     given = {setting.name: getattr(arguments, setting.name) for setting in FLAGS} | read_confidence(arguments)
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     is_there = arguments.if_missing and is_filled(Path(arguments.file))
@@ -172,16 +192,27 @@ def declare_record(parser: argparse.ArgumentParser) -> None:
         f"{', '.join(COLUMNS)}, of which reward and one of pull and arm are needed, all or nothing",
     )
     parser.add_argument("--cost", type=number, metavar="C", help="what it cost, where costs are observed")
+    parser.add_argument(
+        "--counts",
+        type=plain_text,
+        action="append",
+        metavar="ARM,SUCCESSES,TRIALS",
+        help="trials that somebody else assigned and counted since the last ones; once for each arm, or a CSV file "
+        "with the columns arm, successes and trials, or arm and reward",
+    )
     parser.add_argument("--pull", type=count, metavar="N", help="of which pull; else the oldest of the arm that is out")
 
 
 def record(arguments: argparse.Namespace) -> int:
     """Take in outcomes, and say whether that was the last one needed."""
-    outcomes = read_outcomes(arguments.outcome, arguments.pull, arguments.cost)
+    counts = read_counts(arguments.counts, arguments) if arguments.counts is not None else None
+    outcomes = read_outcomes(arguments.outcome, arguments.pull, arguments.cost) if counts is None else []
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
-        recorded = experiment.record_many(outcomes)
+        recorded = experiment.record_many(outcomes) if counts is None else experiment.record_counts(counts)
         answer = experiment.answer
     say(f"recorded: {recorded}" + ("" if answer is None else f"; it has stopped with the answer {answer}"))
+    if counts is not None:
+        say(COUNTS_NEED)
     return 0
 
 
@@ -278,7 +309,7 @@ def tabulate(found: Sequence[Mapping[str, Any]]) -> str:
         cells = [one["error"]]
         if one["error"] is None:
             state = "stopped" if one["stopped"] else "ended" if one["ended"] else "running"
-            numbers = str(one["recorded"]), str(one["waiting"]), write(one["spent"])
+            numbers = str(one["recorded"]), str(one["waiting"]), write_money(one["spent"])
             cells = [one["task"], *numbers, one["answer"] or "-", state]
         rows.append([one["file"], *cells])
     return table(("file", "task", "outcomes", "out", "spent", "answer", "state"), rows, (0, 1, 5, 6))

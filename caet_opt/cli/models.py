@@ -8,6 +8,7 @@ from textwrap import fill
 from typing import Any
 
 from caet_opt.bandits.families import FAMILIES, parse_family
+from caet_opt.bandits.limits import read_limits, write_limits
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
 from caet_opt.bandits.tasks import TASKS, Custom, pose_task
@@ -56,6 +57,7 @@ grammar:
 {write_choices("family", FAMILIES)}
 {write_choices("task", [name for name in TASKS if name != Custom.name], "  (ARM: by number, from 0, or by name)")}
           best-arm~0.05, and so top-arms, groups, ranking, comparisons: right up to 0.05
+  limit   cost:ARM,..<=SHARE | pulls:ARM,..>=SHARE | pulls:leader=SHARE  (<=, >= or =)
 """
 
 
@@ -84,6 +86,7 @@ def as_object(name: str, entry: ModelFile) -> dict[str, Any]:
         "task": str(entry.task),
         "means": list(entry.model.means),
         "costs": None if entry.model.cost_rule == GAPS else list(entry.model.costs),
+        **({"limits": write_limits(entry.limits, entry.model.arms)} if entry.limits else {}),
         "characteristic_time": entry.characteristic_time,
         "file": str(shipped_folder("models") / f"{name}.toml"),
     }
@@ -103,6 +106,13 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument("--task", metavar="T", help="task, for example ranking or top-arms:2")
     model.add_argument("--arms", type=plain_text, nargs="+", metavar="NAME", help="names of the arms (optional)")
     add_direction(model)
+    add_limit(model)
+
+
+def add_limit(group: argparse._ActionsContainer) -> None:
+    """Declare --limit."""
+    told = "a share of the money or pulls, as cost:0,1<=0.3, pulls:2>=0.1 or pulls:leader=0.5; once for each"
+    group.add_argument("--limit", action="append", metavar="L", help=told)
 
 
 def add_direction(group: argparse._ActionsContainer) -> None:
@@ -118,10 +128,15 @@ def find_model(arguments: argparse.Namespace) -> ModelFile:
     flags = ("family", "means", "costs", "arms", "lower_is_better")
     given = [f"--{name.replace('_', '-')}" for name in flags if getattr(arguments, name)]
     if given:
-        raise InputError(f"give a model file or {', '.join(given)}, not both; only --task can be given with a file")
+        raise InputError(
+            f"give a model file or {', '.join(given)}, not both; only --task and --limit can be given with a file"
+        )
     entry = read_model(arguments.model)
     task = entry.task if arguments.task is None else pose_task(entry.model, arguments.task)
-    return entry if task == entry.task else ModelFile(entry.model, task, entry.title, entry.source)
+    limits = entry.limits if arguments.limit is None else read_limits(arguments.limit, entry.model.arms)
+    if (task, limits) == (entry.task, entry.limits):
+        return entry
+    return ModelFile(entry.model, task, entry.title, entry.source, limits=limits)
 
 
 def read_flags(arguments: argparse.Namespace) -> ModelFile:
@@ -140,12 +155,23 @@ def read_flags(arguments: argparse.Namespace) -> ModelFile:
     arms = None if arguments.arms is None else read_names(arguments.arms)
     family, means = parse_family(arguments.family), read_list(arguments.means, "means")
     model = BanditModel(family, means, costs, arms, lower_is_better=arguments.lower_is_better)
-    return ModelFile(model, pose_task(model, arguments.task))
+    return ModelFile(model, pose_task(model, arguments.task), limits=read_limits(arguments.limit or (), model.arms))
+
+
+def refuse_limits(entry: ModelFile, what: str) -> None:
+    """Raise `InputError` for a model with limits where they would mean nothing."""
+    if entry.limits:
+        raise InputError(f"{what} without limits; leave out {', '.join(write_limits(entry.limits, entry.model.arms))}")
 
 
 def heading(entry: ModelFile) -> list[str]:
     """What stands above an answer: the title, if there is one; and task, family and size of the model."""
-    return [*([escape_controls(entry.title)] if entry.title else []), headline(entry.model, entry.task)]
+    limits = map(escape_controls, write_limits(entry.limits, entry.model.arms))
+    return [
+        *([escape_controls(entry.title)] if entry.title else []),
+        headline(entry.model, entry.task),
+        *([f"limits {', '.join(limits)}"] if entry.limits else []),
+    ]
 
 
 def read_list(words: list[str], what: str, alternative: str = "") -> list[Decimal]:

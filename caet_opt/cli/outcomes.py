@@ -8,7 +8,7 @@ from typing import Any
 
 from caet_opt.cli.arguments import unshield
 from caet_opt.common.exact import brief, read_double, read_whole
-from caet_opt.common.files import MOST_TEXT
+from caet_opt.common.files import MOST_TEXT, read_text
 from caet_opt.errors import InputError
 from caet_opt.live.experiment import COLUMNS
 from caet_opt.presenting.tables.formats import plain_text
@@ -27,18 +27,64 @@ def read_outcomes(words: Sequence[str], pull: int | None, cost: float | None) ->
     return [{"pull": pull, "arm": arm, "reward": read_number(unshield(reward), "REWARD"), "cost": cost}]
 
 
+def read_counts(words: Sequence[str], others: Any) -> list[tuple[str, int, int]]:
+    """Arms with their successes and trials: each word is one, or the name of a CSV file of them or of outcomes."""
+    if others.outcome or others.pull is not None or others.cost is not None:
+        raise InputError("--counts stands alone: leave out ARM, REWARD, --pull and --cost")
+    found: list[tuple[str, int, int]] = []
+    for word in words:
+        parts = [part.strip() for part in word.rsplit(",", 2)]
+        numbers = [read_whole(part) for part in parts[1:]]
+        if len(numbers) == 2 and numbers[0] is not None and numbers[1] is not None:
+            found.append((parts[0], numbers[0], numbers[1]))
+        elif len(parts) > 1:
+            raise InputError(f"--counts must be ARM,SUCCESSES,TRIALS, as a,90,1000, got {brief(word)!r}")
+        else:
+            found += count_rows(word)
+    return found
+
+
+def count_rows(path: str) -> list[tuple[str, int, int]]:
+    """Counts from the rows of a CSV file; a row with a reward is one trial."""
+    header, *rows = list_rows(read_text(path), path) or [[]]
+    if sorted(header) not in (["arm", "successes", "trials"], ["arm", "reward"]):
+        raise InputError(
+            f"{path}: the CSV needs a header with arm, successes and trials, or arm and reward, got {header}"
+        )
+    found = []
+    for line, row in enumerate(rows, start=1):
+        if len(row) != len(header):
+            raise InputError(f"{path}: row {line}: {len(row)} cells, but the header has {len(header)}")
+        cells = {name: text.strip() for name, text in zip(header, row, strict=True)}
+        told = {"successes": cells["reward"], "trials": "1"} if "reward" in cells else cells
+        numbers = [read_whole(told[name]) for name in ("successes", "trials")]
+        if numbers[0] is None or numbers[1] is None:
+            raise InputError(f"{path}: row {line}: counts and rewards must be whole numbers, got {row}")
+        found.append((plain_text(cells["arm"]), numbers[0], numbers[1]))
+    return found
+
+
+def list_rows(text: str, what: str) -> list[list[str]]:
+    """The rows of a CSV text, the header without spaces around its names."""
+    try:
+        rows = [row for row in csv.reader(StringIO(text.removeprefix(MARK), newline="")) if row]
+    except csv.Error as error:
+        raise InputError(f"{what} is not CSV: {error}") from error
+    return [[name.strip() for name in rows[0]], *rows[1:]] if rows else []
+
+
 def read_csv(source: Any) -> list[dict[str, Any]]:
     """Outcomes as CSV with a header, whose columns are those of outcomes, each once."""
     if source.isatty():
         raise InputError("give ARM and REWARD, or many outcomes as CSV on standard input")
     try:
         text = source.read(MOST_TEXT + 1)
-        if len(text) > MOST_TEXT:
-            raise InputError(f"standard input has more than {MOST_TEXT // 10**6} MB; record fewer outcomes at once")
-        rows = [row for row in csv.reader(StringIO(text.removeprefix(MARK), newline="")) if row]
-    except (csv.Error, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise InputError(f"standard input is not CSV: {error}") from error
-    header = [name.strip() for name in rows[0]] if rows else []
+    if len(text) > MOST_TEXT:
+        raise InputError(f"standard input has more than {MOST_TEXT // 10**6} MB; record fewer outcomes at once")
+    rows = list_rows(text, "standard input")
+    header = rows[0] if rows else []
     if not set(header) <= set(COLUMNS) or "reward" not in header or not {"pull", "arm"} & set(header):
         raise InputError(f"the CSV needs a header with reward, pull or arm, and cost if observed, got {header}")
     if twice := [name for name in header if header.count(name) > 1]:

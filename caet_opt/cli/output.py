@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
+from textwrap import TextWrapper
 from typing import Any
 
 from caet_opt.common.exact import brief
@@ -16,6 +17,9 @@ from caet_opt.common.files import check_replaceable, escape_controls, write_whol
 from caet_opt.errors import InputError
 from caet_opt.presenting.tables.formats import csv_text as csv_text
 from caet_opt.simulating.studies import check_no_result
+
+#: Characters of a line of the help.
+HELP_WIDTH = 90
 
 #: Takes the text of a file.
 Write = Callable[[str], None]
@@ -36,9 +40,10 @@ def say(text: str, *, to_stderr: bool = False) -> None:
 
 
 def list_entries(entries: Mapping[str, str]) -> str:
-    """Names with what is to be said of each, for the help: one line each, aligned."""
+    """Names with what is to be said of each, for the help, aligned."""
     width = max(map(len, entries))
-    return "\n".join(f"  {name:<{width}}  {text}" for name, text in entries.items())
+    wrapper = TextWrapper(HELP_WIDTH, subsequent_indent=" " * (width + 4), break_on_hyphens=False)
+    return "\n".join(wrapper.fill(f"  {name:<{width}}  {text}") for name, text in entries.items())
 
 
 def add_width(group: argparse._ActionsContainer) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.modelfile import ModelFile
-from caet_opt.cli.arguments import add_confidence, add_setting, count, number, read_confidence, seed, worker_count
+from caet_opt.cli.arguments import add_confidence, add_settings, count, number, read_confidence, seed, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import add_width, make_folder, say, show
 from caet_opt.exploring.settings import LIMITS, SEED, SIMULATED
@@ -36,7 +36,7 @@ examples:
 LEVELS = (0.5, 0.75, 1.0, 1.5, 2.0)
 
 #: Settings that have one value; the policy may have several, targets are lazy unless told, and the limit is the budget.
-OTHER_SETTINGS = tuple(setting for setting in SIMULATED if setting.name not in ("policy", *LIMITS))
+OTHER_SETTINGS = tuple(setting for setting in SIMULATED if setting.name not in ("policy", "limits", *LIMITS))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,8 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")
     runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     how = parser.add_argument_group("the algorithm")
-    for setting in OTHER_SETTINGS:
-        add_setting(how, setting)
+    add_settings(parser, how, OTHER_SETTINGS)
     what = parser.add_argument_group("what to print")
     what.add_argument("--json", action="store_true", help="one JSON object instead of text")
     what.add_argument("--figure", metavar="STEM", help="also draw cost quantiles against delta: STEM.png and STEM.pdf")
@@ -78,6 +77,7 @@ def make_plan(
     """The plan, with a bar of the runs of every policy."""
     words = {setting.name: getattr(arguments, setting.name) for setting in OTHER_SETTINGS}
     settings: dict[str, Any] = {name: value for name, value in words.items() if value is not None}
+    settings["limits"] = entry.limits or None
     policies = name_policies(arguments.policy, entry.model, entry.task)
     with Bar(arguments.runs * len(policies), "runs") as bar:
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from caet_opt.cli.arguments import INTERRUPTED, add_confidence, add_setting, count, read_confidence, seed, worker_count
+from caet_opt.cli.arguments import INTERRUPTED, add_confidence, add_settings, count, read_confidence, seed, worker_count
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import csv_text, list_entries, output_file, show
 from caet_opt.exploring.policies import POLICIES
@@ -62,15 +62,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("the algorithm")
     help_of_policy = "sampling rule (caet), several with commas between them, or all, for those that cover the task"
     how.add_argument("--policy", default="caet", metavar="P,P,...", help=help_of_policy)
-    for setting in OTHER_SETTINGS:
-        add_setting(how, setting)
+    add_settings(parser, how, OTHER_SETTINGS)
     what = parser.add_argument_group("what to print")
     what.add_argument("--json", action="store_true", help="one JSON object instead of text; of several policies a list")
     what.add_argument("--csv", metavar="FILE", help="also write one row per run to this file")
 
 
-#: Settings that have one value; the policy may have several.
-OTHER_SETTINGS = tuple(setting for setting in SIMULATED if setting.name != "policy")
+#: Settings that have one value; the policy may have several, and limits are the model's.
+OTHER_SETTINGS = tuple(setting for setting in SIMULATED if setting.name not in ("policy", "limits"))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -78,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     confidence = read_confidence(arguments)
     entry = find_model(arguments)
     words = {setting.name: getattr(arguments, setting.name) for setting in OTHER_SETTINGS}
-    given = {name: value for name, value in words.items() if value is not None}
+    given = {name: value for name, value in words.items() if value is not None} | {"limits": entry.limits or None}
     experiments = make_experiments(entry.model, entry.task, arguments.policy, confidence, given)
     for experiment in experiments:  # T* is finite and the loop compiled from here on: no notice of it meets the bar
         prepare(experiment)

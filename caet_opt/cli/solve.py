@@ -9,10 +9,10 @@ from typing import Any, get_args
 
 from caet_opt.bandits.modelfile import ModelFile
 from caet_opt.cli.arguments import add_confidence, count, number, read_confidence
-from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
-from caet_opt.cli.output import output_file, show
+from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading, refuse_limits
+from caet_opt.cli.output import output_file, say, show
 from caet_opt.common.exact import decimal_text
-from caet_opt.common.numbers import duration, proportion, relative_deviation, round_down, table, to_digits
+from caet_opt.common.numbers import duration, in_full, proportion, relative_deviation, round_down, table, to_digits
 from caet_opt.errors import InputError
 from caet_opt.exploring.prediction import Prediction, predict, say_measured
 from caet_opt.exploring.settings import Parameters
@@ -20,9 +20,9 @@ from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.proving.problem import pose_exactly
 from caet_opt.proving.result import ProvenTime
 from caet_opt.solving import result as solved
-from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.compare import compare_solvers
+from caet_opt.solving.export import FORMATS, MAP, program_files
 from caet_opt.solving.profiles import DEFAULT_TOLERANCE
 from caet_opt.solving.programs.text import show_program
 from caet_opt.solving.result import BoundForm, CharacteristicTime
@@ -38,6 +38,10 @@ With --digits the answer is proven: the numbers of the model are taken as the ex
 decimals that were typed, both bounds are evaluated in ball arithmetic, and every
 printed digit of T* is right. --certificate writes the proof, for caet-opt check.
 
+With --write the program goes to a file for other solvers, in the format that its
+ending says: .nl (AMPL), .gms (GAMS), .bar (BARON), or .lp where every term is linear.
+What its names mean is in a second file, FILE.map.
+
 With --delta, the lower bound is what any strategy pays on average, and the predicted
 cost T* beta(tau) what CAET pays with its default threshold: pulls are counted until
 every statement exceeds the threshold, with all means taken for known."""
@@ -52,7 +56,9 @@ examples:
   caet-opt solve models/wireless-channels.toml --cross-check
   caet-opt solve models/paper-instance-2.toml --show-program
   caet-opt solve models/paper-instance-1.toml --digits 50
+  caet-opt solve models/champion-and-challenger.toml --write program.nl
   caet-opt solve models/non-inferior-model.toml --task control:large-0.03
+  caet-opt solve models/garivier-kaufmann-1.toml --limit pulls:leader=0.5
   caet-opt solve --family exponential --means 120,80 --arms old,new --lower-is-better --task control:old+10
 """
 
@@ -79,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--certificate", metavar="CERT.json", help=f"write the proof to this file ({DEFAULT_DIGITS} digits unless told)"
     )
+    how.add_argument("--write", metavar="FILE", help=f"write the program to this file, {' '.join(FORMATS)}")
     what = parser.add_argument_group("what to print")
     add_confidence(what, "also the lower bound on the expected cost, and what CAET is predicted to cost")
     what.add_argument("--json", action="store_true", help="one JSON object instead of text")
@@ -95,7 +102,26 @@ def run(arguments: argparse.Namespace) -> int:
     program = ""
     if arguments.show_program:
         easiest = solve(entry, arguments).answer if entry.task.several_right else None
-        program = show_program(entry.model, entry.task, easiest) + "\n"
+        program = show_program(entry.model, entry.task, entry.limits, easiest) + "\n"
+    if arguments.write is not None:
+        return write_and_run(entry, arguments, program)
+    return answer(entry, arguments, program)
+
+
+def write_and_run(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
+    """Write the program once it is solved, or whatever else is asked for, and return the exit status of that."""
+    files = program_files(entry.model, entry.task, arguments.write, entry.limits)
+    writers = {path: output_file(path, "--write") for path in files}
+    status = answer(entry, arguments, program)
+    for path, write in writers.items():
+        write(files[path])
+    if not arguments.json:
+        say(f"program written to {arguments.write}, what its names mean to {arguments.write}{MAP}")
+    return status
+
+
+def answer(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
+    """Solve or prove, print, and return the exit status."""
     if arguments.cross_check:
         return cross_check(entry, arguments, program)
     if arguments.digits is not None or arguments.certificate is not None:
@@ -123,13 +149,13 @@ def check_combination(arguments: argparse.Namespace, is_delta_given: bool) -> No
 
 def solve(entry: ModelFile, arguments: argparse.Namespace) -> CharacteristicTime:
     """The characteristic time of a model, by the default solver unless another one is named."""
-    solver = DEFAULT_SOLVER if arguments.solver is None else arguments.solver
-    return characteristic_time(entry.model, entry.task, solver=solver, tolerance=arguments.tolerance)
+    asked = {"solver": arguments.solver, "tolerance": arguments.tolerance}
+    return characteristic_time(entry.model, entry.task, **asked, limits=entry.limits)
 
 
 def cross_check(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
     """Compare every installed backend, each solving once; status 1 for a failure or a disagreement."""
-    found = compare_solvers(entry.model, entry.task, repeat=0, tolerance=arguments.tolerance)
+    found = compare_solvers(entry.model, entry.task, repeat=0, tolerance=arguments.tolerance, limits=entry.limits)
     records = [
         {"solver": one.solver, "error": str(one.error)}
         if one.result is None
@@ -150,6 +176,7 @@ def prove(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int:
 
     digits, path = DEFAULT_DIGITS if arguments.digits is None else arguments.digits, arguments.certificate
     check_digits(digits)
+    refuse_limits(entry, "digits are proven")
     pose_exactly(entry.model, entry.task)  # arms that doubles cannot tell apart are refused as such, not as a tie
     from caet_opt.proving.certificates import certificate, check_certifiable
 
@@ -175,6 +202,7 @@ def say_answer(
     """The answer as people read it."""
     arms = table(solved.ARM_HEADERS, solved.arm_rows(result) if proven is None else tabulate_arms(proven))
     lines = [*heading(entry), "", arms, "", *solved.answer_lines(result), solved.binding_line(result)]
+    lines += solved.limit_lines(result)
     lines += [solved.certified_line(result) if proven is None else say_proven(proven)]
     if entry.characteristic_time is not None:
         deviation = relative_deviation(result.value, entry.characteristic_time)
@@ -191,6 +219,8 @@ def say_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> str:
     if result.task.several_right:
         return "lower bound: only as delta tends to 0, T* log(1/delta), as several answers may be right"
     told = f"any {arguments.delta}-PAC strategy" if arguments.delta else f"any strategy at log(1/delta) = {level:.15g}"
+    if result.limits:
+        told += " whose expected spending meets the limits"
     who = f"expected cost of {told}: at least"
     if level <= log(2):
         return f"{who} 0, which is all that can be said from delta = 1/2 on"
@@ -210,7 +240,7 @@ def say_prediction(result: CharacteristicTime, parameters: Parameters) -> list[s
     rule, prediction = predict_caet(result, parameters)
     if prediction is None:
         return []
-    cost, rounds = (to_digits(number, PREDICTED_DIGITS) for number in (prediction.cost, prediction.rounds))
+    cost, rounds = (in_full(to_digits(number, PREDICTED_DIGITS)) for number in (prediction.cost, prediction.rounds))
     return [
         f"predicted cost of CAET with the {rule.name} threshold: about {cost}, in about {rounds} rounds; "
         f"mean costs were {say_measured(parameters.tracking)} that in a study"

@@ -19,7 +19,7 @@ from caet_opt.presenting.tables import result_columns as results
 from caet_opt.presenting.tables.api import make_request, sources
 from caet_opt.presenting.tables.formats import FOR_PEOPLE, FORMATS
 from caet_opt.presenting.tables.layout import ERROR, Column, Table, choose_columns
-from caet_opt.presenting.tables.time_columns import PROVEN, columns, conventions, usual_names
+from caet_opt.presenting.tables.time_columns import HALF, PAPER_DIGITS, PROVEN, columns, conventions, usual_names
 from caet_opt.presenting.tables.time_rows import BAD_INPUT, KIND, SOLVER_FAILED, Interrupted, Source, compute
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.studies.stored_runs import summarise_results
@@ -69,12 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     rows = parser.add_argument_group("rows")
     rows.add_argument("--delta", nargs="+", metavar="D", help="a row with the lower bound for each, as 0.1,0.01")
+    rows.add_argument("--limit", action="append", metavar="L", help="for every model in place of its own limits")
     rows.add_argument("--solvers", nargs="+", metavar="S", help=f"a row for each backend or profile ({DEFAULT_SOLVER})")
     rows.add_argument("--digits", type=count, metavar="N", help="prove so many digits of T*, with exact inputs")
     rows.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     what = parser.add_argument_group("what to print")
     what.add_argument("--columns", nargs="+", metavar="C", help="columns, as 'model,T*,u*' (see below)")
-    digits = f"digits of every number, at most (T* {MOST_DIGITS}, others fewer)"
+    digits = f"digits of every number, at most (T* {MOST_DIGITS}, {PAPER_DIGITS} in LaTeX; others fewer)"
     what.add_argument("--significant", type=count, metavar="N", help=digits)
     what.add_argument("--caption", type=plain_text, metavar="TEXT", help="above the table; in LaTeX it is LaTeX")
     what.add_argument("--label", metavar="KEY", help="by which LaTeX refers to the table, as tab:times")
@@ -140,6 +141,7 @@ def tabulate_models(arguments: argparse.Namespace, models: Sequence[Source]) -> 
     for delta in deltas:
         check_delta(delta)
     request = make_request(arguments.solvers or [DEFAULT_SOLVER], deltas, names, arguments.digits)
+    request = replace(request, limits=None if arguments.limit is None else tuple(arguments.limit))
     with Bar(len(models), "models") as bar:
         try:
             rows, finished = compute(models, request, arguments.workers or cores(), bar.step), len(models)
@@ -160,7 +162,7 @@ def tabulate_results(arguments: argparse.Namespace) -> tuple[Table, int]:
     """The same for a study's results: a row per cell."""
     if len(arguments.models) > 1:
         raise InputError("a table of results is of one folder, with no models beside it")
-    for name in ("delta", "solvers", "digits", "workers"):
+    for name in ("delta", "limit", "solvers", "digits", "workers"):
         if getattr(arguments, name) is not None:
             raise InputError(f"--{name} is for models; results have been computed")
     known = results.columns(arguments.significant)
@@ -169,7 +171,8 @@ def tabulate_results(arguments: argparse.Namespace) -> tuple[Table, int]:
     names = read_names(arguments.columns)
     if names is None:
         people = arguments.format in FOR_PEOPLE
-        names = results.usual_names(summary) if people else [column.name for column in known]
+        paper = arguments.format.startswith("latex")
+        names = results.usual_names(summary, paper) if people else [column.name for column in known]
     chosen = choose_columns(names, known)
     shown = [column.name for column in chosen]
     return Table(chosen, rows, results.conventions(shown, rows), results.caption(rows), results.notes(summary)), 0
@@ -182,12 +185,13 @@ def read_names(words: list[str] | None) -> list[str] | None:
 
 def choose_for_models(arguments: argparse.Namespace) -> tuple[Column, ...]:
     """The columns that are asked for, or the usual ones for people, or all for machines."""
-    known = columns(arguments.significant)
+    paper = arguments.format.startswith("latex")
+    known = columns(arguments.significant, **({"of_times": PAPER_DIGITS} if paper else {}))
     names = read_names(arguments.columns)
     if names is not None:
         return choose_columns(names, known)
     if arguments.format in FOR_PEOPLE:
         counts = len(arguments.delta or ()), len(arguments.solvers or ())
-        return choose_columns(usual_names(*counts, proven=arguments.digits is not None), known)
-    absent = PROVEN if arguments.digits is None else ()
+        return choose_columns(usual_names(*counts, arguments.digits is not None, paper), known)
+    absent = (HALF, *(PROVEN if arguments.digits is None else ()))
     return tuple(column for column in known if column.name not in absent)

@@ -7,7 +7,7 @@ from typing import Any
 from caet_opt.cli.arguments import add_confidence, read_confidence
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import show
-from caet_opt.common.numbers import round_down, table, to_digits
+from caet_opt.common.numbers import in_full, round_down, table, to_digits
 from caet_opt.exploring.prediction import compare_thresholds, say_measured
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping.base import say_worth
@@ -45,15 +45,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Solve, predict with every threshold, and print."""
     parameters = Parameters.read(read_confidence(arguments), {})
     entry = find_model(arguments)
-    result = characteristic_time(entry.model, entry.task)
+    result = characteristic_time(entry.model, entry.task, limits=entry.limits)
     found = compare_thresholds(result, parameters)
     level, several = parameters.log_inv_delta, result.task.several_right
     least = None if several else result.lower_bound(log_inv_delta=level)
-    bound = (
-        ""
-        if least is None
-        else f"no strategy: at least {round_down(least, DIGITS)} on average, T* kl(delta, 1 - delta)"
-    )
+    bound = ""
+    if least is not None:
+        bound = f"no strategy: at least {in_full(round_down(least, DIGITS))} on average, T* kl(delta, 1 - delta)"
     assumes = entry.model.family.describe_assumption()
     show(
         arguments.json,
@@ -84,7 +82,7 @@ def tabulate(found: Sequence[dict[str, Any]]) -> str:
         [
             one["threshold"],
             "yes" if one["proven"] else "no",
-            *("-" if one[name] is None else to_digits(one[name], DIGITS) for name in PREDICTED),
+            *("-" if one[name] is None else in_full(to_digits(one[name], DIGITS)) for name in PREDICTED),
             one["formula"] or one["reason"],
         ]
         for one in found

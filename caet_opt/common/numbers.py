@@ -4,6 +4,7 @@ A bound is printed by `round_down`, `round_up`, `write_interval` or `certified_p
 what is printed of a lower bound is at most the bound, and of an upper bound at least.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_DOWN, Context, Decimal
 from fractions import Fraction
@@ -26,6 +27,9 @@ EXACTLY = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 #: Arithmetic that keeps the first digits as they are, whatever follows.
 TRUNCATED = Context(prec=2, rounding=ROUND_DOWN, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+#: A large number with an exponent, of up to fifteen digits before the point.
+LARGE = re.compile(r"\b\d(\.\d+)?e\+(0\d|1[0-4])\b")
 
 #: A delta that was typed has at most so many digits.
 TYPED_DIGITS = 10
@@ -54,6 +58,26 @@ def to_digits(value: float, digits: int) -> str:
     ('22.500', '990', '0')
     """
     return f"{value:#.{digits}g}".rstrip(".").replace(".e", "e") if value else "0"
+
+
+def in_full(text: str) -> str:
+    """A text whose large numbers are written out, as amounts of money and numbers of pulls are: the same numbers.
+
+    >>> in_full("1.694e+03, 95 % in [1.6e+03, 1.8e+03]"), in_full("2.0e-09"), in_full("1e+20")
+    ('1694, 95 % in [1600, 1800]', '2.0e-09', '1e+20')
+    """
+    return LARGE.sub(lambda found: f"{Decimal(found[0]):f}", text)
+
+
+def write_money(amount: float) -> str:
+    """An amount that was paid: to the hundredth, a whole one without, and one below 1 to four significant digits.
+
+    >>> write_money(1694.2), write_money(46.0), write_money(0.0123456), write_money(0.5), write_money(2e20)
+    ('1694.20', '46', '0.01235', '0.5', '2e+20')
+    """
+    if not 1.0 <= abs(amount) < 1e15:
+        return without_zeros(to_digits(amount, 4))
+    return f"{amount:.0f}" if amount == int(amount) else f"{amount:.2f}"
 
 
 def magnitude(value: float | Fraction) -> int:

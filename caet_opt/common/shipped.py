@@ -16,7 +16,7 @@ def shipped_names(kind: Kind) -> list[str]:
     """The names of what is shipped, in alphabetical order.
 
     >>> shipped_names("solvers")
-    ['clarabel', 'ipopt', 'native', 'pyomo']
+    ['clarabel', 'ecos', 'ipopt', 'ipopt-executable', 'native', 'pyomo', 'scs']
     """
     return sorted(path.stem for path in shipped_folder(kind).glob("*.toml"))
 

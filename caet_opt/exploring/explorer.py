@@ -30,7 +30,8 @@ from caet_opt.kernels.aiming import Pursuit
 from caet_opt.kernels.boxes import SOLVES, WIDEST
 from caet_opt.kernels.e_values import BLUR
 from caet_opt.kernels.ledger import COUNT, MEAN, SPENT, Seen, absorb
-from caet_opt.solving.profiles import find_profile
+from caet_opt.solving.characteristic import profile_of_rounds
+from caet_opt.solving.limits import check_beforehand
 from caet_opt.solving.result import CharacteristicTime
 
 #: The largest reward, in size, and the largest cost: sums of a hundred million are finite doubles.
@@ -89,7 +90,10 @@ class Explorer:
                 raise InputError(f"task {str(task)!r} needs costs that are known beforehand; give one cost per arm")
             task = task.for_costs(costs)
         known = None if costs is None else read_only(np.array(costs, dtype=float))
-        profile = replace(find_profile(parameters.solver), tolerance=TARGET_TOLERANCE)
+        limits = parameters.share_limits
+        if limits and known is not None:
+            check_beforehand(limits, known.tolist(), task)
+        profile = replace(profile_of_rounds(parameters.solver, limits), tolerance=TARGET_TOLERANCE)
         self.task, self.family, self.arms, self.parameters = task, family, arms, parameters
         self.threshold, self.known_costs, self.profile = threshold, known, profile
         seed = check_whole(seed, "seed", 0, LARGEST_SEED)

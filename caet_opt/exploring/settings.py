@@ -11,6 +11,7 @@ from math import exp, inf, isclose, isfinite, log, nan
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin
 
+from caet_opt.bandits.limits import Limit, join_limits, read_limits
 from caet_opt.common.checks import is_number, is_whole, show_value
 from caet_opt.common.exact import read_double
 from caet_opt.common.numbers import recover_delta
@@ -80,6 +81,8 @@ class Setting:
     grid : whether a study may list several values; None where a study has no such key
     recorded : whether results are told apart by it, in the manifest, in columns and by filters
     form : how its words are made, where they are no choices
+    expert : whether it is for those who know the algorithm, in a group of its own in the help
+    word : of its flag, where that is not the name: a flag that is given once for each
 
     Examples
     --------
@@ -101,11 +104,13 @@ class Setting:
     grid: bool | None = True
     recorded: bool = True
     form: str = ""
+    expert: bool = False
+    word: str = ""
 
     @property
     def flag(self) -> str:
         """The flag on the command line, as ``--r-prime``."""
-        return f"--{self.name.replace('_', '-')}"
+        return f"--{(self.word or self.name).replace('_', '-')}"
 
     def check(self, value: Any) -> None:
         """Raise `InputError` unless a value is of the kind, and one of the choices if there are any."""
@@ -148,9 +153,16 @@ class Parameters:
         "a larger rho costs less in long runs, a smaller one in short runs (8)",
         owner="threshold",
         latex=r"$\rho$",
+        expert=True,
     )
     theta: float | None = declare(
-        None, "theta", "of the deviational threshold (1.2)", owner="threshold", symbol="θ", latex=r"$\theta$"
+        None,
+        "theta",
+        "of the deviational threshold (1.2)",
+        owner="threshold",
+        symbol="θ",
+        latex=r"$\theta$",
+        expert=True,
     )
     constant: float | str | None = declare(
         None,
@@ -159,6 +171,7 @@ class Parameters:
         owner="threshold",
         symbol="C",
         latex="$C$",
+        expert=True,
     )
     zero_cost_share: Literal["auto", "paper"] | float = declare(
         "auto",
@@ -168,14 +181,15 @@ class Parameters:
         symbol="alpha",
         latex=r"$\alpha$",
     )
-    r: float = declare(0.4, "r", "see zero_cost_share", latex="$r$")
-    r_prime: float = declare(0.1, "r_prime", "see gamma0", symbol="r'", latex="$r'$")
+    r: float = declare(0.4, "r", "see zero_cost_share", latex="$r$", expert=True)
+    r_prime: float = declare(0.1, "r_prime", "see gamma0", symbol="r'", latex="$r'$", expert=True)
     gamma0: float = declare(
         0.1,
         "gamma0",
         "estimated costs up to gamma0 log(1/delta)^-r_prime count as zero",
         symbol="γ₀",
         latex=r"$\gamma_0$",
+        expert=True,
     )
     tracking: Literal["c", "d"] = declare(
         "d", "tracking", "track the present target (d), or the sum of all targets so far, as the paper does (c)"
@@ -220,6 +234,16 @@ class Parameters:
     max_pulls: int | None = declare(
         None, "max pulls", "no more pulls than this are made (no limit)", grid=None, recorded=False
     )
+    limits: str | None = declare(
+        None,
+        "limits",
+        "shares of the money or of the pulls that targets meet, as cost:0,1<=0.3, pulls:2>=0.1 or pulls:leader=0.5 "
+        "(none)",
+        grid=None,
+        recorded=False,
+        form="LIMIT",
+        word="limit",
+    )
     fractions: bool = declare(
         False,
         "fractions",
@@ -234,6 +258,7 @@ class Parameters:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "log_inv_delta", read_level(self.delta, self.log_inv_delta))
+        object.__setattr__(self, "limits", join_limits(self.limits))
         delta = recover_delta(self.log_inv_delta) if self.delta is ABSENT else float(self.delta)
         object.__setattr__(self, "delta", delta)
         for setting in SETTINGS:
@@ -303,9 +328,14 @@ class Parameters:
         return (1.0, read_option(batch, "growing", BATCH_RATIO)) if isinstance(batch, str) else (float(batch), 0.0)
 
     @property
-    def limits(self) -> dict[str, float | None]:
+    def ends(self) -> dict[str, float | None]:
         """`LIMITS` by their names, None where there is none."""
         return {name: getattr(self, name) for name in LIMITS}
+
+    @property
+    def share_limits(self) -> tuple[Limit, ...]:
+        """The limits on shares."""
+        return read_limits(self.limits or ())
 
     @property
     def negligible_cost(self) -> float:

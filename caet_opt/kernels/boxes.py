@@ -20,6 +20,10 @@ A statement with a level, margin or ratio has the same corners: f does not fall 
 same argument with ``(x - margin) / ratio`` in place of the second x, and any point where the statement is false serves
 for the lower bound.
 
+**Limits.** With limits ``G w <= 0`` and prices nu, T* is at least what it is without them for costs ``c + G' nu``
+(docs/mathematics/limits.md): these are cheap_a. The effort meets the limits whatever the means, as costs are known and
+the answer is one in the whole box; raised it may not. So a box that follows the means keeps effort and weights.
+
 **How large.** Each mean may move by `SIZE` standard deviations of it, or by fewer, the same number for all arms, where
 the gap would exceed GAP, or `ROOM` of it for a box that can follow the means: what a kept target misses is small beside
 what is not known of the means. A run that goes on k times as long has means sqrt(k) times as still: it solves about
@@ -53,8 +57,9 @@ from caet_opt.kernels.term import GAUSSIAN, pair_term, variance
 SOLVES, WIDEST, SOLVED, DECIDED, DUE, TIED, FOLLOWING, SHORT, ENDED = range(AIM_NUMBERS := 9)
 
 #: Rows of Aim.box: the ends of each mean's interval and of each cost's, the means and costs of the solve, loads to work
-#: with, and the count up to which an outcome of an arm leaves the short pair short; those that are intervals.
-LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD, PATIENCE = range(BOX_ROWS := 8)
+#: with, and the count up to which an outcome of an arm leaves the short pair short; with limits the reduced costs
+#: ``c + G' nu`` of the solve; and those that are intervals.
+LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD, PATIENCE, REDUCED = range(BOX_ROWS := 9)
 INTERVALS = [LOW, HIGH, CHEAP, DEAR]
 
 #: A target is solved for anew once the rounds have grown by this factor.
@@ -160,9 +165,15 @@ def first_size(setting: Conditions, arms: Array, pairs: Integers, margins: Array
 
 def box_gap(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim, size: float) -> float:
     """Make a box of a size, in standard deviations; returns its gap, infinite where it proves nothing."""
+    for a in range(arms.shape[1]):
+        place_mean(setting, arms, aim.box, a, size * deviation(setting, arms, a))
+    return gap_here(setting, arms, pairs, margins, aim, size)
+
+
+def gap_here(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim, size: float) -> float:
+    """The gap of a box whose means have their intervals; those of costs that are estimated are made by the size."""
     box, effort, phi = aim.box, aim.effort, setting.numbers[DISPERSION]
     for a in range(arms.shape[1]):
-        place_mean(setting, arms, box, a, size * deviation(setting, arms, a))
         box[LOAD, a] = 0.0
     if not place_costs(setting, arms, box, size):
         return inf
@@ -322,6 +333,8 @@ def place_costs(setting: Conditions, arms: Array, box: Array, size: float) -> bo
     """
     for a in range(arms.shape[1]):
         box[CHEAP, a] = box[DEAR, a] = arms[COST, a]
+        if setting.limited:
+            box[CHEAP, a] = box[REDUCED, a]
     if setting.cost_source == OBSERVED:
         for a in range(arms.shape[1]):
             part = size / sqrt(arms[COUNT, a])

@@ -17,7 +17,7 @@ from math import inf
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST, surplus
 from caet_opt.bandits.tasks.pairs import REST as MARGIN_REST
-from caet_opt.kernels.boxes import HIGH, LOAD, LOW, ROUNDING, Aim, can_follow, place_mean, rates_at
+from caet_opt.kernels.boxes import HIGH, LOAD, LOW, ROUNDING, Aim, can_follow, gap_here, place_mean, rates_at
 from caet_opt.kernels.certify import is_free, mean_of
 from caet_opt.kernels.ledger import COST, DISPERSION, MEAN, Conditions
 from caet_opt.kernels.margin_term import statement_term
@@ -32,7 +32,8 @@ def follow_means(setting: Conditions, arms: Array, pairs: Integers, margins: Arr
     """Make the box around the present means, as wide as it was, and `mend` effort and weights for it; returns its gap,
     infinite where it proves nothing, there was no box, or boxes are made by solves alone: `can_follow`.
 
-    An interval that ends where the mean space does has lost a part, and stays while its mean is in it.
+    An interval that ends where the mean space does has lost a part, and stays while its mean is in it. Limits would not
+    be met by an effort that is raised: effort and weights stay then, for as long as the gap around them allows.
     """
     box = aim.box
     if not can_follow(setting):
@@ -43,6 +44,8 @@ def follow_means(setting: Conditions, arms: Array, pairs: Integers, margins: Arr
         whole = setting.low < box[LOW, a] and box[HIGH, a] < setting.high
         if whole or not box[LOW, a] <= arms[MEAN, a] <= box[HIGH, a]:
             place_mean(setting, arms, box, a, 0.5 * (box[HIGH, a] - box[LOW, a]))
+    if setting.limited:
+        return gap_here(setting, arms, pairs, margins, aim, 0.0)
     return mend(setting, arms, pairs, margins, aim)
 
 

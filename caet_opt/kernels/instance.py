@@ -8,7 +8,7 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import MARGIN_ROWS
 from caet_opt.kernels.certify import OUTSIDE, SEEN, certify_pairs, column_piece, column_side, level_rate
-from caet_opt.kernels.interior import CERTIFIED, minimise
+from caet_opt.kernels.interior import minimise
 from caet_opt.kernels.margin_term import HOLDS, seen_loser, seen_winner
 
 # fmt: off
@@ -174,9 +174,6 @@ def solve_in_workspace(
         for e in range(edges):
             z[e] = weights[layout.edge_pairs[e]]
     status, steps, lower, upper = minimise(data, plan, y, z, warm, tolerance, target, limit, workspace.work)
-    if warm and status != CERTIFIED and first_guess(data, y, workspace.work):  # it may have begun at the wrong end
-        status, more, lower, upper = minimise(data, plan, y, z, False, tolerance, target, limit, workspace.work)
-        steps += more
     if not isfinite(upper):
         return IRREGULAR, steps, 0.0, inf
     for a in range(effort.size):

@@ -394,9 +394,18 @@ def assemble(data: Data, work: Work) -> None:
     for e in range(edges):
         rows[STIFF, e] = rows[Z, e] / rows[S, e]
         rows[BEND, e] = rows[Z, e] * rows[CURVE, e]
-        if rows.shape[0] > PLAIN_ROWS and rows[BEYOND, e] >= 0.0:
+    if rows.shape[0] > PLAIN_ROWS:
+        bend_ends(data, work)
+
+
+def bend_ends(data: Data, work: Work) -> None:
+    """`bend_at_end` for the statements whose least point is at an end of the mean space."""
+    rows = work.rows
+    for e in range(data.ends.shape[1]):
+        if rows[BEYOND, e] >= 0.0:
             idle = data.ends[1 if rows[OTHER, e] == 0.0 else 0, e]
-            rows[BEND, e] = bend_at_end(rows[BEND, e], rows[BEYOND, e], given[COST, idle] * arms[EFFORT, idle])
+            spent = data.arms[COST, idle] * work.arms[EFFORT, idle]
+            rows[BEND, e] = bend_at_end(rows[BEND, e], rows[BEYOND, e], spent)
 
 
 def bend_at_end(bend: float, beyond: float, spent: float) -> float:

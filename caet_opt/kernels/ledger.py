@@ -65,6 +65,7 @@ class Conditions(NamedTuple):
     batch: float
     growth: float
     lower_is_better: bool
+    limited: bool
     several: bool
 
 

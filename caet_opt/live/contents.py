@@ -4,7 +4,7 @@ what it should be is a `DamagedError`."""
 import json
 import sqlite3
 import time
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from caet_opt.bandits.tasks.base import NONE
@@ -13,7 +13,17 @@ from caet_opt.common.files import parse_json
 from caet_opt.errors import InputError
 from caet_opt.exploring.saving import Saved
 from caet_opt.live.arm_names import is_answer, name_arms
-from caet_opt.live.database import ENDED, DamagedError, check_moment, check_number, check_text, check_whole, has, show
+from caet_opt.live.database import (
+    BATCHES,
+    ENDED,
+    DamagedError,
+    check_moment,
+    check_number,
+    check_text,
+    check_whole,
+    has,
+    show,
+)
 
 
 class Facts(NamedTuple):
@@ -91,6 +101,38 @@ def record(db: sqlite3.Connection, pull: int, reward: float, cost: float) -> int
     db.execute("UPDATE pulls SET waiting = 0 WHERE number = ?", (pull,))
     change = "INSERT INTO outcomes (pull, reward, cost, recorded) VALUES (?, ?, ?, ?)"
     return int(db.execute(change, (pull, reward, cost, time.time())).lastrowid or 0)
+
+
+def record_batch(db: sqlite3.Connection, outcomes: Sequence[tuple[int, float, float]]) -> list["Outcome"]:
+    """Arms, rewards and costs of pulls that nobody handed out, in an order that means nothing, as rows of their own."""
+    if not has(db, "batches"):
+        db.execute(BATCHES)
+    pull, position, now = *(1 + (last or 0) for last in last_rows(db)), time.time()
+    found = [Outcome(position + place, *one) for place, one in enumerate(outcomes)]
+    pulls = ((pull + place, one.arm, now) for place, one in enumerate(found))
+    db.executemany("INSERT INTO pulls (number, arm, handed_out, waiting) VALUES (?, ?, ?, 0)", pulls)
+    rows = ((one.position, pull + place, one.reward, one.cost, now) for place, one in enumerate(found))
+    db.executemany("INSERT INTO outcomes VALUES (?, ?, ?, ?, ?)", rows)
+    db.execute("INSERT INTO batches VALUES (?, ?)", (found[0].position, found[-1].position))
+    return found
+
+
+def last_rows(db: sqlite3.Connection) -> tuple[int | None, int | None]:
+    """The number of the last pull, and the position of the last outcome."""
+    pull, position = db.execute(
+        "SELECT (SELECT max(number) FROM pulls), (SELECT max(position) FROM outcomes)"
+    ).fetchone()
+    return pull, position
+
+
+def read_batches(db: sqlite3.Connection) -> dict[int, int]:
+    """Where outcomes that are looked at as a whole begin, and where each of these batches ends."""
+    found, last, end = dict[int, int](), 0, last_position(db)
+    for first, until in db.execute("SELECT first, last FROM batches ORDER BY first") if has(db, "batches") else ():
+        first = check_whole(first, "the first outcome of a batch", least=last + 1, most=end)
+        last = check_whole(until, f"the last outcome of the batch from {first}", least=first, most=end)
+        found[first] = last
+    return found
 
 
 def withdraw(db: sqlite3.Connection, pull: int) -> bool:

@@ -45,12 +45,15 @@ IDENTITY = """CREATE TABLE identity (  -- one row, drawn at random when the file
 ENDED = """CREATE TABLE ended (  -- one row, once it was ended by hand: when
     id INTEGER PRIMARY KEY CHECK (id = 1), moment REAL NOT NULL)"""
 
+#: Outcomes that came as counts: made when the first of them come, in a file that has an identity by then.
+BATCHES = """CREATE TABLE batches (  -- outcomes in an order that nobody knows, from one to another
+    first INTEGER PRIMARY KEY, last INTEGER NOT NULL)"""
+
 STATEMENTS = tuple(TABLES.split(";\n")[:-1])
 #: The first files of 0.2.0 have the columns of the index in another order.
 FIRST = tuple(one.replace("pulls (number, arm) WHERE", "pulls (arm, number) WHERE") for one in STATEMENTS)
-KNOWN_SCHEMAS = tuple(
-    (*tables, *more) for tables in (STATEMENTS, FIRST) for more in ((IDENTITY, ENDED), (IDENTITY,), ())
-)
+MORE = ((), (IDENTITY,), (IDENTITY, ENDED), (IDENTITY, BATCHES), (IDENTITY, ENDED, BATCHES))
+KNOWN_SCHEMAS = tuple((*tables, *more) for tables in (STATEMENTS, FIRST) for more in MORE)
 
 #: What SQLite says, by the lowest byte of its code, of a file that is not as it was written, in words.
 DAMAGE = {

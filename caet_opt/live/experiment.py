@@ -8,7 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from caet_opt.bandits.families import Family
+from caet_opt.bandits.families import Bernoulli, Family
+from caet_opt.bandits.limits import number_limits
 from caet_opt.bandits.tasks import Task, custom_part, parse_task
 from caet_opt.common.checks import check_whole, is_whole, show_value
 from caet_opt.common.exact import read_whole
@@ -20,12 +21,15 @@ from caet_opt.exploring.saving import OWN, from_text
 from caet_opt.kernels.native import is_worth_compiling, without_compiling
 from caet_opt.live import contents
 from caet_opt.live.arm_names import name_answer, name_arms
-from caet_opt.live.replay import absorb_outcome, begin, choose_arms, find_differences, load, may_declare
+from caet_opt.live.replay import absorb_batch, absorb_outcome, begin, choose_arms, find_differences, load, may_declare
 from caet_opt.live.status import LEVEL, POINTS, list_moments, report_status, summarise
 from caet_opt.live.store import WAIT, Store, is_experiment, is_filled, read_header
 
 #: More pulls at once are a slip of the keyboard, and would take so long to choose that others give up waiting.
 MOST_PULLS = 10_000
+
+#: More trials at once would make a file of hundreds of megabytes.
+MOST_TRIALS = 1_000_000
 
 #: What an outcome is told by, in Python and in the header of a CSV file.
 COLUMNS = ("pull", "arm", "reward", "cost")
@@ -303,6 +307,47 @@ class LiveExperiment:
         self._known = position, explorer
         return len(told)
 
+    def record_counts(self, counts: Iterable[tuple[str | int, int, int]]) -> int:
+        """Take in outcomes of yes or no that somebody has counted, each an arm, its successes and its trials, of pulls
+        that nobody handed out; all or none of them, and how many there were.
+
+        They are looked at together, once: in which order they came nobody knows. The guarantee holds if they are all
+        that these arms brought since the last ones that were recorded, and if who was assigned to which arm did not
+        depend on outcomes to come; see ``docs/mathematics/live.md``.
+
+        >>> told = {"arms": ["old", "new"], "delta": 0.05}
+        >>> with LiveExperiment.start("counts.caet", "best-arm", "bernoulli", **told) as experiment:
+        ...     experiment.record_counts([("old", 90, 1000), ("new", 150, 1000)]), experiment.answer
+        (2000, 'new')
+        """
+        told = [read_counts(self.names, *one) for one in counts]
+        total = check_whole(sum(trials for _, _, trials in told), "trials", 1, MOST_TRIALS)
+        with self._store.writing() as db:
+            explorer = self._load(db)
+            if not isinstance(explorer.family, Bernoulli):
+                raise InputError(
+                    f"counts are of bernoulli rewards, and these are {explorer.family}; record each outcome"
+                )
+            if explorer.parameters.cost_source == "observed":
+                raise InputError("counts say nothing of costs, which are observed here; record each outcome")
+            stopped = contents.read_stop(db, self._start) is not None
+            self._known, self._renewed = None, False  # until it is on disk
+            costs = [0.0] * len(self.names) if explorer.known_costs is None else explorer.known_costs.tolist()
+            rows = [
+                (arm, float(reward), costs[arm])
+                for arm, successes, trials in told
+                for reward, many in ((1, successes), (0, trials - successes))
+                for _ in range(many)
+            ]
+            batch = contents.record_batch(db, rows)
+            absorb_batch(explorer, batch)
+            position = batch[-1].position
+            if not stopped and may_declare(explorer):
+                contents.declare(db, position, explorer.answer, explorer.state.total_cost)
+            contents.keep_checkpoint(db, position, explorer.to_text())
+        self._known = position, explorer
+        return total
+
     def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any]) -> int:
         """Take one outcome into the state and into the rows, and say at which position."""
         for name in outcome:
@@ -406,7 +451,7 @@ def pose(
     agreed to that."""
     names = name_arms(arms)
     task = parse_task(task, names) if isinstance(task, str) else task
-    explorer = Explorer.start(task, family, arms=len(names), **asked)
+    explorer = Explorer.start(task, family, arms=len(names), **number_limits(asked, names))
     if (missing := explorer.family.unstated()) is not None:
         raise InputError(missing)
     if not (explorer.threshold.guarantees(explorer.family) or unproven):
@@ -427,6 +472,13 @@ def find_arm(arm: Any, names: Sequence[str]) -> int:
     if is_whole(arm, 0, len(names) - 1):
         return int(arm)
     raise InputError(unknown_name("arm", arm if isinstance(arm, str) else show_value(arm), names))
+
+
+def read_counts(names: Sequence[str], arm: Any, successes: Any, trials: Any) -> tuple[int, int, int]:
+    """The number of an arm, its successes and its trials, or `InputError`."""
+    number = find_arm(arm, names)
+    trials = check_whole(trials, f"trials of arm {names[number]!r}", 0, MOST_TRIALS)
+    return number, check_whole(successes, f"successes of arm {names[number]!r}", 0, trials), trials
 
 
 def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:

@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from caet_opt.bandits.limits import write_limits
 from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.tasks import Above, Comparisons, Control
+from caet_opt.bandits.tasks.lower import LowerIsBetter
 from caet_opt.bandits.tasks.statements import Statement, judge
 from caet_opt.common.checks import is_number
 from caet_opt.common.files import escape_controls
@@ -63,7 +66,8 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "policy": parameters.policy,
         "cost_source": parameters.cost_source,
         "costs": None if explorer.known_costs is None else explorer.known_costs.tolist(),
-        "limits": parameters.limits,
+        "limits": parameters.ends,
+        **({"share_limits": write_limits(parameters.share_limits, names)} if parameters.limits else {}),
         "delta": parameters.delta,
         "threshold": threshold.name,
         "formula": threshold.describe(),
@@ -79,6 +83,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "pairs": list_pairs(weighed[:MOST_PAIRS], state, names, intervals),
         "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
         **list_not_excluded(explorer, names),
+        "counted": sum(last - first + 1 for first, last in contents.read_batches(db).items()),
         "ahead": ahead,
         "good_enough": ahead and suggest_tolerance(explorer, weighed[0].statement.arms, ahead["cost"], names),
         "stopped": stop
@@ -99,7 +104,27 @@ def list_not_excluded(explorer: Explorer, names: Sequence[str]) -> Record:
     left = explorer.not_excluded
     answers = None if left.answers is None else [name_answer(explorer.task, one, names) for one in left.answers]
     shown = tuple(map(escape_controls, names))
-    return {"not_excluded": answers, "established": [statement.write(shown) for statement in left.established]}
+    sure = list_settled(explorer, left.established)
+    return {
+        "not_excluded": answers,
+        "established": [statement.write(shown) for statement in left.established],
+        "settled": [statement.write(shown) for statement in sure],
+    }
+
+
+def list_settled(explorer: Explorer, established: Sequence[Statement]) -> list[Statement]:
+    """The established statements that are right together with probability 1 - delta, at all moments together.
+
+    Where every answer asserts each of the same statements or its reverse, a false one that is established is the
+    reverse of one that the right answer asserts: `find_not_excluded` counts it. Of other tasks none is listed: there an
+    answer may leave open what is established.
+    """
+    task = explorer.task.task if isinstance(explorer.task, LowerIsBetter) else explorer.task
+    if not isinstance(task, Control | Comparisons | Above) or not min(explorer.state.counts):
+        return []
+    stated = explorer.task.answer_statements(explorer.answer, explorer.arms)
+    either = {side for statement in stated for side in (statement, statement.reverse)}
+    return [statement for statement in established if statement in either]
 
 
 def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, names: Sequence[str]) -> Record:
@@ -125,7 +150,7 @@ def find_end(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None) -> R
     pull would go beyond a limit, since the last pull or outcome. None where pulls are handed out."""
     if (moment := contents.read_end(db)) is not None:
         return {"reason": BY_HAND, "time": moment}
-    if stop is not None or not any(explorer.parameters.limits.values()):
+    if stop is not None or not any(explorer.parameters.ends.values()):
         return None
     out = contents.waiting_arms(db, explorer.arms)
     with without_compiling():
@@ -277,7 +302,7 @@ def time_of_answer(explorer: Explorer, model: BanditModel) -> float:
     """T* of a model, of several right answers that of the one that is followed."""
     task, profile = explorer.task, explorer.setup.profile
     if not task.several_right:
-        return characteristic_time(model, task, solver=profile).value
+        return characteristic_time(model, task, solver=profile, limits=explorer.setup.limits).value
     return solve_question(ask_answer(model, task, explorer.policy.read_answer(explorer.view)), profile).value
 
 
@@ -315,8 +340,11 @@ def list_moments(
 def replay_sums(db: sqlite3.Connection, explorer: Explorer, points: int) -> Iterator[State]:
     """The sums at ``points`` moments at most, at equal distances, the first and the last outcome among them."""
     outcomes, view = list(contents.read_outcomes(db, explorer.arms)), explorer.policy.begin()
-    total = len(outcomes)
+    total, batches = len(outcomes), list(contents.read_batches(db).items())
     wanted = set(np.linspace(1, total, min(points, total)).round().astype(int).tolist())
+    for first, last in batches:  # inside a batch no order is known
+        inside = wanted & set(range(first, last))
+        wanted = (wanted - inside) | ({last} if inside else set())
     for number, (_, arm, reward, cost) in enumerate(outcomes, start=1):
         absorb(view.arms, view.clock, arm, explorer.family.count_reward(reward), cost)
         if number in wanted:

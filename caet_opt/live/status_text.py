@@ -3,12 +3,15 @@
 from datetime import UTC, datetime
 from math import floor
 
-from caet_opt.common.numbers import digits_beside, table, to_digits, write_interval
+from caet_opt.common.numbers import digits_beside, in_full, table, to_digits, write_interval, write_money
 from caet_opt.exploring.stopping import base as stopping
 from caet_opt.live.status import Record
 
 #: Digits of estimates and of money, and what stands for nothing.
 DIGITS, NONE = 4, "-"
+
+#: What the guarantee needs of outcomes that came as counts.
+COUNTS_NEED = "the guarantee needs every trial counted once, and none left out because of how it turned out"
 
 #: Columns of the table of arms, and of that of pairs.
 ARM_HEADERS = ["arm", "outcomes", "out", "mean", "interval", "spent"]
@@ -18,8 +21,9 @@ PAIR_HEADERS = ["statement", "evidence", "needed", "of the way", "settled", "dif
 def to_words(status: Record) -> str:
     """The whole: what is asked and by which guarantee, where it stands, the arms, the pairs, and what is out."""
     names = ", ".join(arm["name"] for arm in status["arms"])
+    limits = f" within {', '.join(status['share_limits'])}" if "share_limits" in status else ""
     parts = [
-        f"{status['task']} of {names}: {status['family']} rewards, policy {status['policy']}\n"
+        f"{status['task']} of {names}: {status['family']} rewards, policy {status['policy']}{limits}\n"
         f"stops when {status['formula']}; {say_guarantee(status)}"
     ]
     if status["watch"]["alarm"]:
@@ -81,7 +85,9 @@ def say_fitting(status: Record) -> str:
 def say_standing(status: Record) -> str:
     """What was spent, the leading or the declared answer, and what is ahead."""
     counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
-    lines = [f"{counts}; spent {write(status['spent'])}"]
+    lines = [f"{counts}; spent {write_money(status['spent'])}"]
+    if status["counted"]:
+        lines.append(f"{status['counted']} of the outcomes came as counts; {COUNTS_NEED}")
     if (limits := say_limits(status)) is not None:
         lines.append(f"limits: {limits}")
     if is_ended(status):
@@ -94,8 +100,20 @@ def say_standing(status: Record) -> str:
         lines += [f"leading: {status['answer']}", say_ahead(status)]
     if (hint := say_good_enough(status)) is not None:
         lines.append(f"level: {hint}")
-    lines += [] if status["stopped"] is not None else [say_not_excluded(status)]
+    if status["stopped"] is None:
+        lines += [*say_settled(status), say_not_excluded(status)]
     return "\n".join(lines)
+
+
+def say_settled(status: Record) -> list[str]:
+    """What can be acted on while the rest goes on."""
+    if not status["settled"] or not status["guaranteed"]:
+        return []
+    risk = stopping.say_delta(status["log_inv_delta"])
+    return [
+        f"SETTLED: {', '.join(status['settled'])}; act on it now (chance that anything settled is ever wrong: at most "
+        f"{risk})"
+    ]
 
 
 def say_limits(status: Record) -> str | None:
@@ -133,7 +151,7 @@ def say_not_excluded(status: Record) -> str:
 def say_stop(stop: Record) -> str:
     """When it stopped, what that cost, and what the answer is worth."""
     late = f"; {stop['late']} outcomes came later and change no answer" if stop["late"] else ""
-    when = f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write(stop['cost'])} spent"
+    when = f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write_money(stop['cost'])} spent"
     return f"{when}; {say_worth(stop)}{late}"
 
 
@@ -144,7 +162,7 @@ def say_ahead(status: Record) -> str:
         return f"still to pay: cannot be said at the present means: {ahead['reason']}"
     if ahead["reason"] is not None:
         return f"still to pay: nothing, {ahead['reason']}"
-    return (
+    return in_full(
         f"still to pay: about {write(ahead['cost'])}, {say_time_of(status)} "
         f"times the evidence that is missing, {write(ahead['missing'])}"
     )
@@ -170,7 +188,13 @@ def say_time_of(status: Record) -> str:
 
 def arm_texts(arm: Record) -> list[str]:
     """An arm, by the headers above."""
-    return [arm["name"], str(arm["pulls"]), str(arm["out"]), *write_estimate(arm["mean"], arm), write(arm["spent"])]
+    return [
+        arm["name"],
+        str(arm["pulls"]),
+        str(arm["out"]),
+        *write_estimate(arm["mean"], arm),
+        write_money(arm["spent"]),
+    ]
 
 
 def came_late(status: Record) -> int:

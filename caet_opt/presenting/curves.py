@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from caet_opt.bandits.limits import Limit, read_limits
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks import Task, pose_task
 from caet_opt.bandits.tasks.statements import Statement
@@ -23,9 +24,9 @@ from caet_opt.common.exact import brief, exact, read_whole
 from caet_opt.common.files import escape_controls
 from caet_opt.errors import CaetError, InputError, TieError, unknown_name
 from caet_opt.proving.closed_forms import applicable
-from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER
+from caet_opt.solving.backends import BACKENDS
 from caet_opt.solving.certificate import statement_terms
-from caet_opt.solving.characteristic import characteristic_time
+from caet_opt.solving.characteristic import characteristic_time, solver_for
 from caet_opt.solving.problem import ask
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.result import CharacteristicTime
@@ -34,7 +35,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: What can be swept, as it is written.
-KINDS = {"mean": "mean:ARM", "cost": "cost:ARM", "margin": "margin", "ratio": "ratio", "level": "level"}
+KINDS = {
+    "mean": "mean:ARM",
+    "cost": "cost:ARM",
+    "margin": "margin",
+    "ratio": "ratio",
+    "level": "level",
+    "limit": "limit:N",
+}
 
 #: What each arm has of its own; the others are the task's.
 BY_ARM = ("mean", "cost")
@@ -47,7 +55,7 @@ LOCATED = 1e-12
 
 
 class Sweep(NamedTuple):
-    """What is swept: the mean or the cost of one arm, or the margin, ratio or level of the task.
+    """What is swept: the mean or cost of one arm, the margin, ratio or level of the task, or the share of a limit.
 
     >>> from caet_opt.presenting.curves import Sweep
     >>> model, task = Sweep("mean", 2).at(BanditModel("gaussian", [3, 4, 2], costs="gaps"), BestArm(), 1.5)
@@ -57,9 +65,21 @@ class Sweep(NamedTuple):
 
     kind: str
     arm: int | None = None
+    limits: tuple[Limit, ...] = ()
+    place: int | None = None
+
+    def limits_at(self, value: float) -> tuple[Limit, ...]:
+        """The limits with this value, where it is the share of one."""
+        if self.place is None:
+            return self.limits
+        return tuple(
+            limit.with_share(value) if place == self.place else limit for place, limit in enumerate(self.limits)
+        )
 
     def at(self, model: BanditModel, task: Task, value: float) -> tuple[BanditModel, Task]:
         """The model and the task with this value; costs that are gaps follow a mean, and are frozen around a cost."""
+        if self.place is not None:
+            return model, task
         if self.arm is None:
             change = {"margin": task.with_margin, "ratio": task.with_ratio, "level": task.with_level}[self.kind]
             return model, change(value)
@@ -70,6 +90,9 @@ class Sweep(NamedTuple):
 
     def describe(self, names: Sequence[str]) -> str:
         """What is swept, in words."""
+        if self.place is not None:
+            arms, sign = self.limits[self.place].write(names).rpartition(self.limits[self.place].relation)[:2]
+            return f"s in {arms}{sign}s"
         return self.kind if self.arm is None else f"{self.kind} of arm {names[self.arm]}"
 
     def write(self, statement: Statement, value: float, names: Sequence[str]) -> str:
@@ -98,7 +121,8 @@ class Sweep(NamedTuple):
         return statement.write(shown)
 
     def __str__(self) -> str:
-        return self.kind if self.arm is None else f"{self.kind}:{self.arm}"
+        number = self.arm if self.place is None else self.place
+        return self.kind if number is None else f"{self.kind}:{number}"
 
 
 class Switch(NamedTuple):
@@ -219,6 +243,11 @@ class Curve:
         """The points as flat rows, with a column per arm for omega* and for u*; what is missing is None."""
         return [self.row(point) for point in self.points]
 
+    def prices(self, point: CurvePoint) -> list[tuple[Limit, float | None]]:
+        """The limits as they were given, each with dT* / dshare at a point, or None where there is no answer."""
+        found = () if point.result is None else point.result.limits
+        return [(limit, found[place].price if found else None) for place, limit in enumerate(self.sweep.limits)]
+
     def row(self, point: CurvePoint) -> dict[str, Any]:
         """A point as a flat row."""
         arms = self.model.arms
@@ -233,6 +262,7 @@ class Curve:
             **{f"omega[{arm}]": x for arm, x in zip(arms, answer.get("cost_proportions", nothing), strict=True)},
             **{f"u[{arm}]": x for arm, x in zip(arms, answer.get("sampling_proportions", nothing), strict=True)},
             "binding_statements": None if binding is None else ", ".join(map(escape_controls, binding)),
+            **{f"price[{limit.write(arms)}]": price for limit, price in self.prices(point)},
             "kind": point.kind,
             "error": None if point.error is None else str(point.error),
         }
@@ -253,7 +283,8 @@ def trace_curve(
     points: int = 101,
     *,
     logarithmic: bool = False,
-    solver: str | Path | Profile = DEFAULT_SOLVER,
+    solver: str | Path | Profile | None = None,
+    limits: Sequence[Limit | str] | Limit | str = (),
     progress: Callable[[], None] = lambda: None,
 ) -> Curve:
     """T*, omega* and u* while one mean or cost, or the task's margin, ratio or level, runs from ``start`` to ``stop``.
@@ -267,11 +298,14 @@ def trace_curve(
         The model to start from; the task may be given in the grammar.
     sweep
         ``mean:ARM`` or ``cost:ARM``, the arm by number or name; ``margin`` of ``control`` or ``comparisons``, where
-        ``control:ARM-0.02`` has the margin -0.02; their ``ratio``; ``level`` of ``above``.
+        ``control:ARM-0.02`` has the margin -0.02; their ``ratio``; ``level`` of ``above``; ``limit:0``, the share of
+        the first limit.
     points
         Points of the grid, evenly spaced, or evenly in the logarithm.
     solver
         A backend, a profile, or the path of one.
+    limits
+        As for `characteristic_time`; no closed form is compared with where there are some.
     progress
         Called for every point of the grid that is done.
 
@@ -287,10 +321,11 @@ def trace_curve(
     [(-0.05, 0.03, 'new'), (0.03, 0.05, 'none')]
     """
     task = pose_task(model, task)
-    profile = find_profile(solver)
+    asked = read_limits(limits, model.arms)
+    profile = find_profile(solver_for(solver, asked))
     BACKENDS[profile.backend].require()
-    tracer = Tracer(model, task, parse_sweep(sweep, model), profile)
-    if tracer.sweep.arm is None:
+    tracer = Tracer(model, task, parse_sweep(sweep, model, asked), profile)
+    if tracer.sweep.arm is None and tracer.sweep.place is None:
         ratio = tracer.sweep.kind == "ratio"
         _, swept = tracer.sweep.at(model, task, 2.0 if ratio else 0.0)  # what no task has is no error of each point
         if ratio:
@@ -309,22 +344,28 @@ def trace_curve(
     return Curve(model, task, tracer.sweep, tuple(found), tuple(switches), tuple(ties), logarithmic)
 
 
-def parse_sweep(text: str, model: BanditModel) -> Sweep:
-    """``mean:ARM`` or ``cost:ARM``, the arm by its name or its number, or ``margin``, ``ratio`` or ``level``."""
+def parse_sweep(text: str, model: BanditModel, limits: tuple[Limit, ...] = ()) -> Sweep:
+    """``mean:ARM`` or ``cost:ARM``, the arm by name or number, ``margin``, ``ratio``, ``level``, ``limit:N``."""
     kind, colon, arm = text.partition(":")
     if kind not in KINDS:
         raise InputError(f"{unknown_name('sweep', kind, KINDS)} (write {', '.join(KINDS.values())})")
+    if kind == "limit":
+        place = read_whole(arm)
+        if place is None or place >= len(limits):
+            known = ", ".join(f"limit:{n} is {limit.write(model.arms)}" for n, limit in enumerate(limits))
+            raise InputError(f"sweep {brief(text)!r} is the share of no limit; {known or 'there are no limits'}")
+        return Sweep(kind, limits=limits, place=place)
     if kind not in BY_ARM:
         if colon:
             raise InputError(f"sweep {brief(text)!r}: the {kind} is the task's, and no arm's; write {kind}")
-        return Sweep(kind)
+        return Sweep(kind, limits=limits)
     if not colon or not arm:
         raise InputError(f"sweep {text!r} names no arm; write {kind}:0, or the arm's name")
     if arm in model.arms:
-        return Sweep(kind, model.arms.index(arm))
+        return Sweep(kind, model.arms.index(arm), limits)
     number = read_whole(arm)
     if number is not None and number < len(model.arms):
-        return Sweep(kind, number)
+        return Sweep(kind, number, limits)
     raise InputError(f"sweep {brief(text)!r}: {unknown_name('arm', arm, model.arms)}")
 
 
@@ -355,7 +396,8 @@ class Tracer(NamedTuple):
     def solve(self, value: float, previous: CharacteristicTime | None = None) -> CharacteristicTime:
         """The answer at a value, from the previous one where that helps."""
         model, task = self.sweep.at(self.model, self.task, value)
-        return characteristic_time(model, task, solver=self.profile, warm_start=previous)
+        limits = self.sweep.limits_at(value)
+        return characteristic_time(model, task, solver=self.profile, warm_start=previous, limits=limits)
 
     def point(
         self, value: float, previous: CharacteristicTime | None = None, kind: Literal["grid", "switch"] = "grid"
@@ -365,7 +407,7 @@ class Tracer(NamedTuple):
             result = self.solve(value, previous)
         except CaetError as error:
             return CurvePoint(value, error=error, kind=kind)
-        form = next(iter(applicable(result.model, result.task)), None)
+        form = None if result.limits else next(iter(applicable(result.model, result.task)), None)
         if form is None:
             return CurvePoint(value, result, kind=kind)
         return CurvePoint(value, result, form.name, form.characteristic_time(result.model, result.task), kind=kind)

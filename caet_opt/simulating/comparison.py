@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from caet_opt.bandits.limits import number_limits
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
-from caet_opt.common.numbers import digits_beside, round_down, table, to_digits, write_interval
+from caet_opt.common.numbers import digits_beside, in_full, round_down, table, to_digits, write_interval
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies import POLICIES, list_policies
 from caet_opt.exploring.settings import RUNS, SEED, Parameters
@@ -263,17 +264,17 @@ class ComparisonInterrupted(Interrupted):
 
 def write_ends(interval: tuple[float, float] | None) -> str:
     """An interval as text, rounded outward."""
-    return "-" if interval is None else write_interval(*interval, DIGITS)
+    return "-" if interval is None else in_full(write_interval(*interval, DIGITS))
 
 
 def write_beside(mean: float, interval: tuple[float, float] | None) -> str:
     """A mean to as many digits as its interval has."""
-    return to_digits(mean, digits_beside(mean, interval, DIGITS))
+    return in_full(to_digits(mean, digits_beside(mean, interval, DIGITS)))
 
 
 def write_mean(summary: Summary, mean: float, interval: tuple[float, float] | None = None) -> str:
     """A mean over the runs of a policy; rounded down where unfinished runs make it a lower estimate."""
-    return f">= {round_down(mean, DIGITS)}" if summary.lower_estimate else write_beside(mean, interval)
+    return f">= {in_full(round_down(mean, DIGITS))}" if summary.lower_estimate else write_beside(mean, interval)
 
 
 def make_experiments(
@@ -286,6 +287,7 @@ def make_experiments(
     """An experiment per policy; whatever is wrong with one of them is an error now."""
     if "policy" in settings:
         raise InputError("give the policies as a list, not also as the setting policy")
+    settings = number_limits(settings, model.arms)
     experiments = [
         Experiment(model, task, Parameters.read(confidence, {**settings, "policy": name}))  # type: ignore[arg-type]
         for name in name_policies(policies, model, task)

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task, pose_task
 from caet_opt.common.checks import is_number
-from caet_opt.common.numbers import round_down, table, to_digits, write_interval, write_level
+from caet_opt.common.numbers import in_full, round_down, table, to_digits, write_interval, write_level
 from caet_opt.errors import CaetError, InputError
 from caet_opt.exploring.settings import SEED, refuse_limits
 from caet_opt.simulating.comparison import Progress, make_experiments, run_policies
@@ -172,13 +173,13 @@ class Plan:
             f"{'T*':<16} {self.characteristic_time:.9g}",
         ]
         if self.lower_bound is not None:
-            bound = round_down(self.lower_bound, DIGITS)
+            bound = in_full(round_down(self.lower_bound, DIGITS))
             lines += [f"{'lower bound':<16} {bound}  no strategy costs less on average"]
         if len(self.policies) > 1:
             lines += ["", self._compare(), "", f"{'cheapest':<16} {best.policy}, by its mean cost"]
         if best.predicted_cost is not None:
             told = "T* beta(tau) at this delta, means taken for known"
-            lines += [f"{'predicted':<16} {to_digits(best.predicted_cost, DIGITS)}  {told}"]
+            lines += [f"{'predicted':<16} {in_full(to_digits(best.predicted_cost, DIGITS))}  {told}"]
         lines += [*self._cost_lines(best), *self._budget_lines(best), *self._unfinished_lines()]
         return "\n".join(lines)
 
@@ -188,7 +189,7 @@ class Plan:
         heads = ["policy", "mean cost", *(write_share(name) for name in names), "within budget", "guaranteed"]
         rows = [
             [
-                *(one.policy, to_digits(one.mean_cost, DIGITS)),
+                *(one.policy, in_full(to_digits(one.mean_cost, DIGITS))),
                 *(write_quantile(value) for value in one.quantiles.values()),
                 "-" if one.within_budget is None else f"{one.within_budget:.3g}",
                 "yes" if one.guaranteed else "no",
@@ -200,11 +201,12 @@ class Plan:
     def _cost_lines(self, best: PolicyPlan) -> list[str]:
         """Mean, quantiles and calls of a policy."""
         parts = [f"{write_share(name)}: {write_quantile(value)}" for name, value in best.quantiles.items()]
-        spread = "" if best.cost_ci is None else f", 95 % in {write_interval(*best.cost_ci, DIGITS)}"
+        spread = "" if best.cost_ci is None else f", 95 % in {in_full(write_interval(*best.cost_ci, DIGITS))}"
         arms = self.experiment.model.arms
-        calls = [f"{arm}: {to_digits(count, DIGITS)}" for arm, count in zip(arms, best.mean_calls, strict=True)]
+        pulls = zip(arms, best.mean_calls, strict=True)
+        calls = [f"{arm}: {in_full(to_digits(count, DIGITS))}" for arm, count in pulls]
         return [
-            f"{'mean cost':<16} {to_digits(best.mean_cost, DIGITS)}{spread}",
+            f"{'mean cost':<16} {in_full(to_digits(best.mean_cost, DIGITS))}{spread}",
             f"{'cost quantiles':<16} {', '.join(parts)}",
             f"{'pulls per arm':<16} {', '.join(calls)} on average",
         ]
@@ -350,6 +352,7 @@ class Rival(NamedTuple):
 
     model, task : of the experiment
     leader, number : the arms of the pair
+    limits : of the experiment
     present, farthest : their distance, and the largest at which no other pair is nearer, within the means of the family
     """
 
@@ -359,6 +362,7 @@ class Rival(NamedTuple):
     number: int
     present: float
     farthest: float
+    limits: tuple[Limit, ...] = ()
 
     def move(self, distance: float) -> BanditModel:
         """The model with the rival so far below the leader."""
@@ -371,7 +375,7 @@ class Rival(NamedTuple):
     def time_at(self, distance: float) -> float:
         """T* with the rival so far below the leader; infinite where doubles cannot tell them apart."""
         try:
-            return characteristic_time(self.move(distance), self.task).value
+            return characteristic_time(self.move(distance), self.task, limits=self.limits).value
         except CaetError:
             return inf
 
@@ -392,7 +396,8 @@ def find_rival(experiment: Experiment) -> Rival:
     room = means[leader] - lowest if isfinite(lowest) else inf
     nearest = min([*(gap for gap, _, _ in others), 0.99 * room])
     farthest = max(present, nearest if isfinite(nearest) else FARTHEST * present)
-    return Rival(model, experiment.task, leader, number, present, farthest)
+    limits = experiment.parameters.share_limits
+    return Rival(model, experiment.task, leader, number, present, farthest, limits)
 
 
 def write_share(probability: str) -> str:
@@ -402,4 +407,4 @@ def write_share(probability: str) -> str:
 
 def write_quantile(value: float | None) -> str:
     """A quantile; a dash where unfinished runs hide it."""
-    return "-" if value is None else to_digits(value, DIGITS)
+    return "-" if value is None else in_full(to_digits(value, DIGITS))

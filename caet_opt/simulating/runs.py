@@ -28,8 +28,8 @@ from caet_opt.kernels.e_values import BLUR
 from caet_opt.simulating.pool import check_workers, run_jobs
 from caet_opt.simulating.streams import COST_DISTRIBUTIONS, ArmStreams
 from caet_opt.solving.backends import BACKENDS
-from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.profiles import Profile, find_profile
+from caet_opt.solving.characteristic import characteristic_time, profile_of_rounds
+from caet_opt.solving.profiles import Profile
 from caet_opt.solving.result import CharacteristicTime
 
 #: The most rounds of a run, whose counts are exact as doubles, and the most runs that are kept in memory.
@@ -74,6 +74,7 @@ class Experiment:
                 f"task {str(self.task)!r} needs costs that are known beforehand, not {self.parameters.cost_source} ones"
             )
         self.policy.check(self.task)
+        self.policy.check_limits(self.parameters)
         object.__setattr__(self, "parameters", replace(self.parameters, threshold=self.rule.name))
         check_whole(self.parameters.max_rounds, "max_rounds", 1, MOST_ROUNDS)
         self._check_costs()
@@ -134,7 +135,7 @@ class Experiment:
     @cached_property
     def profile(self) -> Profile:
         """The profile of the solver."""
-        return find_profile(self.parameters.solver)
+        return profile_of_rounds(self.parameters.solver, self.parameters.share_limits)
 
     @property
     def solves(self) -> bool:
@@ -144,7 +145,7 @@ class Experiment:
     @cached_property
     def optimum(self) -> CharacteristicTime:
         """T* of the model; `TieError` where it is infinite, `InputError` where the upper bound is no double."""
-        found = characteristic_time(self.model, self.task)
+        found = characteristic_time(self.model, self.task, limits=self.parameters.share_limits)
         if not isfinite(self.theta_of_bound * found.value * self.parameters.log_inv_delta):
             raise InputError(
                 f"T* = {found.value:g} times log(1/delta) = {self.parameters.log_inv_delta:g} is outside double "
@@ -187,12 +188,15 @@ class Experiment:
     def is_in_theory(self) -> bool:
         """Whether ``theta <= e/2``, ``r < 1/2`` and ``r_prime < 1/8``, where the asymptotic upper bound is proven.
 
-        For D-tracking it is not where costs are gaps and several arms are best: which of them is free never settles.
-        Nor is it where more answers are right than are looked through for the easiest.
+        For D-tracking it is not where costs are gaps and several arms are best: which of them is free never settles;
+        nor under limits, as the optimal effort need not be unique (docs/mathematics/limits.md). Nor where more answers
+        are right than are looked through for the easiest.
         """
         r, r_prime, means = self.parameters.r, self.parameters.r_prime, self.model.means
         best = min(means) if self.model.lower_is_better else max(means)
         if self.parameters.tracking == "d" and self.parameters.cost_source == "gaps" and means.count(best) > 1:
+            return False
+        if self.parameters.tracking == "d" and self.parameters.limits is not None:
             return False
         if self.task.several_right and len(self.optimum.times) > MOST_LISTED:
             return False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Mask
+from caet_opt.bandits.limits import number_limits
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.common import numbers
@@ -71,7 +72,8 @@ def simulate(
     (0.0, 67.4, 30.89)
     """
     confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
-    experiment = Experiment(model, task, Parameters.read(confidence, settings))  # type: ignore[arg-type]
+    parameters = Parameters.read(confidence, number_limits(settings, model.arms))
+    experiment = Experiment(model, task, parameters)  # type: ignore[arg-type]
     _ = experiment.optimum  # a tie is an error before the first run
     prepare(experiment)
     started = perf_counter()
@@ -255,7 +257,7 @@ class Summary:
         if self.unfinished > self.limited:
             why = f" after {parameters.max_rounds} rounds"
         if self.limited:
-            told = " or ".join(f"{name} {value:.15g}" for name, value in parameters.limits.items() if value is not None)
+            told = " or ".join(f"{name} {value:.15g}" for name, value in parameters.ends.items() if value is not None)
             left = "" if self.answers_left is None else f", with {self.answers_left:.3g} answers left on average"
             why += f"; {told} ended {self.limited} of them{left}"
         return (
@@ -278,7 +280,7 @@ def conditions(experiments: Sequence[Experiment], runs: str, seed: int | None) -
     confidence = numbers.write_level(parameters.log_inv_delta)
     told = runs if seed is None else f"{runs}, seed {seed}"
     targets = "" if parameters.solve == "exact" else f" ({parameters.solve})"
-    solver = f"; solver {experiments[0].profile.backend}{targets}" if any(one.solves for one in experiments) else ""
+    solver = f"; solver {experiments[0].profile.label}{targets}" if any(one.solves for one in experiments) else ""
     batch = "" if parameters.batch == 1 else f"; batch {parameters.batch}"
     return f"{costs}; {told}, {confidence}{solver}{batch}"
 
@@ -344,7 +346,7 @@ def summarise(
     stopped = np.array([record.stopped for record in records])
     errors = sum(record.correct is False for record in records)
     parameters = experiment.parameters
-    limited = ~stopped & (rounds < parameters.max_rounds) & any(parameters.limits.values())
+    limited = ~stopped & (rounds < parameters.max_rounds) & any(parameters.ends.values())
     left = [record.answers_left for record in records if record.answers_left is not None]
     return Summary(
         **measure_runs(costs, rounds, stopped, errors, experiment.parameters.delta, experiment.policy),

@@ -36,7 +36,7 @@ class Asked:
     columns : those of an answer
     by_signs : those of the answer where the statements of `Task.compiled_form` hold and fail like this
     listed : these statements, by the number of arms
-    suited : numbers of arms and families for which the task has been checked
+    suited : numbers of arms and families for which the task has been checked, and the mean space that was seen
     told : the task for given costs
     """
 
@@ -46,23 +46,22 @@ class Asked:
         self.columns: dict[Any, Columns] = {}
         self.by_signs: dict[Any, Columns] = {}
         self.listed: dict[int, Listed | None] = {}
-        self.suited: set[Any] = set()
+        self.suited: dict[Any, Any] = {}
         self.told: dict[Any, Task] = {}
 
     def check(self, model: BanditModel) -> None:
         """Raise `InputError` where the task makes no sense for the model."""
-        key = len(model.means), type(model.family), model.family.mean_space
-        if key in self.suited:
+        family = model.family
+        key = len(model.means), type(family)
+        if self.suited.get(key) is family.mean_space:
             return
         self.task.check(len(model.means))
-        self.task.check_family(model.family)
+        self.task.check_family(family)
         if self.ours:
-            self.suited.add(key)
+            self.suited[key] = family.mean_space
 
     def for_costs(self, model: BanditModel) -> "Asked":
-        """The task for the costs of a model, if it depends on them."""
-        if not self.task.needs_costs:
-            return self
+        """The task, which depends on costs, for those of a model."""
         if model.cost_rule == GAPS:
             told = f"task {str(self.task)!r} needs costs that are known; give one cost per arm instead of {GAPS!r}"
             raise InputError(told)
@@ -92,32 +91,35 @@ class Asked:
         0.2 + 0.1; the order of two doubles is what it is. They are looked for where doubles leave it open.
         """
         family = type(model.family)
-        found = self.clear_columns(model.means, family)
-        if found is not None:
-            return found, True
+        if self.lists_signs(len(model.means)):
+            clear = self.clear_columns(model.means, family)
+            if clear is not None:
+                return clear, True
         found = self.find_columns(model.means, family)
         return (found, True) if found.is_plain else (self.find_columns(model.exact_means, family), False)
 
     def clear_columns(self, means: Sequence[float], family: type[Family]) -> Columns | None:
         """The columns of the answer for these means; None where doubles leave it open, or the task does not list
         statements of which the signs say it."""
-        signs = self.signs(means) if self.ours else None
+        signs = self.signs(means) if self.lists_signs(len(means)) else None
         if signs is None:
             return None
         key = signs, len(means), family
         return self.by_signs.get(key) or keep(self.by_signs, key, self.find_columns(means, family))
 
+    def lists_signs(self, arms: int) -> bool:
+        """Whether the signs of some statements say the answer for so many arms."""
+        if arms not in self.listed:
+            keep(self.listed, arms, list_signs(self.task, arms) if self.ours else None)
+        return self.listed[arms] is not None
+
     def signs(self, means: Sequence[float]) -> tuple[bool, ...] | None:
-        """Which of the listed statements hold; None where there are none, or doubles leave it open.
+        """Which of the listed statements hold; None where doubles leave it open.
 
         What holds or fails by more than `CLEAR` at doubles does so at the numbers that they are the nearest to.
         """
-        arms = len(means)
-        if arms not in self.listed:
-            keep(self.listed, arms, list_signs(self.task, arms))
-        listed = self.listed[arms]
-        if listed is None:
-            return None
+        listed = self.listed[len(means)]
+        assert listed is not None
         until_first, statements = listed
         padded, signs = (*means, 0.0), []
         for a, b, margin, ratio in statements:

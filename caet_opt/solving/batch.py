@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array, Integers, Mask
+from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import GAPS, Arrays, BanditModel, check_unmasked, read_family
 from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.pairs import LISTED, STARS
@@ -96,6 +97,7 @@ def characteristic_times(
     *,
     workers: int = 1,
     tolerance: float | None = None,
+    limits: Sequence[Limit | str] = (),
 ) -> CharacteristicTimes:
     """T* of each row of means, by the native solver; certified by the rules of `characteristic_time`, or refused.
 
@@ -114,6 +116,8 @@ def characteristic_times(
         Threads to work in; the answers do not depend on it.
     tolerance
         Largest accepted relative gap; by default 1e-9.
+    limits
+        None: the native solver takes no limits, `characteristic_time` does.
 
     Raises
     ------
@@ -128,6 +132,8 @@ def characteristic_times(
     >>> many.reasons[2].partition(" in a pair")[0]
     'arms 0 and 1 have equal means (1)'
     """
+    if limits:
+        raise InputError("characteristic_times takes no limits, which the native solver does not; solve one by one")
     family, task = read_family(family), read_task(task)
     check_workers(workers)
     profile = find_profile("native")

@@ -7,15 +7,17 @@ from time import perf_counter
 
 import numpy as np
 
+from caet_opt.bandits.limits import Limit, read_limits
 from caet_opt.bandits.model import Arrays, BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.common.numbers import write_gap
-from caet_opt.errors import SolverError
+from caet_opt.errors import InputError, SolverError
 from caet_opt.kernels.native import present_kernel
 from caet_opt.kernels.statement_columns import Columns
-from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Point
+from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Answer, Point
 from caet_opt.solving.backends.base import point_in_model, point_in_problem
-from caet_opt.solving.certificate import Certificate, certify_columns, narrowest_gap
+from caet_opt.solving.certificate import Certificate, certify_columns, certify_rows, narrowest_gap
+from caet_opt.solving.limits import price_limits
 from caet_opt.solving.polish import polish
 from caet_opt.solving.problem import Question, ask, read_task
 from caet_opt.solving.profiles import Profile, find_profile
@@ -31,9 +33,10 @@ def characteristic_time(
     model: BanditModel,
     task: Task | str,
     *,
-    solver: str | Path | Profile = DEFAULT_SOLVER,
+    solver: str | Path | Profile | None = None,
     tolerance: float | None = None,
     warm_start: CharacteristicTime | None = None,
+    limits: Sequence[Limit | str] | Limit | str = (),
 ) -> CharacteristicTime:
     """Solve ``1 / T* = max t  s.t.  t <= f_e(w),  sum_a c_a w_a = 1,  w >= 0`` and certify the answer.
 
@@ -44,11 +47,14 @@ def characteristic_time(
         holds for the numbers that the model was given: ``int``, ``Decimal`` and ``Fraction`` mean themselves,
         a float means the double that it is, not the decimal that it was typed as.
     solver
-        A backend's name, a profile, or the path of a TOML profile.
+        A backend's name, a profile, or the path of a TOML profile; by default native, and with limits clarabel.
     tolerance
         Largest accepted relative gap; by default the profile's, 1e-9.
     warm_start
         An earlier result for the same statements, from which solvers that can do so start.
+    limits
+        Shares of the money or of the pulls that efforts have to meet, in the grammar: ``"cost:0,1<=0.3"``,
+        ``"pulls:leader=0.5"``. T* is then the least cost of those that do.
 
     Raises
     ------
@@ -73,12 +79,25 @@ def characteristic_time(
     """
     started = perf_counter()
     task = read_task(task, model)
-    profile = find_profile(solver)
+    asked = read_limits(limits, model.arms)
+    profile = find_profile(solver_for(solver, asked))
     if tolerance is not None and tolerance != profile.tolerance:
         profile = replace(profile, tolerance=tolerance)
     if task.several_right:
-        return solve_several(model, task, profile, solve_question, warm_start)
-    return solve_question(ask(model, task), profile, warm_start, started)
+        return solve_several(model, task, profile, solve_question, warm_start, asked)
+    return solve_question(ask(model, task, asked), profile, warm_start, started)
+
+
+def profile_of_rounds(solver: str | Path | Profile, limits: Sequence[Limit]) -> Profile:
+    """The profile of a solver; where there are limits, the default solver is the first one that takes them."""
+    return find_profile(solver_for(None if solver == DEFAULT_SOLVER else solver, limits))
+
+
+def solver_for(solver: str | Path | Profile | None, limits: Sequence[Limit]) -> str | Path | Profile:
+    """The solver that is asked for, or else the default one, of those that take limits where there are some."""
+    if solver is not None:
+        return solver
+    return next(name for name, backend in BACKENDS.items() if backend.takes_limits) if limits else DEFAULT_SOLVER
 
 
 def solve_question(
@@ -101,33 +120,56 @@ def find(
     """The backend's answer, polished where that helps, and certified to the profile's tolerance or a `SolverError`."""
     model, columns = question.model, question.columns
     backend = BACKENDS[profile.backend]
+    if question.limits and not backend.takes_limits:
+        able = ", ".join(name for name, other in BACKENDS.items() if other.takes_limits and other.solvers != "one")
+        raise InputError(f"solver {profile.backend!r} takes no limits; leave it out, or name one of {able}")
     start = None
     if previous is not None and can_start(previous, columns, model.costs):
         start = Point(previous.effort, previous.multipliers)
     try:
         answer = backend().answer(question, profile, start)
     except SolverError as error:
-        raise SolverError(f"solver {profile.backend!r} failed: {error}; {advice(profile.backend)}") from error
+        told = advice(profile.label, bool(question.limits))
+        raise SolverError(f"solver {profile.label!r} failed: {error}; {told}") from error
+    result = accept(question, answer, backend.polish, profile.label, profile.tolerance, started)
+    count_solve(profile.backend)
+    return result
+
+
+def accept(
+    question: Question, answer: Answer, polished: bool, solver: str, tolerance: float, started: float
+) -> CharacteristicTime:
+    """A solver's answer, polished where that helps, and certified to the tolerance or a `SolverError`."""
+    model, columns = question.model, question.columns
     if answer.certificate is not None:
         point, own = answer.point, answer.certificate
         best = own
     else:
-        own = certify_columns(model, columns, *answer.point)
-        point, best = polish_point(question, answer.point, own) if backend.polish else (answer.point, own)
+        own = certify_point(question, answer.point)
+        point, best = polish_point(question, answer.point, own) if polished else (answer.point, own)
     gap = best.gap
-    if not gap <= profile.tolerance:
+    if not gap <= tolerance:
         raise SolverError(
-            f"solver {profile.backend!r} reached a certified gap of {write_gap(gap)}, above the tolerance "
-            f"{profile.tolerance:.1e} (status: {answer.status}); {advice(profile.backend)}",
+            f"solver {solver!r} reached a certified gap of {write_gap(gap)}, above the tolerance "
+            f"{tolerance:.1e} (status: {answer.status}); {advice(solver, bool(question.limits))}",
             gap,
         )
     if answer.certificate is None:
-        present_kernel(type(model.family))["rescale"](Arrays(*model.kernel_numbers).costs, *point, best.value)
-    count_solve(profile.backend)
-    (effort, weights), seconds, own_gap = point, perf_counter() - started, gap if own is best else own.gap
-    return CharacteristicTime(
-        model, question.task, *best, gap, effort, columns, weights, profile.backend, answer.iterations, seconds, own_gap
-    )
+        scale = present_kernel(type(model.family))["rescale"]
+        scale(Arrays(*model.kernel_numbers).costs, point.effort, point.weights, best.value)
+    (effort, weights, prices), seconds, own_gap = point, perf_counter() - started, gap if own is best else own.gap
+    leader = question.leader
+    limits = price_limits(question.limits, model, leader, effort, prices) if question.limits else ()
+    counts = answer.iterations, seconds, own_gap
+    return CharacteristicTime(model, question.task, *best, gap, effort, columns, weights, solver, *counts, limits)
+
+
+def certify_point(question: Question, point: Point) -> Certificate:
+    """The certificate of a point of the model."""
+    model, columns, (effort, weights, prices) = question.model, question.columns, point
+    if not question.rows or not question.problem.statements:
+        return certify_columns(model, columns, effort, weights)
+    return certify_rows(model, columns, effort, weights, question.rows, prices)
 
 
 def can_start(previous: CharacteristicTime, columns: Columns, costs: Sequence[float]) -> bool:
@@ -150,7 +192,7 @@ def polish_point(question: Question, point: Point, own: Certificate) -> tuple[Po
         return point, own
     for refined in polish(question.problem, point_in_problem(question, point)):
         new = point_in_model(question, refined)
-        found = certify_columns(question.model, question.columns, *new)
+        found = certify_point(question, new)
         if found.gap < best.gap:
             point, best = new, found
         if best.gap < enough:
@@ -158,7 +200,11 @@ def polish_point(question: Question, point: Point, own: Certificate) -> tuple[Po
     return point, best
 
 
-def advice(solver: str) -> str:
+def advice(solver: str, limited: bool = False) -> str:
     """What to try when a solver did not deliver."""
-    others = [name for name in BACKENDS if name != solver]
+    others = [
+        name
+        for name, other in BACKENDS.items()
+        if name != solver and other.solvers != "one" and (other.takes_limits or not limited)
+    ]
     return f"try another solver ({', '.join(others)}) or a larger tolerance"

@@ -8,6 +8,7 @@ from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from caet_opt.bandits.limits import Limit, read_limits
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.common.checks import check_whole
@@ -17,7 +18,7 @@ from caet_opt.errors import CaetError, InputError
 from caet_opt.kernels.native import compiled_kernel
 from caet_opt.solving.backends import BACKENDS, installed_backends
 from caet_opt.solving.characteristic import characteristic_time
-from caet_opt.solving.problem import pose, read_task
+from caet_opt.solving.problem import ask, read_task
 from caet_opt.solving.profiles import Profile, find_profile
 from caet_opt.solving.result import CharacteristicTime
 
@@ -73,7 +74,7 @@ class Measurement:
     @property
     def provider(self) -> str | None:
         """Who provides the backend that answered, where more than one can: "Ipopt 3.14.19 by casadi 3.8.2"."""
-        return None if self.result is None else BACKENDS[self.result.solver].provider()
+        return None if self.result is None else BACKENDS[self.result.solver.partition(":")[0]].provider()
 
     def cells(self) -> dict[str, str]:
         """The measurement for people, by heading; own gap is the solver's, before its answer was polished."""
@@ -181,6 +182,7 @@ def compare_solvers(
     *,
     repeat: int = REPEAT,
     tolerance: float | None = None,
+    limits: Sequence[Limit | str] | Limit | str = (),
 ) -> Comparison:
     """Solve a model by several solvers, and see whether their certified intervals overlap.
 
@@ -196,6 +198,8 @@ def compare_solvers(
         Timed re-solves, of which the median counts; with none, the time is that of the one solve.
     tolerance
         Largest accepted relative gap; by default that of each profile.
+    limits
+        As for `characteristic_time`; backends that take none are left out unless they are named.
 
     Examples
     --------
@@ -209,10 +213,13 @@ def compare_solvers(
     profiles = name_solvers(solvers)
     if tolerance is not None:
         profiles = {name: replace(profile, tolerance=tolerance) for name, profile in profiles.items()}
-    pose(model, task)
+    asked = read_limits(limits, model.arms)
+    if solvers is None and asked:
+        profiles = {name: one for name, one in profiles.items() if BACKENDS[one.backend].takes_limits}
+    _ = ask(model, task, asked).problem  # what cannot be solved fails here
     if repeat > 0:
         prepare(profiles)
-    return measure(model, task, profiles, repeat)
+    return measure(model, task, profiles, repeat, asked)
 
 
 def name_solvers(solvers: Solver | Sequence[Solver] | Mapping[str, Solver] | None) -> dict[str, Profile]:
@@ -223,7 +230,7 @@ def name_solvers(solvers: Solver | Sequence[Solver] | Mapping[str, Solver] | Non
         names, listed = list(solvers), list(solvers.values())
     else:
         listed = [solvers] if isinstance(solvers, Solver) else list(solvers)
-        whole = [solver.backend if isinstance(solver, Profile) else str(solver) for solver in listed]
+        whole = [solver.label if isinstance(solver, Profile) else str(solver) for solver in listed]
         names = shortest_names(whole, [Path(name).name for name in whole])
     if not names:
         raise InputError("no solver is named")
@@ -242,19 +249,23 @@ def prepare(solvers: Mapping[str, Profile]) -> None:
         compiled_kernel()
 
 
-def measure(model: BanditModel, task: Task, solvers: Mapping[str, Profile], repeat: int) -> Comparison:
+def measure(
+    model: BanditModel, task: Task, solvers: Mapping[str, Profile], repeat: int, limits: tuple[Limit, ...] = ()
+) -> Comparison:
     """One model by every solver, in their order, each time set in relation to the shortest one."""
-    found = [measure_solver(model, task, name, profile, repeat) for name, profile in solvers.items()]
+    found = [measure_solver(model, task, name, profile, repeat, limits) for name, profile in solvers.items()]
     fastest = min((one.seconds for one in found if one.seconds is not None), default=0.0)
     ratios = [one if one.seconds is None else replace(one, ratio=one.seconds / fastest) for one in found]
     return Comparison(model, task, tuple(ratios))
 
 
-def measure_solver(model: BanditModel, task: Task, name: str, profile: Profile, repeat: int) -> Measurement:
+def measure_solver(
+    model: BanditModel, task: Task, name: str, profile: Profile, repeat: int, limits: tuple[Limit, ...] = ()
+) -> Measurement:
     """Solve once, which builds the program, then ``repeat`` times with a clock; an error is kept in the measurement."""
 
     def solve() -> CharacteristicTime:
-        return characteristic_time(model, task, solver=profile)
+        return characteristic_time(model, task, solver=profile, limits=limits)
 
     try:
         result = solve()

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caet_opt.bandits.families import Family
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import Array, Mask
+from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Pair, Task, parse_task
+from caet_opt.bandits.tasks import Pair, Task, check_direction, parse_task
 from caet_opt.bandits.tasks.pairs import MARGIN, MARGIN_ROWS, RATIO
 from caet_opt.bandits.tasks.statements import Statement, encode, judge
 from caet_opt.common.exact import decimal_text
@@ -31,7 +32,9 @@ from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.kernels.term import GAUSSIAN, POISSON, means_differ
 from caet_opt.solving.asked import recall
 from caet_opt.solving.levels import constrains, level_divergence
+from caet_opt.solving.limits import check_limits, find_leader, limit_rows
 from caet_opt.solving.programs.cache import cached_program
+from caet_opt.solving.rows import Row, meant_costs, round_rows
 
 Indices = NDArray[np.intp]
 Pattern = tuple[Columns, type[Family], tuple[bool, ...]]
@@ -49,6 +52,17 @@ class Question:
     task: Task
     columns: Columns
     is_clear: bool = False
+    limits: tuple[Limit, ...] = ()
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The limits as rows, for an effort per arm of the model; `InputError` where they make no sense for it."""
+        return limit_rows(self.limits, self.model, self.task, self.leader) if self.limits else ()
+
+    @cached_property
+    def leader(self) -> int | None:
+        """The arm that the answer names as the best one, where a limit is about it and the answer names one."""
+        return find_leader(self.limits, self.task, self.model.means)
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -67,7 +81,8 @@ class Shape:
 
     ``edges`` are the statements about two costly arms, twice where the term may have two minima; ``anchored`` are the
     arms that some statement compares with a free arm or a level. ``margins`` are the edges with a margin that is no
-    shift of a mean, so that the point at which the term is least has no formula.
+    shift of a mean, so that the point at which the term is least has no formula. ``limits`` says of each row whether
+    it is an equation.
     """
 
     family: type[Family]
@@ -75,6 +90,7 @@ class Shape:
     edges: tuple[Pair, ...]
     anchored: tuple[int, ...]
     margins: tuple[int, ...] = ()
+    limits: tuple[bool, ...] = ()
 
     @property
     def pairs(self) -> tuple[int, ...]:
@@ -112,6 +128,7 @@ class Problem:
     margins : the rows from EDGE_MARGIN to LAST of `caet_opt.kernels.records` for each edge; no columns where all are
         plain
     dispersions : by which a unit-dispersion effort is multiplied to give the model's effort
+    rows : G of the limits ``G w <= 0``, or ``= 0``, beside the statements; arms that only these are about come last
     """
 
     shape: Shape
@@ -125,6 +142,7 @@ class Problem:
     columns: Indices
     margins: Array
     dispersions: Array
+    rows: Array
 
     @property
     def is_plain(self) -> bool:
@@ -218,7 +236,23 @@ class Problem:
         """An effort that satisfies each statement by itself, with the divergences replaced by parabolas.
 
         A pair alone has ``w_a = (2 V / gap^2) (1 + sqrt(c_b / c_a))``; an arm takes the largest of its statements'.
+        One without any, which limits are about, costs as much as the others on average.
         """
+        guess = self.guess_stated()
+        if self.shape.limits:
+            idle = ~self.stated
+            guess[idle] = np.mean((self.costs * guess)[~idle]) / self.costs[idle]
+        return guess
+
+    @cached_property
+    def stated(self) -> Mask:
+        """Which arms some statement is about; the others are limits'."""
+        found = np.zeros(self.shape.arms, dtype=bool)
+        found[np.concatenate([self.heads, self.tails, self.anchored])] = True
+        return found
+
+    def guess_stated(self) -> Array:
+        """The first guess for the arms of the statements."""
         guess = np.zeros(self.shape.arms)
         np.maximum.at(guess, self.anchored, 1.0 / self.rates)
         if not self.is_plain:
@@ -264,7 +298,11 @@ def read_task(task: Task | str, model: BanditModel | None = None) -> Task:
         return (
             parse_known(task) if model is None else parse_known(task, model.arms, lower_is_better=model.lower_is_better)
         )
-    return task if isinstance(task, Task) else parse_task(task)
+    if not isinstance(task, Task):
+        return parse_task(task)
+    if model is not None:
+        check_direction(model, task)
+    return task
 
 
 #: `parse_task` with a memory.
@@ -287,17 +325,29 @@ def arrange(pairs: tuple[Pair, ...], costly: tuple[bool, ...]) -> Arrangement:
     )
 
 
-def ask(model: BanditModel, task: Task) -> Question:
+def ask(model: BanditModel, task: Task, limits: tuple[Limit, ...] = ()) -> Question:
     """The question of a model and a task; `InputError` where the task makes no sense for the model."""
     asked = recall(task)
     asked.check(model)
-    asked = asked.for_costs(model)
-    return Question(model, asked.task, *asked.columns_at(model))
+    if task.needs_costs:
+        asked = asked.for_costs(model)
+    return Question(model, asked.task, *asked.columns_at(model), limits)
 
 
-def ask_answer(model: BanditModel, task: Task, answer: Hashable) -> Question:
+def ask_answer(model: BanditModel, task: Task, answer: Hashable, limits: tuple[Limit, ...] = ()) -> Question:
     """The question of one of several right answers, of a model for which the task makes sense."""
-    return Question(model, task, list_columns(task.answer_statements(answer, len(model.means)), type(model.family)))
+    columns = list_columns(task.answer_statements(answer, len(model.means)), type(model.family))
+    return Question(model, task, columns, limits=limits)
+
+
+def ask_one(model: BanditModel, task: Task, limits: tuple[Limit, ...] = ()) -> Question:
+    """The question that is one program; `InputError` where several answers may be right, each a program of its own."""
+    if task.several_right:
+        raise InputError(
+            f"task {str(task)!r} is no single program: each right answer has its own; give the statements of one "
+            'as a task, Custom([["0 > 1 - 0.05", ...]])'
+        )
+    return ask(model, task, limits)
 
 
 @np.errstate(all="ignore")  # what leaves double precision is refused at the end
@@ -315,6 +365,10 @@ def pose_question(question: Question) -> Problem:
     statements = tuple(columns.statements[columns.owners[p]] for p in kept)
     arrangement = arrange(tuple(map(tuple, columns.pairs[:, kept].T.tolist())), model.costly)
     labels = list(arrangement.labels)
+    rows = question.rows if labels else ()  # where nothing is to be found out, nothing is spent
+    if rows:
+        check_limits(question.limits, rows[: len(question.limits)], meant_costs(model), model.arms, labels)
+        labels += [arm for arm in np.flatnonzero(model.costly).tolist() if arm not in set(labels)]
     dispersions = model.dispersions[labels]
     nearest = nearest_levels(model, arrangement, statements)
     anchored = sorted(nearest)
@@ -333,6 +387,7 @@ def pose_question(question: Question) -> Problem:
             arrangement.edges,
             tuple(anchored),
             list_margins(type(model.family), margins),
+            tuple(row.equal for row in rows),
         ),
         family=model.family,
         means=np.array(model.means)[labels],
@@ -344,6 +399,7 @@ def pose_question(question: Question) -> Problem:
         columns=np.array([kept[index] for index in behind], dtype=np.intp),
         margins=margins,
         dispersions=dispersions,
+        rows=round_rows(rows)[:, labels] * dispersions if rows else np.zeros((0, len(labels))),
     )
     check_representable(model, problem)
     return problem

@@ -13,6 +13,9 @@ from caet_opt.errors import InputError, unknown_name
 #: Certified relative gap that every answer meets unless another tolerance is asked for.
 DEFAULT_TOLERANCE = 1e-9
 
+#: Limit on a solver's iterations unless another one is given.
+MAX_ITERATIONS = 500
+
 #: Iterations are counted in 32 bits by some solvers, and none that converges needs nearly so many.
 MOST_ITERATIONS = 10**9
 
@@ -28,6 +31,8 @@ class Profile:
     max_iterations : limit on the solver's iterations
     time_limit : limit on the solver's time in seconds; none by default
     fallback : backend to try when this one has no certified answer; none by default
+    solver : which solver of the backend's language: one that CVXPY has installed, as ``"ECOS"``, for ``"cvxpy"``, which
+        needs one; one that Pyomo finds, as an executable ``"ipopt"``, for ``"pyomo"``, which else uses its own Ipopt
     options : the solver's own options, passed on as they are
 
     Examples
@@ -40,10 +45,16 @@ class Profile:
 
     backend: str
     tolerance: float = DEFAULT_TOLERANCE
-    max_iterations: int = 500
+    max_iterations: int = MAX_ITERATIONS
     time_limit: float | None = None
     fallback: str | None = None
+    solver: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """What results call it: the backend, and behind a colon the solver of its language, where one is named."""
+        return self.backend if self.solver is None else f"{self.backend}:{self.solver}"
 
     def __post_init__(self) -> None:
         from caet_opt.solving.backends import BACKENDS
@@ -51,6 +62,8 @@ class Profile:
         for name in (self.backend, self.backend if self.fallback is None else self.fallback):
             if not isinstance(name, str) or name not in BACKENDS:
                 raise InputError(unknown_name("solver", str(name), BACKENDS))
+        if self.fallback is not None and BACKENDS[self.fallback].solvers == "one":
+            raise InputError(f"fallback must be a backend that needs no further name, got {self.fallback!r}")
         check_positive(self.tolerance, "tolerance")
         if self.tolerance >= 1:
             raise InputError(f"tolerance is a relative gap below 1, got {self.tolerance:g}")
@@ -59,8 +72,24 @@ class Profile:
             check_positive(self.time_limit, "time_limit")
         if not isinstance(self.options, dict):
             raise InputError(f"options must be a table of the solver's own options, got {self.options!r}")
+        self._check_solver(BACKENDS[self.backend].solvers)
         if self.options and not BACKENDS[self.backend].takes_options:
             raise InputError(f"solver {self.backend!r} has no options of its own, got {next(iter(self.options))!r}")
+
+    def _check_solver(self, solvers: str) -> None:
+        """Raise `InputError` for a solver that the backend does not ask for, or asks for in vain: `Backend.solvers`."""
+        if self.solver is None:
+            if solvers == "one":
+                raise InputError(f"backend {self.backend!r} needs the key 'solver', as in solver = \"ECOS\"")
+            return
+        if solvers == "none":
+            raise InputError(f"backend {self.backend!r} has one solver, its own; leave out 'solver'")
+        if not isinstance(self.solver, str) or not self.solver.replace("_", "").replace("-", "").isalnum():
+            raise InputError(f"solver must be a name such as 'ECOS' or 'ipopt', got {self.solver!r}")
+        if self.max_iterations != MAX_ITERATIONS or self.time_limit is not None:
+            raise InputError(
+                f"max_iterations and time_limit are not passed on to {self.solver!r}; give its own in 'options'"
+            )
 
 
 def check_positive(value: Any, what: str) -> None:
@@ -100,6 +129,7 @@ def find_profile(solver: "str | Path | Profile") -> Profile:
 
 
 @cache
-def named_profile(backend: str) -> Profile:
-    """The default profile of a backend."""
-    return Profile(backend)
+def named_profile(name: str) -> Profile:
+    """The default profile of a backend, or of ``backend:solver``, as ``"cvxpy:ECOS"``."""
+    backend, colon, solver = name.partition(":")
+    return Profile(backend, solver=solver if colon else None)

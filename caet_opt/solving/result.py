@@ -18,6 +18,7 @@ from caet_opt.common.numbers import format_certified, html_table, proportion, ro
 from caet_opt.errors import InputError
 from caet_opt.kernels.statement_columns import Columns
 from caet_opt.solving.certificate import column_terms
+from caet_opt.solving.limits import LimitPrice, find_leader, limited_sensitivities
 from caet_opt.solving.sensitivity import cost_sensitivities, total_mean_sensitivities
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class CharacteristicTime:
         (`columns` says which) has two
     solver, iterations, seconds : who computed it
     solver_gap : the gap of the solver's own point, before it was polished
+    limits : the limits that efforts had to meet, with their shares and prices at the optimum
     chosen, times : where several answers may be right, the one that is easiest, whose the rest is but for ``lower``,
         and what is known of each; see `answer` and `answers`
 
@@ -84,6 +86,7 @@ class CharacteristicTime:
     iterations: int
     seconds: float
     solver_gap: float
+    limits: tuple[LimitPrice, ...] = ()
     chosen: Hashable = None
     times: tuple[AnswerTime, ...] = ()
 
@@ -114,6 +117,11 @@ class CharacteristicTime:
     def statements(self) -> tuple[Statement, ...]:
         """What the answer asserts."""
         return self.columns.statements
+
+    @property
+    def leader(self) -> int | None:
+        """The arm that the answer names as the best one, where a limit is about it."""
+        return find_leader([limit.limit for limit in self.limits], self.task, self.model.means)
 
     @property
     def information_rate(self) -> float:
@@ -152,8 +160,10 @@ class CharacteristicTime:
 
     @cached_property
     def cost_sensitivities(self) -> Array:
-        """dT*/dc_a; for a free arm the derivative to the right, infinite at a binding statement."""
-        return cost_sensitivities(self.model, self.statements, self.effort, set(self.binding_statements))
+        """dT*/dc_a; for a free arm the derivative to the right, infinite at a binding statement. Under limits, which a
+        free arm that begins to cost would enter, it is nan there."""
+        found = cost_sensitivities(self.model, self.statements, self.effort, set(self.binding_statements))
+        return limited_sensitivities(self.model, found, self.limits, self.leader) if self.limits else found
 
     @cached_property
     def mean_sensitivities(self) -> Array:
@@ -201,7 +211,9 @@ class CharacteristicTime:
             "solver": self.solver,
             "iterations": self.iterations,
             "seconds": self.seconds,
-        } | (self._several() if self.task.several_right else {})
+            **({"limits": [limit.to_record(self.model.arms) for limit in self.limits]} if self.limits else {}),
+            **(self._several() if self.task.several_right else {}),
+        }
 
     def _several(self) -> dict[str, Any]:
         """What a record says in addition where several answers may be right; what JSON has no number for is None."""
@@ -222,12 +234,13 @@ class CharacteristicTime:
 
     def __str__(self) -> str:
         arms = table(ARM_HEADERS, arm_rows(self))
-        about = [*answer_lines(self), binding_line(self), certified_line(self), solver_line(self)]
+        about = [*answer_lines(self), binding_line(self), *limit_lines(self), certified_line(self), solver_line(self)]
         return "\n".join([headline(self.model, self.task), "", arms, "", *about])
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""
-        about = map(escape, [*answer_lines(self), certified_line(self), binding_line(self), solver_line(self)])
+        lines = [*answer_lines(self), certified_line(self), binding_line(self), *limit_lines(self), solver_line(self)]
+        about = map(escape, lines)
         return f"<p>{escape(headline(self.model, self.task))}</p>{html_table(ARM_HEADERS, arm_rows(self))}" + "".join(
             f"<p>{line}</p>" for line in about
         )
@@ -278,6 +291,12 @@ def binding_line(result: CharacteristicTime) -> str:
     names = statement_names(result.binding_statements, result.model.arms)
     weights = map(proportion, result.statement_weights.tolist())
     return "binding statements: " + ", ".join(f"{name} (weight {w})" for name, w in zip(names, weights, strict=True))
+
+
+def limit_lines(result: CharacteristicTime) -> list[str]:
+    """The limits, each with what one point more of its share would do."""
+    names = tuple(map(escape_controls, result.model.arms))
+    return [limit.describe(names) for limit in result.limits]
 
 
 def statement_names(statements: Iterable[Statement], arms: Sequence[str]) -> list[str]:

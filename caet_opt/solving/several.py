@@ -8,6 +8,7 @@ from math import inf, nan
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.statements import Statement
@@ -49,14 +50,21 @@ def list_right(model: BanditModel, task: Task) -> list[Hashable]:
 
 
 def solve_several(
-    model: BanditModel, task: Task, profile: Profile, solve: "Solver", previous: CharacteristicTime | None = None
+    model: BanditModel,
+    task: Task,
+    profile: Profile,
+    solve: "Solver",
+    previous: CharacteristicTime | None = None,
+    limits: tuple[Limit, ...] = (),
 ) -> CharacteristicTime:
     """``T* = min over the right answers i of T*_i``, between the least of their lower and of their upper ends.
 
-    An answer whose lower bound exceeds the upper end of another is not solved for.
+    An answer whose lower bound exceeds the upper end of another is not solved for; that bound is one without limits,
+    which T* under limits is not below.
     """
     started = perf_counter()
     answers = list_right(model, task)
+    _ = ask_answer(model, task, answers[0], limits).rows  # do the limits make sense for the model?
     floors: dict[Hashable, float] = dict.fromkeys(answers, 0.0)
     if len(answers) > FEW:
         known: dict[Statement, float] = {}
@@ -68,7 +76,7 @@ def solve_several(
         if best is None or floor <= best.upper:
             start = previous if previous is not None and previous.answer == answer else None
             try:
-                found = solve(ask_answer(model, task, answer), profile, start)
+                found = solve(ask_answer(model, task, answer, limits), profile, start)
             except CaetError:
                 floor = max(floor, find_floor(model, task, answer, profile, solve, {}))
                 if best is None and len(answers) == 1:

@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caet_opt import BanditModel, BestArm, Custom, InputError, Ranking, Statement, parse_task
+from caet_opt import (
+    BanditModel,
+    BestArm,
+    Custom,
+    InputError,
+    Ranking,
+    Statement,
+    characteristic_time,
+    parse_task,
+    proven_time,
+)
 from caet_opt.bandits.tasks import LowerIsBetter
 
 PLAIN = ["best-arm", "ranking", "top-arms:2", "groups:3,0/2,1", "control:2", "comparisons:2-0,3-1"]
@@ -76,3 +86,13 @@ def test_gaps_are_distances_to_the_smallest_mean():
     )
     with pytest.raises(InputError, match="'lower_is_better' must be true or false, got 'yes'"):
         BanditModel("gaussian", [2, 3, 1], lower_is_better="yes")
+
+
+@pytest.mark.parametrize("compute", [characteristic_time, lambda model, task: proven_time(model, task, 12)])
+def test_a_task_by_its_name_is_that_of_a_model_whose_lower_mean_is_better(compute):
+    lower, higher = (
+        BanditModel("gaussian", means, [1, 2, 1], lower_is_better=is_lower)
+        for means, is_lower in (([5, 6, 8], True), ([-5, -6, -8], False))
+    )
+    assert str(compute(lower, "best-arm").task) == "best-arm (lower is better)"
+    assert float(compute(lower, "best-arm").value) == pytest.approx(float(compute(higher, "best-arm").value), rel=1e-11)

@@ -339,7 +339,7 @@ def test_cross_check_goes_on_after_a_backend_that_fails(monkeypatch, capsys):
 def test_cross_check_tells_when_intervals_do_not_overlap(monkeypatch, capsys):
     truth = compare.characteristic_time
 
-    def skewed(model, task, solver):
+    def skewed(model, task, solver, limits=()):
         result = truth(model, task, solver=solver)
         if solver.backend == installed_backends()[0]:
             object.__setattr__(result, "upper", 0.5 * result.lower)
@@ -501,6 +501,23 @@ def test_the_help_names_everything_that_is_registered(command, names, capsys):
 def test_the_help_says_no_default_twice(words, capsys):
     text = " ".join(run_command(capsys, *words, "--help").split())
     assert re.findall(r"(\([^()]*\)) \1", text) == []
+
+
+@pytest.mark.parametrize("words", [*([name] for name in COMMANDS), *(["experiment", verb] for verb in VERBS)])
+def test_the_help_fits_a_terminal_and_has_an_example(words, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
+    lines = run_command(capsys, *words, "--help").splitlines()
+    assert [line for line in lines if len(line) > 110] == []
+    assert any(line.startswith(f"  caet-opt {' '.join(words)}") for line in lines)
+
+
+@pytest.mark.parametrize("words", [["simulate"], ["plan"], ["experiment", "start"]])
+def test_what_is_for_experts_stands_apart(words, capsys):
+    usual, experts = run_command(capsys, *words, "--help").split("\nfor experts:\n")
+    for flag in ("--rho", "--theta", "--constant", "--r", "--r-prime", "--gamma0"):
+        assert re.search(rf"^  {flag} ", experts, re.MULTILINE)
+        assert not re.search(rf"^  {flag} ", usual, re.MULTILINE)
+    assert "--threshold" in usual
 
 
 def test_the_examples_of_the_help_work(capsys, monkeypatch):

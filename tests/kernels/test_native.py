@@ -68,7 +68,7 @@ def test_native_and_ipopt_lie_in_each_others_interval(task):
             continue
         question = ask(model, posed)
         own = Ipopt().answer(question, Profile("ipopt"), None).point
-        interval = certify(model, native.statements, *own)
+        interval = certify(model, native.statements, own.effort, own.weights)
         assert interval.lower <= native.value <= interval.upper * (1 + 1e-13)
 
 

@@ -6,6 +6,9 @@ import shlex
 from math import sqrt
 from pathlib import Path
 
+import matplotlib as mpl
+import matplotlib.image
+import matplotlib.style
 import pytest
 from commands import expect_refusal, run_command
 from hypothesis import given
@@ -283,6 +286,38 @@ def test_the_figure_shows_curve_closed_form_and_switch():
     assert pulls.get_xlabel() == "mean of arm 0"
 
 
+def test_one_panel_alone_and_no_title():
+    curve = trace_curve(RANKING, "ranking", "mean:2", 0, 2.5, 11)
+    alone = figure.curve_figure(curve, title="", only="time")
+    (axis,) = alone.axes
+    assert alone.get_suptitle() == ""
+    assert axis.get_ylabel().startswith(f"${style.TIME}$")
+    assert axis.get_xlabel() == "mean of arm 2"
+    assert figure.curve_figure(curve).get_suptitle() == "task ranking, family gaussian, 3 arms"
+    (shares,) = figure.curve_figure(curve, only="sampling").axes
+    assert "sampling proportions" in shares.get_ylabel()
+    with pytest.raises(InputError, match="unknown panel 'T'"):
+        figure.curve_figure(curve, only="T")
+
+
+def test_the_command_draws_one_panel_without_a_title(capsys, tmp_path):
+    whole, alone = tmp_path / "whole", tmp_path / "alone"
+    run_command(capsys, *PATH, "--output", whole)
+    run_command(capsys, *PATH, "--output", alone, "--only", "time", "--no-title", "--width", "column")
+    heights = [mpl.image.imread(f"{stem}.png").shape for stem in (whole, alone)]
+    assert heights[1][0] < heights[0][0]
+    assert heights[1][1] == round(3.25 * 300)
+
+
+def test_theory_is_readable_in_a_dark_style():
+    curve = trace_curve(RANKING, "ranking", "mean:0", 1, 5, 21)
+    with mpl.style.context("dark_background"):
+        canvas = figure.curve_figure(curve, only="time")
+    (axis,) = canvas.axes
+    assert {line.get_color() for line in axis.get_lines()} == {"white"}
+    assert canvas.get_facecolor() == (0, 0, 0, 1)
+
+
 def test_regions_are_labelled_only_where_there_is_room():
     entry = read_model(ROOT / "models" / "top-arms.toml")
     canvas = figure.curve_figure(trace_curve(entry.model, entry.task, "mean:2", -1, 2, 31), "a title")
@@ -368,7 +403,7 @@ def test_the_examples_of_the_help_work(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     lines = command.EXAMPLES.replace("\\\n", " ").splitlines()
     examples = [shlex.split(line)[1:] for line in lines if line.startswith("  caet-opt ")]
-    assert len(examples) == 5
+    assert len(examples) == 6
     for argv in examples:
         run_command(capsys, *argv)
     assert len(list((tmp_path / "results").iterdir())) == 3

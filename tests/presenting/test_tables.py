@@ -167,7 +167,7 @@ def test_a_failed_row_says_why_and_loses_no_other(capsys, folder):
 def test_a_solver_that_fails_is_status_1_whatever_else_is_wrong(capsys, folder, monkeypatch):
     solve = rows.characteristic_time
 
-    def unlucky(model, task, *, solver):
+    def unlucky(model, task, *, solver, limits=()):
         if model.arms[0] == "a & b":
             raise SolverError("out of luck")
         return solve(model, task, solver=solver)
@@ -391,7 +391,7 @@ def test_a_caption_stands_above_text(capsys):
 
 def test_machines_get_every_column(capsys):
     (row,) = records(capsys, PAPER)
-    absent = ("proven", "proven_lower", "proven_upper")
+    absent = ("proven", "proven_lower", "proven_upper", "half_leader_time")
     assert list(row) == [column.name for column in columns() if column.name not in absent]
 
 

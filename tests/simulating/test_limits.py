@@ -163,4 +163,4 @@ def test_an_explorer_says_which_limit_it_has_met(tmp_path):
     assert explorer.limit == "max_pulls"
     explorer.save(tmp_path / "saved.json")
     again = Explorer.resume(tmp_path / "saved.json")
-    assert (again.limit, again.parameters.limits) == ("max_pulls", {"max_cost": 3.0, "max_pulls": 2})
+    assert (again.limit, again.parameters.ends) == ("max_pulls", {"max_cost": 3.0, "max_pulls": 2})

@@ -90,22 +90,24 @@ def test_chernoff_overlap_divides_by_roots_of_costs():
     np.testing.assert_allclose(shares("chernoff-overlap", 30_000), inverse / sum(inverse), atol=1e-3)
 
 
-def beta_optimal(gaps):
-    """Half of the pulls on the best arm, the others' such that ``gap^2 w / (1/2 + w)`` is the same for all."""
-
-    def others(value):
-        return np.array([0.5 * value / (gap * gap - value) for gap in gaps])
-
-    largest = min(gaps) ** 2
-    return others(brentq(lambda value: sum(others(value)) - 0.5, 1e-12, largest * (1 - 1e-12)))
-
-
 @pytest.mark.parametrize("policy", ["top-two", "thompson-top-two"])
 def test_top_two_rules_tend_to_the_best_proportions_with_half_on_the_best_arm(policy):
+    """The optimum for unit costs under the limit, T* for beta = 1/2, whatever pulls cost."""
     means = (0.0, 1.0, 0.5, -0.2)
     found = shares(policy, 200_000, means=means, costs=(1.0, 0.1, 0.01, 1.0))
+    expected = characteristic_time(BanditModel("gaussian", means), "best-arm", limits="pulls:leader=0.5")
     assert found[1] == pytest.approx(0.5, abs=0.005)
-    np.testing.assert_allclose(found[[0, 2, 3]], beta_optimal([1.0, 0.5, 1.2]), atol=0.01)
+    np.testing.assert_allclose(found, expected.sampling_proportions, atol=0.01)
+
+
+@pytest.mark.parametrize("limit", ["pulls:leader=0.5", "cost:0<=0.2"])
+@pytest.mark.parametrize("policy", ["caet", "oracle"])
+def test_pulls_tend_to_the_optimum_under_a_limit(policy, limit):
+    found = shares(policy, 20_000, means=FAR, limits=limit, solve="lazy")
+    model = BanditModel("gaussian", FAR, COSTS)
+    expected = characteristic_time(model, "best-arm", limits=limit).sampling_proportions
+    assert np.max(np.abs(expected - optimum(means=FAR))) > 0.1
+    np.testing.assert_allclose(found, expected, atol=0.02)
 
 
 @pytest.mark.parametrize(

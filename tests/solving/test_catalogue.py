@@ -2,16 +2,18 @@
 
 import json
 from pathlib import Path
+from shutil import which
 
+import cvxpy
 import numpy as np
 import pytest
 from commands import run_command
 
-from caet_opt import InputError, Profile, characteristic_time, read_model, write_model
+from caet_opt import InputError, characteristic_time, read_model, write_model
 from caet_opt.bandits.families import FAMILIES
 from caet_opt.bandits.tasks import TASKS
 from caet_opt.simulating.studies.study import read_study
-from caet_opt.solving.backends import BACKENDS, installed_backends
+from caet_opt.solving.backends import BACKENDS
 from caet_opt.solving.profiles import find_profile, read_profile
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,7 +51,7 @@ def test_a_model_written_and_read_back_is_equal(path, tmp_path):
 @each_model
 def test_a_model_meets_what_it_expects(path):
     entry = read_model(path)
-    result = characteristic_time(entry.model, entry.task)
+    result = characteristic_time(entry.model, entry.task, limits=entry.limits)
     assert result.gap <= 1e-9
     if entry.characteristic_time is not None:
         assert result.value == pytest.approx(entry.characteristic_time, rel=1e-9, abs=0)
@@ -67,19 +69,24 @@ def test_a_level_needs_no_second_arm(name):
     assert entry.characteristic_time == pytest.approx(sum(terms), rel=1e-12)
 
 
-def test_there_is_one_profile_per_backend():
-    assert sorted(read_profile(path).backend for path in PROFILES) == sorted(BACKENDS)
+def test_there_is_a_profile_per_backend_and_each_is_of_another_solver():
+    labels = [read_profile(path).label for path in PROFILES]
+    assert {label.partition(":")[0] for label in labels} == set(BACKENDS)
+    assert len(labels) == len(set(labels))
 
 
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
 def test_a_profile_works(path):
     profile = read_profile(path)
-    assert profile != Profile(profile.backend)
-    if profile.backend not in installed_backends():
+    assert profile != find_profile(profile.label)
+    if not BACKENDS[profile.backend].is_installed():
         pytest.skip(f"{profile.backend} is not installed")
+    has = {"cvxpy": lambda name: name in cvxpy.installed_solvers(), "pyomo": which}
+    if profile.solver is not None and not has[profile.backend](profile.solver):
+        pytest.skip(f"{profile.solver} is not installed")
     entry = read_model(ROOT / "models" / "garivier-kaufmann-1.toml")
     result = characteristic_time(entry.model, entry.task, solver=path)
-    assert result.solver == profile.backend
+    assert result.solver == profile.label
     assert result.value == pytest.approx(entry.characteristic_time, rel=1e-9)
 
 

@@ -100,7 +100,7 @@ def comparison(*results):
 
 def test_ratios_leave_failures_alone(monkeypatch):
     found = {"a": Measurement("a", seconds=2.0), "b": Measurement("b"), "c": Measurement("c", seconds=0.5)}
-    monkeypatch.setattr(compare, "measure_solver", lambda model, task, name, profile, repeat: found[name])
+    monkeypatch.setattr(compare, "measure_solver", lambda model, task, name, *rest: found[name])
     assert [one.ratio for one in compare.measure(ENTRY.model, ENTRY.task, found, 1).measurements] == [4.0, None, 1.0]
     assert compare.measure(ENTRY.model, ENTRY.task, {"b": None}, 1).measurements[0].ratio is None
 

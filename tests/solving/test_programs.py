@@ -117,7 +117,7 @@ def test_the_dual_of_a_margin_is_its_term(family, margin):
     problem = pose(BanditModel(family, [0.8, 0.45, 0.3], [1, 2, 3]), parse_task(f"control:1{margin}"))
     program = AlgebraicProgram(problem.shape)
     scale = program.update(problem)
-    found = program.constraints(np.ones(program.variables))[program.blocks["dual"].rows]
+    found = program.constraints(np.ones(program.variables))[program.blocks["inner"].rows]
     terms = problem.terms(scale.effort)[: len(problem.shape.margins)]
     np.testing.assert_allclose(found, terms / scale.information - 1.0, atol=1e-11)
 

@@ -124,16 +124,22 @@ def pose_task(model: BanditModel, task: Task | str) -> Task:
         task = parse_task(task, model.arms, lower_is_better=model.lower_is_better)
     task.check(len(model.means))
     task.check_family(model.family)
-    if task.lower_is_better != model.lower_is_better and custom_part(task) is None:
-        said = "says" if model.lower_is_better else "does not say"
-        raise InputError(
-            f"the model {said} that the lower mean is better, and the task is {task}; say the same of both"
-        )
+    check_direction(model, task)
     if not task.needs_costs:
         return task
     if model.cost_rule is not None:
         raise InputError(f"task {str(task)!r} needs known costs, and gaps depend on the means; give one cost per arm")
     return task.for_costs(model.exact_costs)
+
+
+def check_direction(model: BanditModel, task: Task) -> None:
+    """Raise `InputError` where only one of the two says that the lower mean is better; answers of one's own say
+    themselves which mean is above which."""
+    if task.lower_is_better != model.lower_is_better and custom_part(task) is None:
+        said = "says" if model.lower_is_better else "does not say"
+        raise InputError(
+            f"the model {said} that the lower mean is better, and the task is {task}; say the same of both"
+        )
 
 
 __all__ = [

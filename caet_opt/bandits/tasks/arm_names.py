@@ -53,9 +53,16 @@ class Way(NamedTuple):
 
 
 def number_arms(
-    task: str, argument: str, names: Sequence[str], between: Sequence[str], kept: bool, margins: bool = False
+    task: str,
+    argument: str,
+    names: Sequence[str],
+    between: Sequence[str],
+    kept: bool,
+    margins: bool = False,
+    *,
+    what: str = "task",
 ) -> str:
-    """The argument of a task with numbers in place of names.
+    """The argument of a task with numbers in place of names; an error calls it ``what``.
 
     ``between`` says what may stand after each arm, in turn, as characters; the argument may end where the turn does.
     Digits that are the name of one arm and the number of another are both, but in a file that was ``kept``: there they
@@ -72,12 +79,12 @@ def number_arms(
     text = f"{task}:{argument}"
     if found:
         first, second = (f"{task}:{reading.names}" for reading in found)
-        raise InputError(f"task {text!r} can be read as {first} and as {second}; write one of these")
+        raise InputError(f"{what} {text!r} can be read as {first} and as {second}; write one of these")
     parts = argument.translate(dict.fromkeys(map(ord, between[-1]), "\n")).split("\n")
     wrong = next((part.strip() for part in parts if not list_readings(part.strip(), names, between, margins)), argument)
     if len(between) == 1:
         wrong = split_margin(wrong)[0].before if margins and split_margin(wrong) else wrong
-        raise InputError(f"task {brief(text)!r}: {unknown_name('arm', wrong, names)}")
+        raise InputError(f"{what} {brief(text)!r}: {unknown_name('arm', wrong, names)}")
     raise InputError(f"task {brief(text)!r}: write each pair as A-B, got {brief(wrong)!r}; arms: {', '.join(names)}")
 
 

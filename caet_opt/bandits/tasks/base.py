@@ -115,6 +115,10 @@ class Task(ABC):
             raise InputError(f"task {str(self)!r} has levels or margins, which are not available here")
         return pairs
 
+    def leader(self, answer: Hashable) -> int | None:
+        """The arm that an answer names as the best one, which ``pulls:leader`` limits; None where it names none."""
+        return None
+
     def list_answers(self, arms: int) -> Iterable[Hashable] | None:
         """Every answer that some means have, one after the other, of which there may be very many; None if not told."""
         return None

@@ -44,6 +44,9 @@ class LowerIsBetter(Task):
     def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
         return tuple(map(mirror, self.task.answer_statements(answer, arms)))
 
+    def leader(self, answer: Hashable) -> int | None:
+        return self.task.leader(answer)
+
     def right_answers(self, means: Sequence[Any]) -> Iterable[Hashable]:
         return self.task.right_answers(Mirrored(-mean for mean in means))
 

@@ -27,6 +27,9 @@ class BestArm(Task):
     def answer(self, means: Sequence[Any]) -> int:
         return max(range(len(means)), key=means.__getitem__)
 
+    def leader(self, answer: Hashable) -> int:
+        return cast(int, answer)
+
     def list_answers(self, arms: int) -> Iterable[Hashable]:
         return range(arms)
 

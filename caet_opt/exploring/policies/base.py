@@ -11,6 +11,7 @@ import numpy as np
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array, Integers
+from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.tasks import Pair, Statement, Task
 from caet_opt.bandits.tasks.base import Form
 from caet_opt.bandits.tasks.pairs import REST
@@ -108,6 +109,11 @@ class Setup:
         if not self.tie_order:
             object.__setattr__(self, "tie_order", tuple(range(self.arms)))
         self.check_statements()
+
+    @cached_property
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits that targets meet."""
+        return self.parameters.share_limits
 
     @cached_property
     def prior_scales(self) -> Array:
@@ -305,6 +311,7 @@ class Setup:
             batch=parameters.batch_rule[0],
             growth=parameters.batch_rule[1],
             lower_is_better=self.task.lower_is_better,
+            limited=parameters.limits is not None,
             several=self.task.several_right,
         )
 
@@ -330,6 +337,7 @@ class Policy(ABC):
     tracks : whether a target is tracked, by the setting ``tracking``
     needs_truth : whether it has to know the true model
     shipped_only : whether it has formulas for the shipped families alone
+    takes_limits : whether its pulls tend to shares that meet limits
     may_starve : whether it can leave an arm without pulls for ever, dropped or never again of interest: then rare runs
         in which that is the right arm may take any time, and decide the expected cost without being seen in most
         simulations
@@ -348,6 +356,7 @@ class Policy(ABC):
     tracks: ClassVar[bool] = False
     needs_truth: ClassVar[bool] = False
     shipped_only: ClassVar[bool] = False
+    takes_limits: ClassVar[bool] = False
     may_starve: ClassVar[bool] = False
 
     #: The functions with which `rounds.play` is compiled.
@@ -375,6 +384,7 @@ class Policy(ABC):
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.check(setup.task)
+        self.check_limits(setup.parameters)
         if self.shipped_only and setup.code < 0:
             raise InputError(f"policy {self.name!r} knows the shipped families only, not {setup.family}; use 'top-two'")
         self.setting = self.make_setting()
@@ -397,6 +407,14 @@ class Policy(ABC):
         if not cls.covers(task):
             tasks = " and ".join(kind.name for kind in cls.covered or ())
             raise InputError(f"policy {cls.name!r} covers {tasks}, not {task}; 'caet' covers every task")
+
+    @classmethod
+    def check_limits(cls, parameters: Parameters) -> None:
+        """Raise `InputError` for limits that the rule does not meet, or that costs that are estimated may change."""
+        if parameters.limits is not None and not cls.takes_limits:
+            raise InputError(f"policy {cls.name!r} meets no limits; 'caet' does, which solves for its target")
+        if parameters.limits is not None and parameters.cost_source not in (None, "known"):
+            raise InputError(f"limits need costs that are known beforehand, not {parameters.cost_source} ones")
 
     def begin(self) -> Seen:
         """Before the first round, with nothing to remember."""

@@ -17,6 +17,7 @@ class CostAware(TrackingPolicy):
     about = "tracks u_alpha of the empirical model (the paper)"
     predictable = True
     optimal = True
+    takes_limits = True
 
 
 class TrackAndStop(TrackingPolicy):

@@ -49,6 +49,7 @@ class Oracle(IndexPolicy):
     about = "tracks u_alpha of the true model (simulations only)"
     predictable = True
     optimal = True
+    takes_limits = True
     tracks = True
     needs_truth = True
 

@@ -40,6 +40,7 @@ from caet_opt.solving.characteristic import solve_question
 from caet_opt.solving.problem import Question, lay_out
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.result import CharacteristicTime
+from caet_opt.solving.rows import meant_costs, reduced_costs
 
 
 class TrackingPolicy(Policy):
@@ -202,9 +203,10 @@ class TrackingPolicy(Policy):
         model = BanditModel(setup.family, means, view.arms[ledger.COST].tolist())
         statements = list_columns(asserted, type(setup.family))
         with without_compiling():  # a round waits for no compiler; who plays many has compiled them
-            found = solve_question(
-                Question(model, setup.task, statements), setup.profile, self.last_solution(view, statements)
-            )
+            question = Question(model, setup.task, statements, limits=setup.limits)
+            found = solve_question(question, setup.profile, self.last_solution(view, statements))
+        if setup.limits:
+            pursuit_of(view).aim.box[boxes.REDUCED] = reduce_costs(question, found)
         space.effort[:], space.weights[:] = found.effort, 0.0
         space.weights[places_of(statements, view)] = found.multipliers
         self.functions["adopt"](view)
@@ -230,7 +232,7 @@ class TrackingPolicy(Policy):
             effort=aim.effort.copy(),
             columns=columns,
             multipliers=aim.weights[places],
-            solver=self.setup.profile.backend,
+            solver=self.setup.profile.label,
             iterations=0,
             seconds=0.0,
             solver_gap=0.0,
@@ -309,6 +311,16 @@ class TrackingPolicy(Policy):
         costs = np.ones(self.setup.arms) if self.blind else self.setup.costs(state_of(view), view.arms[ledger.MEAN])
         target, projected = view.arms[ledger.TARGET].copy(), view.arms[ledger.PROJECTED].copy()
         return super().diagnose(view, costs=costs, target=target, projected=projected)
+
+
+def reduce_costs(question: Question, found: CharacteristicTime) -> Array:
+    """The reduced costs ``c + G' nu`` at a solution, by which the loads of a box are divided; zeros, which prove
+    nothing, where an arm that is loaded has none that is positive."""
+    loaded = np.zeros(len(question.model.means) + 1, dtype=bool)
+    loaded[question.columns.pairs[:, found.multipliers > 0.0].ravel()] = True
+    prices = [limit.multiplier for limit in found.limits]
+    costs = reduced_costs(meant_costs(question.model), question.rows, prices, loaded[:-1].tolist())
+    return np.zeros(len(question.model.means)) if costs is None else costs
 
 
 #: In `Aim.solved`, that no solution is known; -1 is a side that is no arm.

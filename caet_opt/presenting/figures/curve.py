@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 from math import exp, log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from caet_opt.errors import InputError, unknown_name
 from caet_opt.presenting.curves import Curve, CurvePoint, list_sides
 from caet_opt.presenting.figures import style
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
@@ -12,6 +13,9 @@ from caet_opt.solving.result import CharacteristicTime, headline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+#: The panels of the figure, by name.
+Panel = Literal["time", "cost", "sampling"]
 
 #: Markers along a line, and points at which the closed form is marked.
 MARKS, FORMS = 12, 25
@@ -21,7 +25,9 @@ LOGARITHMIC = 30.0
 
 
 @style.styled
-def curve_figure(curve: Curve, title: str | None = None, width: style.Width | None = None) -> "Figure":
+def curve_figure(
+    curve: Curve, title: str | None = None, width: style.Width | None = None, only: Panel | None = None
+) -> "Figure":
     """T* above, the cost proportions and the sampling proportions below it, over the swept value.
 
     Parameters
@@ -29,61 +35,85 @@ def curve_figure(curve: Curve, title: str | None = None, width: style.Width | No
     curve
         What `trace_curve` found.
     title
-        Of the figure; the task, the family and the number of arms unless given.
+        Of the figure; the task, the family and the number of arms unless given, and none where it is empty.
     width
         ``"column"`` or ``"page"`` of a paper in two columns; the page, or what the user's style says, unless given.
+    only
+        ``"time"``, ``"cost"`` or ``"sampling"``: T*, the cost or the sampling proportions alone.
 
     Examples
     --------
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
-    >>> figure = curve_figure(trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11), width="column")
+    >>> curve = trace_curve(model, "ranking", "mean:2", 0, 2.5, points=11)
+    >>> figure = curve_figure(curve, width="column")
     >>> float(figure.get_figwidth()), len(figure.axes)
     (3.25, 3)
+    >>> len(curve_figure(curve, title="", width="column", only="time").axes)
+    1
     """
+    if only is not None and only not in PANELS:
+        raise InputError(unknown_name("panel", only, PANELS))
+    shown = list(PANELS) if only is None else [only]
     canvas: Figure
-    canvas, panels = make_panels([1, 1, 1] if style.is_narrow(width) else [1, 2], width, height=1.6)
-    axes = times, costs, pulls = [axis for row in panels for axis in row]
-    draw_times(times, curve)
-    draw_shares(costs, curve, lambda result: result.cost_proportions.tolist())
-    draw_shares(pulls, curve, lambda result: result.sampling_proportions.tolist())
-    for axis in axes:
-        for switch in curve.switches:
-            axis.axvline(switch.value, **style.LOWER, label="binding statements change")
-        for tie in curve.ties:
-            axis.axvline(tie, **style.UPPER, label=f"tie, ${style.TIME}$ infinite")
-        if curve.logarithmic:
-            axis.set_xscale("log")
-            style.write_decades(axis, "x")
-    times.set_ylabel(style.say_scale(times, f"${style.TIME}$"))
-    costs.set_ylabel(r"cost proportions $\omega^{\star}$")
-    pulls.set_ylabel(r"sampling proportions $u^{\star}$")
-    for axis in panels[-1]:
+    canvas, rows = make_panels([1] * len(shown) if only or style.is_narrow(width) else [1, 2], width, height=1.6)
+    panels = dict(zip(shown, (axis for row in rows for axis in row), strict=True))
+    for name, axis in panels.items():
+        PANELS[name](axis, curve)
+        draw_changes(axis, curve)
+    for axis in rows[-1]:
         axis.set_xlabel(style.say_scale(axis, style.literal(curve.sweep.describe(curve.model.arms)), "x"))
-    canvas.suptitle(style.literal(title or headline(curve.model, curve.task)), wrap=True)
+    if title != "":
+        canvas.suptitle(style.literal(title or headline(curve.model, curve.task)), wrap=True)
     draw_legend(canvas)
-    label_regions(times, curve)
+    if "time" in panels:
+        label_regions(panels["time"], curve)
     return canvas
+
+
+def draw_changes(axis: Any, curve: Curve) -> None:
+    """A line where the binding statements change, and one where a tie is."""
+    for switch in curve.switches:
+        axis.axvline(switch.value, **style.find_theory("lower"), label="binding statements change")
+    for tie in curve.ties:
+        axis.axvline(tie, **style.find_theory("upper"), label=f"tie, ${style.TIME}$ infinite")
+    if curve.logarithmic:
+        axis.set_xscale("log")
+        style.write_decades(axis, "x")
 
 
 def draw_times(axis: Any, curve: Curve) -> None:
     """T* as a line, and marks where a closed form gives it."""
     values = [point.result.value for point in curve.points if point.result is not None]
+    solid, form = style.find_theory("solid"), style.find_theory("form")
     for stretch in curve.stretches():
-        axis.plot(*line(stretch, lambda result: result.value), color="black", label=f"${style.TIME}$, solved")
+        axis.plot(*line(stretch, lambda result: result.value), **solid, label=f"${style.TIME}$, solved")
     grid = [point for point in curve.points if point.closed_form is not None and point.kind == "grid"]
     for name in dict.fromkeys(str(point.closed_form) for point in grid):
         points = [(point.value, point.closed_form_time) for point in grid if point.closed_form == name]
         shown = points[:: max(1, len(points) // FORMS)]
-        axis.plot(*zip(*shown, strict=True), **style.FORM, label=f"${style.TIME}$, closed form {style.literal(name)}")
+        axis.plot(*zip(*shown, strict=True), **form, label=f"${style.TIME}$, closed form {style.literal(name)}")
     if min(values) > 0 and max(values) > LOGARITHMIC * min(values):
         axis.set_yscale("log")
+    axis.set_ylabel(style.say_scale(axis, f"${style.TIME}$"))
+
+
+def draw_costs(axis: Any, curve: Curve) -> None:
+    """The share of the cost that goes to each arm."""
+    draw_shares(axis, curve, lambda result: result.cost_proportions.tolist())
+    axis.set_ylabel(r"cost proportions $\omega^{\star}$")
+
+
+def draw_pulls(axis: Any, curve: Curve) -> None:
+    """The share of the pulls that each arm has."""
+    draw_shares(axis, curve, lambda result: result.sampling_proportions.tolist())
+    axis.set_ylabel(r"sampling proportions $u^{\star}$")
 
 
 def draw_shares(axis: Any, curve: Curve, shares: Callable[[CharacteristicTime], Sequence[float]]) -> None:
     """The share of each arm as a line, told apart by its dashes and markers too."""
     spacing = max(1, len(curve.points) // MARKS)
     for arm, name in enumerate(curve.model.arms):
-        look = style.find_look(arm) | ({} if arm < style.LOOKS else {"markerfacecolor": "white"})
+        look = style.find_look(arm) | ({} if arm < style.LOOKS else {"markerfacecolor": style.paper_colour()})
         every = (2 * arm % spacing, spacing)
         for stretch in curve.stretches():
             points = line(stretch, lambda result, arm=arm: shares(result)[arm])  # type: ignore[misc]
@@ -128,3 +158,7 @@ def region_labels(curve: Curve, logarithmic: bool) -> list[tuple[float, str]]:
             text = text if labels else f"binding: {text or 'none'}"
             labels.append((unscale((places[0] + places[-1]) / 2), text))
     return labels
+
+
+#: What draws each panel, by its name.
+PANELS: dict[Panel, Callable[[Any, Curve], None]] = {"time": draw_times, "cost": draw_costs, "sampling": draw_pulls}

@@ -132,8 +132,12 @@ def draw_costs(axis: Any, rows: Sequence[Row], per_log: bool) -> None:
     levels = style.fine_levels(x)
     lower = [time * bound_per_time(level) / (level if per_log else 1.0) for level in levels]
     upper = [SETTINGS["theta"] * time * (1.0 if per_log else level) for level in levels]
-    axis.plot(levels, lower, label=r"lower bound $T^{\star}\,\mathrm{kl}(\delta, 1 - \delta)$", **style.LOWER)
-    axis.plot(levels, upper, label=r"asymptotic upper bound $\theta T^{\star}\,\log(1/\delta)$", **style.UPPER)
+    axis.plot(
+        levels, lower, label=r"lower bound $T^{\star}\,\mathrm{kl}(\delta, 1 - \delta)$", **style.find_theory("lower")
+    )
+    axis.plot(
+        levels, upper, label=r"asymptotic upper bound $\theta T^{\star}\,\log(1/\delta)$", **style.find_theory("upper")
+    )
     style.draw_mean(axis, x, mean, low, high, 0, label=r"CAET, mean and $95\%$ band")
     style.scale_levels(axis, x)
     if per_log:

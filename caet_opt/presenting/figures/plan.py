@@ -7,10 +7,9 @@ from caet_opt.errors import InputError
 from caet_opt.presenting.figures.sheet import draw_legend, make_panels
 from caet_opt.presenting.figures.style import (
     LEVEL,
-    LOWER,
-    UPPER,
     Width,
     draw_mean,
+    find_theory,
     fine_levels,
     say_scale,
     scale_levels,
@@ -52,11 +51,11 @@ def plan_figure(plans: Sequence[Plan], width: Width | None = None) -> "Figure":
     draw_mean(axis, levels, median, low, high, 0, label=f"{plans[0].cheapest.policy}, median")
     fine, time = fine_levels(levels), plans[0].characteristic_time
     if plans[0].lower_bound is not None:
-        axis.plot(fine, [time * bound_per_time(level) for level in fine], label="lower bound", **LOWER)
+        axis.plot(fine, [time * bound_per_time(level) for level in fine], label="lower bound", **find_theory("lower"))
     predicted = [float("nan") if one.predicted_cost is None else one.predicted_cost for one in plans]
-    axis.plot(levels, predicted, label="predicted", **UPPER)
+    axis.plot(levels, predicted, label="predicted", **find_theory("upper"))
     for budget in {one.budget for one in plans if one.budget is not None}:
-        axis.axhline(budget, color="0.25", label="budget")
+        axis.axhline(budget, **find_theory("solid"), label="budget")
     scale_levels(axis, levels)
     axis.set_ylim(bottom=0)
     axis.set_ylabel("cost")

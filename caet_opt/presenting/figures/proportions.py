@@ -131,7 +131,7 @@ def draw_shares(axis: Any, rows: Sequence[Row]) -> None:
         axis.axhline(limit, color=style.find_look(arm)["color"], linewidth=0.6)
         if points[0].kind == "free":
             targets = [limit * Parameters(log_inv_delta=level, **SETTINGS).free_share for level in levels]
-            axis.plot(levels, targets, label=r"target $\alpha/|N|$ of the free arms", **style.UPPER)
+            axis.plot(levels, targets, label=r"target $\alpha/|N|$ of the free arms", **style.find_theory("upper"))
         style.draw_mean(axis, x, [row.share for row in points], *band, arm, label=f"arm {arm}")
     style.scale_levels(axis, [row.log_inv_delta for row in rows])
     axis.set_ylim(0, 1.08 * max(max(row.limit, row.share) for row in rows))

@@ -113,11 +113,12 @@ def draw_bounds(axis: Any, rows: "pd.DataFrame", over: Divisor) -> None:
     divisor = {level: level if over == "log_inv_delta" else lower[level] for level in levels}
     drawn = [level for level in levels if divisor[level] > 0]
     if has_lower:
-        axis.plot(drawn, [lower[level] / divisor[level] for level in drawn], label="lower bound", **style.LOWER)
+        bounds = [lower[level] / divisor[level] for level in drawn]
+        axis.plot(drawn, bounds, label="lower bound", **style.find_theory("lower"))
     slopes = (rows["upper_bound"].astype(float) / rows["log_inv_delta"]).dropna()
     for slope in slopes[:1]:
         upper = [slope * level / divisor[level] for level in drawn]
-        axis.plot(drawn, upper, label="upper bound, asymptotic", **style.UPPER)
+        axis.plot(drawn, upper, label="upper bound, asymptotic", **style.find_theory("upper"))
 
 
 def divide(rows: "pd.DataFrame", column: str, over: str) -> list[float]:

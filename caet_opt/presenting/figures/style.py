@@ -52,7 +52,7 @@ STYLE: dict[Any, Any] = {
 }
 
 #: The palette of Okabe and Ito, which colour-blind readers tell apart, without its yellow, too pale on white, and its
-#: black, in which theory is drawn.
+#: black: theory is drawn in the colour of the text.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 DASHES = ("-", "--", "-.", ":")
@@ -61,9 +61,13 @@ DASHES = ("-", "--", "-.", ":")
 LOOKS = len(MARKERS) * len(DASHES)
 
 #: Lines that theory draws: the lower bound, or a limit, and the upper bound; and what a closed form gives.
-LOWER = {"color": "0.25", "linestyle": (0, (5, 2))}
-UPPER = {"color": "0.25", "linestyle": (0, (1, 1.5))}
-FORM = {"color": "black", "linestyle": "none", "marker": "+", "markersize": 6}
+Theory = Literal["solid", "lower", "upper", "form"]
+THEORY: dict[Theory, dict[str, Any]] = {
+    "solid": {},
+    "lower": {"linestyle": (0, (5, 2)), "alpha": 0.75},
+    "upper": {"linestyle": (0, (1, 1.5)), "alpha": 0.75},
+    "form": {"linestyle": "none", "marker": "+", "markersize": 6},
+}
 
 #: log(1/delta) as an axis says it, and T* within mathematics; without the braces a star has room around it.
 LEVEL, TIME = r"$\log(1/\delta)$", r"T^{\star}"
@@ -132,6 +136,20 @@ def find_look(which: int) -> dict[str, Any]:
     colours = own.get("color", COLOURS)
     found = {"color": str(colours[which % len(colours)]), "marker": MARKERS[which % len(MARKERS)]}
     return found | {"linestyle": DASHES[which % len(DASHES)]}
+
+
+def find_theory(kind: Theory) -> dict[str, Any]:
+    """How theory is drawn: in the colour of the text, which a dark style makes white."""
+    from matplotlib import rcParams
+
+    return {"color": rcParams["text.color"], **THEORY[kind]}
+
+
+def paper_colour() -> Any:
+    """What the panels are drawn on."""
+    from matplotlib import rcParams
+
+    return rcParams["axes.facecolor"]
 
 
 def literal(text: str) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.common.files import write_whole
+from caet_opt.common.numbers import write_money
 from caet_opt.live import status_text
 from caet_opt.live.experiment import LiveExperiment
 from caet_opt.presenting.report.render import render_page
@@ -59,7 +60,7 @@ def list_facts(status: Record) -> dict[str, str]:
         "stops when": status["formula"],
         "guarantee": status_text.say_guarantee(status),
         "started": status_text.say_time(status["started"]),
-        "spent": status_text.write(status["spent"]),
+        "spent": write_money(status["spent"]),
     }
     if (limits := status_text.say_limits(status)) is not None:
         facts["limits"] = limits
@@ -70,6 +71,8 @@ def list_facts(status: Record) -> dict[str, str]:
     if status["stopped"] is not None:
         facts["stopped"] = status_text.say_stop(status["stopped"])
     else:
+        for settled in status_text.say_settled(status):
+            facts["settled"] = settled.removeprefix("SETTLED: ")
         facts["left"] = status_text.say_not_excluded(status)
         if status["answer"] is not None:
             facts["ahead"] = status_text.say_ahead(status)

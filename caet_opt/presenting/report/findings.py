@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 from caet_opt.bandits.families import describe_assumption
-from caet_opt.common.numbers import digits_beside, to_digits, write_interval
+from caet_opt.common.numbers import digits_beside, in_full, to_digits, write_interval
 from caet_opt.presenting.report.page_data import Results, write_level
 from caet_opt.simulating.comparison import mean_difference
 from caet_opt.simulating.studies.manifest import Record
@@ -55,9 +55,9 @@ def say_cost(row: Record) -> str:
     mean = row["ratio"] if key == "ratio" else cost_of(row)
     ends = row.get(f"{key}_low"), row.get(f"{key}_high")
     if ends[0] is None:
-        return f"{to_digits(mean, DIGITS)} {words}"
+        return in_full(f"{to_digits(mean, DIGITS)} {words}")
     shown = to_digits(mean, digits_beside(mean, ends, DIGITS))
-    return f"{shown} {words} (95 % in {write_interval(*ends, DIGITS)})"
+    return in_full(f"{shown} {words} (95 % in {write_interval(*ends, DIGITS)})")
 
 
 def say_others(best: Record, others: Sequence[Record], run_costs: Costs) -> list[str]:
@@ -71,7 +71,8 @@ def say_others(best: Record, others: Sequence[Record], run_costs: Costs) -> list
     if not known:
         return []
     mean, ends, row = min(known, key=lambda one: one[0])
-    more = f"{to_digits(mean, digits_beside(mean, ends, DIGITS))} more (95 % in {write_interval(*ends, DIGITS)})"
+    shown = to_digits(mean, digits_beside(mean, ends, DIGITS))
+    more = in_full(f"{shown} more (95 % in {write_interval(*ends, DIGITS)})")
     parts = [f"in the same runs {name(row)} costs {more}"]
     if len(known) > 1:
         near = sum(ends[0] <= 0 for _, ends, _ in known)

@@ -10,7 +10,7 @@ from caet_opt.bandits.tasks import Task, pose_task
 from caet_opt.common.files import shortest_names
 from caet_opt.errors import InputError
 from caet_opt.presenting.tables.layout import ERROR, choose_columns
-from caet_opt.presenting.tables.time_columns import BLIND, PROVEN
+from caet_opt.presenting.tables.time_columns import BLIND, HALF, PROVEN
 from caet_opt.presenting.tables.time_columns import columns as known_columns
 from caet_opt.presenting.tables.time_rows import Request, Source, compute
 from caet_opt.solving.backends import DEFAULT_SOLVER
@@ -76,8 +76,8 @@ def column_names(chosen: Sequence[str] | None, digits: int | None) -> list[str]:
     known = known_columns()
     found = known if chosen is None else choose_columns(chosen, known)
     names = [column.name for column in found if column.name != ERROR]
-    if chosen is None and digits is None:
-        names = [name for name in names if name not in PROVEN]
+    if chosen is None:
+        names = [name for name in names if name != HALF and not (digits is None and name in PROVEN)]
     return [*names, ERROR]
 
 
@@ -92,7 +92,8 @@ def make_request(
         from caet_opt.proving.prove import check_digits
 
         check_digits(digits)
-    return Request(name_solvers(solvers), tuple(map(float, deltas)), not BLIND.isdisjoint(names), digits)
+    names = set(names)
+    return Request(name_solvers(solvers), tuple(map(float, deltas)), not BLIND.isdisjoint(names), digits, HALF in names)
 
 
 def sources(models: Model | Iterable[Model] | Mapping[str, Model]) -> list[Source]:

@@ -1,5 +1,10 @@
-r"""A table in LaTeX with booktabs and siunitx: a document that compiles as it is, or a fragment for ``\input``."""
+r"""A table in LaTeX with booktabs and siunitx: a document that compiles as it is, or a fragment for ``\input``.
 
+A table that is wider than a column of ``article`` in two columns is as wide as the text around it, whatever that is,
+and its words are set in several lines.
+"""
+
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,32 +14,48 @@ from caet_opt.presenting.tables.tex_text import tex
 #: Longer tables may break across pages.
 LONGEST_FLOAT = 40
 
-#: Words or numbers by arm that are longer than this many characters are set in several lines.
+#: Words of at most so many characters stand in one line, whatever the table's width.
+SHORT = 12
+
+#: Words or numbers by arm that are longer than this many characters are set in several lines, whatever the room.
 WIDEST_TEXT = 40
 
-#: Width of a character and of the space around a column, in em.
-CHARACTER, SPACE = 0.48, 1.25
+#: Width of a character and of the space around a column, in em of small print.
+CHARACTER, SPACE = 0.5, 0.87
 
-#: Margin, width of A4 upright and turned, and an em of ten points, in mm.
-MARGIN, PORTRAIT, LANDSCAPE, EM = 20.0, 210.0, 297.0, 3.515
+#: Widths of text of ``article`` at ten points, in em of small print: a column of two, and the only one.
+NARROW, WIDE = 24.8, 37.2
+
+#: Margin, height of a turned page and its least width, and an em of small print, in mm.
+MARGIN, HEIGHT, LANDSCAPE, EM = 20.0, 210.0, 297.0, 3.26
+
+
+#: What makes a table small, inside a group.
+SMALL = r"\small\setlength{\tabcolsep}{4pt}"
+
+#: Words in several lines, whose first word may be hyphenated too.
+LINES = r">{\raggedright\arraybackslash\hspace{0pt}"
 
 
 class Shape(NamedTuple):
-    """How a column is set: its letter in the preamble, and its width in em."""
+    """How a column is set: its letter in the preamble, its width in em, and the least that it can do with."""
 
     letter: str
     width: float
+    least: float
 
 
 def latex_document(table: Table) -> str:
-    """A document of one table, on paper that is wide enough for it."""
-    width = EM * sum(shape.width for shape in shapes(table)) + 2 * MARGIN
-    wide = f"paperwidth={max(width, LANDSCAPE):.0f}mm, paperheight={PORTRAIT:.0f}mm"
-    paper = "a4paper" if width <= PORTRAIT else wide
+    """A document of one table, which only a table that does not fit the usual page has on a wider one."""
+    paper = []
+    if not is_fitting(table):
+        width = max(EM * sum(shape.width for shape in shapes(table)) + 2 * MARGIN, LANDSCAPE)
+        size = f"paperwidth={width:.0f}mm, paperheight={HEIGHT:.0f}mm, margin={MARGIN:.0f}mm"
+        paper = [rf"\usepackage[{size}]{{geometry}}"]
     return "\n".join(
         [
             r"\documentclass{article}",
-            rf"\usepackage[{paper}, margin={MARGIN:.0f}mm]{{geometry}}",
+            *paper,
             *(rf"\usepackage{{{package}}}" for package in packages(table)),
             r"\begin{document}",
             body(table),
@@ -46,12 +67,14 @@ def latex_document(table: Table) -> str:
 
 def latex_fragment(table: Table) -> str:
     r"""The table alone, for ``\input`` in a document that loads the packages named in its first line."""
-    return f"% needs \\usepackage{{{','.join(packages(table))}}}\n{body(table)}\n"
+    wide = "" if is_fitting(table) else "% wider than the text of article: --columns would choose fewer columns\n"
+    return f"% needs \\usepackage{{{','.join(packages(table))}}}\n{wide}{body(table)}\n"
 
 
 def packages(table: Table) -> list[str]:
     """What the table needs of LaTeX."""
-    return ["booktabs", "siunitx", *(["longtable"] if is_long(table) else [])]
+    more = ["longtable"] if is_long(table) else ["tabularx"] if is_flexible(table) else []
+    return ["booktabs", "siunitx", *more]
 
 
 def is_long(table: Table) -> bool:
@@ -59,10 +82,26 @@ def is_long(table: Table) -> bool:
     return len(table.rows) > LONGEST_FLOAT
 
 
+def is_fitting(table: Table) -> bool:
+    """Whether the table can be as narrow as the text of ``article`` in one column."""
+    return sum(shape.least for shape in shapes(table)) <= WIDE
+
+
+def is_flexible(table: Table) -> bool:
+    """Whether the table is as wide as the text around it; where an error runs over several columns it cannot be."""
+    failed = any(row.get(ERROR) is not None for row in table.rows)
+    natural = sum(shape.width for shape in shapes(table))
+    return natural > NARROW and is_fitting(table) and not is_long(table) and not failed
+
+
 def body(table: Table) -> str:
     """The table with its caption and its remarks."""
     forms = shapes(table)
-    preamble = "".join(shape.letter for shape in forms)
+    if is_flexible(table):
+        forms = flexible_shapes(forms)
+    elif is_fitting(table) and sum(shape.width for shape in forms) > WIDE:
+        forms = fixed_shapes(forms)
+    preamble = f"@{{}}{''.join(shape.letter for shape in forms)}@{{}}"
     heads = [(column.latex or tex(column.heading), column.numeric) for column in table.columns]
     head = " & ".join(f"{{{text}}}" if numeric else text for text, numeric in heads) + r" \\"  # shielded from siunitx
     rows = [latex_row(table, row, forms) for row in table.rows]
@@ -71,18 +110,20 @@ def body(table: Table) -> str:
 
 def float_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> str:
     """A table that floats."""
+    kind, width = ("tabularx", r"{\linewidth}") if is_flexible(table) else ("tabular", "")
     return "\n".join(
         [
             r"\begin{table}[htbp]",
             r"\centering",
             rf"{caption(table)}\medskip",
-            rf"\begin{{tabular}}{{{preamble}}}",
+            SMALL,
+            rf"\begin{{{kind}}}{width}{{{preamble}}}",
             r"\toprule",
             head,
             r"\midrule",
             *rows,
             r"\bottomrule",
-            r"\end{tabular}",
+            rf"\end{{{kind}}}",
             *remarks(table, r"\par\medskip"),
             r"\end{table}",
         ]
@@ -94,7 +135,8 @@ def long_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> s
     repeated = [r"\toprule", head, r"\midrule"]
     return "\n".join(
         [
-            "% run LaTeX until it no longer says that table widths have changed",
+            "% in one column of text, as longtable needs; run LaTeX until it no longer says that widths have changed",
+            rf"\begingroup{SMALL}",
             rf"\begin{{longtable}}{{{preamble}}}",
             rf"{caption(table)}\\[\medskipamount]",
             *repeated,
@@ -105,6 +147,7 @@ def long_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> s
             r"\endfoot",
             *rows,
             r"\end{longtable}",
+            r"\endgroup",
             *remarks(table, r"\noindent"),
         ]
     )
@@ -119,7 +162,7 @@ def caption(table: Table) -> str:
 def remarks(table: Table, before: str) -> list[str]:
     """The conventions and the notes as sentences in small print, where there are any."""
     sentences = "\n".join([*table.conventions.values(), *map(tex, table.notes)])
-    return [before, rf"\parbox{{\linewidth}}{{\footnotesize {sentences}}}"] if sentences else []
+    return [before, rf"\parbox{{\linewidth}}{{\footnotesize\raggedright {sentences}}}"] if sentences else []
 
 
 def latex_row(table: Table, row: Row, forms: Sequence[Shape]) -> str:
@@ -160,21 +203,53 @@ def siunitx(number: Number) -> str:
 
 
 def shapes(table: Table) -> list[Shape]:
-    """How each column is set, by the cells of the rows that did not fail."""
+    """How each column is set where there is room, by the cells of the rows that did not fail."""
     rows = [row for row in table.rows if row.get(ERROR) is None]
     return [shape_of(column, [column.cell(row) for row in rows]) for column in table.columns]
 
 
 def shape_of(column: Column, cells: Sequence[Cell]) -> Shape:
-    """Numbers at their decimal points, long words in several lines, short ones in one."""
+    """Numbers at their decimal points; words in one line, which may become several where there are many."""
     if column.numeric:
         form, characters = number_format([cell for cell in cells if isinstance(cell, Number)])
-        return Shape(f"S[table-format={form}]", max(characters, len(column.heading)) * CHARACTER + SPACE)
-    characters = max([len(column.heading), *(longest_run(cell) for cell in cells if cell is not None)])
-    if characters <= WIDEST_TEXT:
-        return Shape("l", characters * CHARACTER + SPACE)
-    width = WIDEST_TEXT * CHARACTER
-    return Shape(rf">{{\raggedright\arraybackslash}}p{{{width:.1f}em}}", width + SPACE)
+        width = max(characters, len(column.heading)) * CHARACTER + SPACE
+        return Shape(f"S[table-format={form}]", width, width)
+    there = [cell for cell in cells if cell is not None]
+    characters = max([len(column.heading), *map(longest_run, there)])
+    words = characters if characters <= SHORT else max([len(column.heading), *map(longest_word, there)])
+    width, least = min(characters, WIDEST_TEXT) * CHARACTER, words * CHARACTER
+    letter = "l" if characters <= WIDEST_TEXT else rf"{LINES}}}p{{{width:.1f}em}}"
+    return Shape(letter, max(width, least) + SPACE, least + SPACE)
+
+
+def flexible_shapes(forms: Sequence[Shape]) -> list[Shape]:
+    """Columns of a table as wide as the text: those of words share it as they would share the narrowest."""
+    widths = [width - SPACE for width, shape in zip(shared_widths(forms, NARROW), forms, strict=True) if is_soft(shape)]
+    shares = iter([width * len(widths) / sum(widths) for width in widths])
+    return [
+        shape._replace(letter=rf"{LINES}\hsize={next(shares):.2f}\hsize}}X") if is_soft(shape) else shape
+        for shape in forms
+    ]
+
+
+def fixed_shapes(forms: Sequence[Shape]) -> list[Shape]:
+    """The same for the text of ``article`` in one column, with widths in em."""
+    return [
+        Shape(rf"{LINES}}}p{{{width - SPACE:.1f}em}}", width, width) if is_soft(shape) else shape
+        for width, shape in zip(shared_widths(forms, WIDE), forms, strict=True)
+    ]
+
+
+def shared_widths(forms: Sequence[Shape], width: float) -> list[float]:
+    """Widths of columns that together are so wide: the least of each, and what is left by what each would like."""
+    left = max(width - sum(shape.least for shape in forms), 0.0)
+    wanted = sum(shape.width - shape.least for shape in forms) or 1.0
+    return [shape.least + left * (shape.width - shape.least) / wanted for shape in forms]
+
+
+def is_soft(shape: Shape) -> bool:
+    """Whether a column may be narrower than it would like."""
+    return shape.least < shape.width
 
 
 def longest_run(cell: Cell) -> int:
@@ -182,6 +257,14 @@ def longest_run(cell: Cell) -> int:
     if not isinstance(cell, Vector):
         return len(cell or "")
     return sum(len(number) + 2 for number in cell.numbers) + sum(len(name) + 1 for name in cell.labels or ())
+
+
+def longest_word(cell: Cell) -> int:
+    """Characters of a cell that cannot be parted: a word up to a hyphen, or an arm with its number."""
+    if isinstance(cell, Vector):
+        names = cell.labels or ("",) * len(cell.numbers)
+        return max((len(name) + len(number) + 2 for name, number in zip(names, cell.numbers, strict=True)), default=0)
+    return max(map(len, re.split(r"(?<=-)| ", cell or "")))
 
 
 def number_format(numbers: Sequence[Number]) -> tuple[str, int]:

@@ -6,7 +6,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.common.numbers import are_typed, proportion, round_down, round_up, to_digits, write_interval
+from caet_opt.common.numbers import are_typed, in_full, proportion, round_down, round_up, to_digits, write_interval
 from caet_opt.exploring.prediction import say_measured
 from caet_opt.exploring.settings import RECORDED, Setting
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Statement
@@ -32,6 +32,9 @@ USUAL = (
     *("runs", "unfinished", "mean_cost", "cost_interval", "predicted_cost", "lower_bound", "ratio"),
     *("error_rate", "error_interval"),
 )
+
+#: The same of a table for a paper.
+IN_PAPERS = ("runs", "mean_cost", "cost_interval", "ratio", "error_rate")
 
 #: What the rate of errors is.
 ERRORS = r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval"
@@ -71,14 +74,14 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
 
     def rounded(name: str, heading: str, explanation: str, to: Callable[[float, int], str]) -> Column:
         latex = heading.replace(" %", r"\,\%") if "%" in heading else None
-        return Column(name, heading, explanation, lambda value, row: Number(to(value, digits)), latex, True)
+        return Column(name, heading, explanation, lambda value, row: Number(in_full(to(value, digits))), latex, True)
 
     def estimate(name: str, heading: str, explanation: str) -> Column:
         return rounded(name, heading, explanation, to_digits)
 
     def interval(name: str, heading: str, explanation: str, digits: int) -> Column:
         def write(ends: tuple[float, float], row: Row) -> Cell:
-            return write_interval(*ends, digits)
+            return in_full(write_interval(*ends, digits))
 
         return Column(name, heading, explanation, write, heading.replace(" % ", r"\,\% "))
 
@@ -151,12 +154,15 @@ def plain(name: str, value: Any) -> Any:
     return int(value) if name in COUNTS else value.item() if hasattr(value, "item") else value
 
 
-def usual_names(summary: "pd.DataFrame") -> list[str]:
-    """Columns of a table for people: the policy unless it is CAET, other attributes in which cells differ, and what
-    came out; what costs are at least where some have no interval."""
+def usual_names(summary: "pd.DataFrame", paper: bool = False) -> list[str]:
+    """Columns of a table for people, fewer in a paper: the policy unless it is CAET, other attributes in which cells
+    differ, and what came out; what costs are at least where some have no interval."""
     differing = find_varying(summary.to_dict("records"), itemgetter("model"))
     shown = ["policy"] if set(summary["policy"]) != {"caet"} else []
     level, usual = "delta" if are_typed(summary["log_inv_delta"]) else "log_inv_delta", list(USUAL)
+    if paper:
+        late = ["unfinished"] if summary["unfinished"].any() else []
+        usual = [name for name in USUAL if name in (*IN_PAPERS, *late)]
     if "cost_low" in summary and (summary["runs"].gt(0) & summary["cost_low"].isna()).any():
         usual.insert(usual.index("cost_interval") + 1, "cost_at_least")
     return ["model", level, *dict.fromkeys([*shown, *differing]), *usual]

@@ -1,7 +1,8 @@
 """The columns of tables of characteristic times, and the conventions that are stated with them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from caet_opt.bandits.families.base import NAMED_AFTER
 from caet_opt.bandits.tasks import parse_task
@@ -16,8 +17,11 @@ DECIMALS, BLIND_DIGITS, RATIO_DIGITS = 4, 6, 5
 #: Significant digits of numbers that were given, of an expected T*, and of a time, at most.
 GIVEN_DIGITS, EXPECTED_DIGITS, CLOCK_DIGITS = 10, 12, 3
 
-#: Columns that only tables with proven digits have.
-PROVEN = ("proven", "proven_lower", "proven_upper")
+#: Significant digits of T*(1/2), at most.
+HALF_DIGITS = 9
+
+#: Columns that only tables with proven digits have, and the one that a table has where it is asked for by name.
+PROVEN, HALF = ("proven", "proven_lower", "proven_upper"), "half_leader_time"
 
 
 def family_words(family: str) -> str:
@@ -47,6 +51,18 @@ def task_words(task: str, arms: Sequence[str]) -> str:
         return parse_task(task).describe(arms)
     except InputError:
         return task
+
+
+def write_task(task: str, row: Row) -> Cell:
+    """The task in words, and under how many limits T* is meant."""
+    many = len(row.get("limits") or ())
+    return task_words(task, row["names"]) + (f", {many} limit{'s'[: many > 1]}" if many else "")
+
+
+def write_limits(limits: Sequence[Mapping[str, Any]], row: Row) -> Cell:
+    """Limits, each with its price where there is one."""
+    told = [(escape_controls(limit["limit"]), limit.get("price")) for limit in limits]
+    return ", ".join(text if price is None else f"{text} ({price:.4g})" for text, price in told)
 
 
 def number_column(name: str, heading: str, explanation: str, form: str, latex: str | None = None) -> Column:
@@ -83,13 +99,12 @@ def write_bound(most: int) -> Writer:
     return lambda bound, row: Number(numbers.round_down(bound, min(most, numbers.digits_shared(*interval(row)))))
 
 
-def columns(most: int | None = None) -> tuple[Column, ...]:
+def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tuple[Column, ...]:
     """Every column of a table of characteristic times; every number to at most so many digits, where told so, and never
-    to more than it is certified to."""
-    digits = most or numbers.MOST_DIGITS
+    to more than it is certified to. Times have at most ``of_times`` where nothing is told."""
+    digits = most or of_times
     time, lower, upper = (write_time(which, digits) for which in range(3))
     paid = "T of the cost-blind proportions under the costs"
-    kl = r"$T^\star \mathrm{kl}(\delta, 1 - \delta)$"
     given = partial(write_by_arm, f"{{:.{most or GIVEN_DIGITS}g}}".format)
 
     def shares(values: Sequence[float], row: Row) -> Cell:
@@ -107,6 +122,9 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
     def width(gap: float, row: Row) -> Cell:
         return Number(numbers.write_gap(gap, 1))
 
+    def half(time: float, row: Row) -> Cell:
+        return Number(numbers.to_digits(time, min(digits, HALF_DIGITS)))
+
     def milliseconds(seconds: float, row: Row) -> Cell:
         return Number(numbers.to_digits(1e3 * seconds, min(digits, CLOCK_DIGITS)))
 
@@ -115,7 +133,7 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         Column("title", "title", "title in the model file"),
         Column("file", "file", "path of the model file"),
         Column("family", "family", "reward family", lambda family, row: family_words(family)),
-        Column("task", "task", "task", lambda task, row: task_words(task, row["names"])),
+        Column("task", "task", "task, and how many limits there are", write_task),
         number_column("arms", "K", "number of arms", "d", "$K$"),
         Column("names", "names", "names of the arms", lambda names, row: ", ".join(names)),
         Column("means", "means", "mean of each arm", given, r"$\mu$"),
@@ -127,8 +145,10 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
         Column("cost_proportions", "omega*", "share of the cost of each arm", shares, r"$\omega^\star$"),
         Column("sampling_proportions", "u*", "share of the pulls of each costly arm", shares, r"$u^\star$"),
         Column("binding_statements", "binding statements", "the statements that decide T*", statements),
+        Column("limits", "limits", "limits on shares, each with dT*/dshare", write_limits),
+        Column("half_leader_time", "T*(1/2)", "T* with pulls:leader=0.5, if asked for", half, r"$T^\star_{1/2}$", True),
         number_column("delta", "delta", "error probability, as asked for", "g", r"$\delta$"),
-        Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", write_bound(digits), kl, True),
+        Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", write_bound(digits), None, True),
         Column("cost_blind_time", "blind T", paid, blind(BLIND_DIGITS), r"blind $T$", True),
         Column("cost_blind_ratio", "blind/T*", "its ratio to T*", blind(RATIO_DIGITS), r"blind $T / T^\star$", True),
         Column("cost_blind_proportions", "u blind", "u* for unit costs", shares, r"$u^{\mathrm{blind}}$"),
@@ -148,15 +168,20 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
 USUAL = ("model", "task", "characteristic_time", "gap", "cost_blind_ratio")
 USUAL_PROVEN = ("model", "task", "characteristic_time")
 
+#: The same of a table for a paper, which fits a column of one; significant digits of its times.
+IN_PAPERS = ("model", "task", "characteristic_time", "cost_blind_ratio")
+PAPER_DIGITS = 5
+
 #: Columns that need the model solved for unit costs.
 BLIND = frozenset({"cost_blind_time", "cost_blind_ratio", "cost_blind_proportions"})
 
 
-def usual_names(deltas: int, solvers: int, proven: bool) -> tuple[str, ...]:
-    """The usual columns of a table with so many deltas and solvers."""
+def usual_names(deltas: int, solvers: int, proven: bool, paper: bool = False) -> tuple[str, ...]:
+    """The usual columns of a table with so many deltas and solvers, for a screen or for a paper."""
     bound = ("delta", "lower_bound") if deltas else ()
     who = ("solver", "seconds") if solvers > 1 else ()
-    return (*(USUAL_PROVEN if proven else USUAL), *bound, *who)
+    short = proven or (paper and (deltas or solvers > 1))
+    return (*(USUAL_PROVEN if short else IN_PAPERS if paper else USUAL), *bound, *who)
 
 
 #: What the cost-blind comparison is.
@@ -186,12 +211,15 @@ CONVENTIONS = {
     "sampling_proportions_free": Statement(r"$u^\star$: share of the pulls of costly arms; a free arm has none."),
     "cost_blind": Statement(f"{PAID}."),
     "cost_blind_free": Statement(f"{PAID}; $u$ samples free arms too, so $f_e$ has the finite weights of both arms."),
+    "limits": Statement(
+        r"With limits, $T^\star$ is the least cost of efforts that meet them; the column limits has them."
+    ),
     "proven": Statement(r"$T^\star$, lower and upper are proven for the inputs as exact decimals."),
 }
 
 #: Columns that are T* or made of it, and those of its interval.
 TIMES = frozenset({"characteristic_time", "lower", "upper"})
-OF_TIME = TIMES | BLIND | {"lower_bound", "upper_bound", "predicted_cost", "ratio", "expected"}
+OF_TIME = TIMES | BLIND | {HALF, "lower_bound", "upper_bound", "predicted_cost", "ratio", "expected"}
 
 
 def conventions(names: Iterable[str], rows: Sequence[Row], proven: bool = False) -> dict[str, Statement]:
@@ -205,6 +233,7 @@ def conventions(names: Iterable[str], rows: Sequence[Row], proven: bool = False)
         "cost_proportions": "cost_proportions" in shown,
         "sampling_proportions": "sampling_proportions" in shown,
         "cost_blind": BLIND & shown,
+        "limits": OF_TIME & shown and any(row.get("limits") for row in rows),
         "proven": proven and (TIMES | set(PROVEN)) & shown,
     }
     free = "_free" if any(0 in (row.get("costs") or ()) for row in rows) else ""

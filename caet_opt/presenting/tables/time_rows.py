@@ -3,19 +3,21 @@ or in worker processes, the same whatever their number."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from caet_opt.bandits.limits import Limit, parse_limit, read_limits, write_limits
 from caet_opt.bandits.modelfile import ModelFile, read_model
 from caet_opt.bandits.tasks import Statement, Task
 from caet_opt.common.numbers import relative_deviation
-from caet_opt.errors import CaetError, SolverError
+from caet_opt.errors import CaetError, InputError, SolverError
 from caet_opt.presenting.tables.layout import ERROR
 from caet_opt.simulating.pool import check_workers, run_jobs
+from caet_opt.solving.backends import BACKENDS
 from caet_opt.solving.certificate import statement_terms
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.compare import prepare
@@ -48,12 +50,20 @@ class Request:
     deltas : one row for each; none for a single row without lower bound
     blind : whether to compare with the cost-blind proportions
     digits : proven digits of T*; None for what double precision certifies
+    limits : for every model in place of its own; None for its own
+    half : whether to solve for T* with half of the pulls for the best arm, too
     """
 
     solvers: Mapping[str, Profile]
     deltas: tuple[float, ...] = ()
     blind: bool = True
     digits: int | None = None
+    half: bool = False
+    limits: tuple[str, ...] | None = None
+
+
+#: The limit of T*(1/2): half of the pulls are the best arm's.
+HALF_LEADER = parse_limit("pulls:leader=0.5")
 
 
 class Asserted(Task):
@@ -77,6 +87,8 @@ def rows_of(source: Source, request: Request) -> Rows:
     row: dict[str, Any] = {"model": name} | ({"file": str(where)} if isinstance(where, Path) else {})
     try:
         entry = read_model(where) if isinstance(where, Path) else where
+        if request.limits is not None:
+            entry = limit_entry(entry, request.limits)
     except CaetError as error:
         return [row | failure(error, str(where))]
     model = entry.model
@@ -100,22 +112,50 @@ def rows_of(source: Source, request: Request) -> Rows:
 def solve_row(row: Mapping[str, Any], entry: ModelFile, profile: Profile, request: Request) -> Rows:
     """The row of one solver, for every delta, with its answer or its error."""
     try:
-        result = characteristic_time(entry.model, entry.task, solver=profile)
+        result = solve_entry(entry, profile)
         expected = entry.characteristic_time
         deviation = inf if expected is None else relative_deviation(result.value, expected)
         found = {**result.to_record(), **row, "deviation": deviation if isfinite(deviation) else None}
-        if request.blind:
+        if request.blind and not result.limits:
             found |= compare_blind(result, profile)
+        if request.half:
+            found |= halve_leader(entry, profile)
+        if request.digits is not None and result.limits:
+            raise InputError("digits are proven without limits")
         if request.digits is not None:
             found |= prove_row(result, request.digits)
     except CaetError as error:
-        return [{**row, **failure(error)}]
-    if result.solver != profile.backend:
+        told = [{"limit": text} for text in write_limits(entry.limits, entry.model.arms)]
+        return [{**row, **({"limits": told} if told else {}), **failure(error)}]
+    if result.solver != profile.label:
         found["solver"] += f" ({result.solver})"
     several = entry.task.several_right  # there is no bound at a delta then
     return [
         found | {"delta": d, "lower_bound": None if several else result.lower_bound(d)} for d in request.deltas
     ] or [found]
+
+
+def limit_entry(entry: ModelFile, limits: tuple[str, ...]) -> ModelFile:
+    """A model under other limits, of which no answer is expected."""
+    found = read_limits(limits, entry.model.arms)
+    if found == entry.limits:
+        return entry
+    return replace(entry, limits=found, characteristic_time=None, sampling_proportions=None)
+
+
+def solve_entry(entry: ModelFile, profile: Profile, limits: tuple[Limit, ...] = ()) -> CharacteristicTime:
+    """T* under the limits of the model and more; by the solver that is asked for, or one that takes limits."""
+    limits = (*entry.limits, *limits)
+    able = not limits or BACKENDS[profile.backend].takes_limits
+    return characteristic_time(entry.model, entry.task, solver=profile if able else None, limits=limits)
+
+
+def halve_leader(entry: ModelFile, profile: Profile) -> dict[str, Any]:
+    """T* where half of the pulls are the best arm's, of tasks that name one that costs something; else nothing."""
+    try:
+        return {"half_leader_time": solve_entry(entry, profile, (HALF_LEADER,)).value}
+    except InputError:
+        return {}
 
 
 def compare_blind(result: CharacteristicTime, profile: Profile) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from caet_opt.bandits.limits import join_limits
 from caet_opt.bandits.modelfile import ModelFile, read_model, to_table
 from caet_opt.bandits.tasks import Task, pose_task
 from caet_opt.common.files import shortest_names
@@ -150,7 +151,8 @@ def read_entry(path: Path, study: Study) -> ModelFile:
     if study.task is None:
         return entry
     try:
-        return ModelFile(entry.model, pose_task(entry.model, study.task), entry.title, entry.source)
+        task = pose_task(entry.model, study.task)
+        return ModelFile(entry.model, task, entry.title, entry.source, limits=entry.limits)
     except InputError as error:
         raise InputError(f"{study.name}: task for {path}: {error}") from error
 
@@ -176,7 +178,9 @@ def choices(study: Study, task: Task) -> Iterator[dict[str, Any]]:
 def make_cell(study: Study, name: str, entry: ModelFile, level: float, chosen: Mapping[str, Any]) -> Cell:
     """One cell, checked and solved."""
     try:
-        experiment = Experiment(entry.model, entry.task, Parameters(log_inv_delta=level, **study.fixed, **chosen))
+        limits = join_limits(entry.limits)
+        parameters = Parameters(log_inv_delta=level, limits=limits, **study.fixed, **chosen)
+        experiment = Experiment(entry.model, entry.task, parameters)
         prepare(experiment)
         _ = experiment.optimum
     except CaetError as error:

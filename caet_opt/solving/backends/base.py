@@ -11,13 +11,17 @@ from caet_opt.solving.certificate import Certificate
 from caet_opt.solving.problem import Problem, Question
 from caet_opt.solving.profiles import Profile
 
+#: Without limits.
+NO_PRICES = np.zeros(0)
+
 
 class Point(NamedTuple):
     """An effort per arm and a non-negative weight per term, in any scale: those of the problem, or of the model, whose
-    terms are the columns of its statements."""
+    terms are the columns of its statements; and the price of each limit, ``c + G' nu`` being the reduced costs."""
 
     effort: Array
     weights: Array
+    prices: Array = NO_PRICES
 
 
 class Answer(NamedTuple):
@@ -40,13 +44,13 @@ def point_in_model(question: Question, point: Point) -> Point:
     effort[problem.labels] = point.effort * problem.dispersions
     weights = np.zeros(len(question.columns.owners))
     weights[problem.columns] = point.weights
-    return Point(effort, weights)
+    return Point(effort, weights, point.prices)
 
 
 def point_in_problem(question: Question, point: Point) -> Point:
     """A model's point as effort per arm and weight per term of the problem."""
     problem = question.problem
-    return Point(point.effort[problem.labels] / problem.dispersions, point.weights[problem.columns])
+    return Point(point.effort[problem.labels] / problem.dispersions, point.weights[problem.columns], point.prices)
 
 
 class Backend:
@@ -56,8 +60,12 @@ class Backend:
     #: Module that must be importable, and the extra that installs it.
     requires: ClassVar[str]
     extra: ClassVar[str | None] = None
+    #: Whether a profile names a solver beside the backend: "none", "any" or, where it has to, "one".
+    solvers: ClassVar[str] = "none"
     #: Whether the solver has options of its own that a profile may set.
     takes_options: ClassVar[bool] = True
+    #: Whether it takes limits.
+    takes_limits: ClassVar[bool] = True
     #: Whether Newton's method on the binding pairs is worth its time after it.
     polish: ClassVar[bool] = True
 
@@ -73,8 +81,8 @@ class Backend:
         """
         self.require()
         if not question.problem.statements:
-            nothing = Point(np.zeros(len(question.model.means)), np.zeros(len(question.columns.owners)))
-            return Answer(nothing, 0, "nothing to pay")
+            sizes = len(question.model.means), len(question.columns.owners), len(question.limits)
+            return Answer(Point(*map(np.zeros, sizes)), 0, "nothing to pay")
         own = None if start is None else point_in_problem(question, start)
         if own is not None and not np.sum(own.weights) > 0:
             own = None

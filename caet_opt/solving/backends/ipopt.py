@@ -24,7 +24,7 @@ from caet_opt.solving.profiles import Profile
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.programs.cuts import MOST_ROUNDS
 from caet_opt.solving.programs.nonlinear import NonlinearProgram
-from caet_opt.solving.programs.scaling import INFINITE, IpoptProgram, Units
+from caet_opt.solving.programs.scaling import IpoptProgram, Units, price_rows
 
 #: Ipopt relaxes bounds by 1e-8 unless told not to, which alone moves T* in the eighth digit.
 OPTIONS = {
@@ -105,9 +105,19 @@ class Ipopt(Backend):
 
 
 class Pyomo(Ipopt):
-    """The algebraic program, differentiated symbolically, its mutable parameters updated in place."""
+    """The algebraic program, its mutable parameters updated in place: differentiated symbolically and solved by Ipopt,
+    or written out for a solver that Pyomo finds."""
 
     name = "pyomo"
+    solvers = "any"
+
+    def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
+        if profile.solver is None:
+            return super().solve(problem, profile, start)
+        from caet_opt.solving.backends.pyomo_solvers import run_pyomo
+
+        program = cached_program(self.name, problem.shape, self.build_program)
+        return run_pyomo(program, problem, program.update(problem), profile.solver, profile.options)
 
     @staticmethod
     def build_program(shape: Shape) -> Any:
@@ -176,20 +186,20 @@ def run_ipopt(program: IpoptProgram, problem: Problem, scale: Units, profile: Pr
         rounds, iterations, open_cuts = rounds + 1, iterations + program.iterations, program.tighten(z)
     effort = scale.effort * np.maximum(z[: problem.shape.arms], 0.0)
     reason = WITH_POINT[status] if rounds == 1 else f"{WITH_POINT[status]}, {rounds} rounds of cuts"
-    return Answer(Point(effort, program.weights(found)), iterations, reason)
+    weights = program.weights(found)
+    prices = price_rows(problem, scale, program.row_multipliers(found), float(z[-1] * np.sum(weights)))
+    return Answer(Point(effort, weights, prices), iterations, reason)
 
 
 def run_once(
     program: IpoptProgram, z: Array, multipliers: Array | None, profile: Profile, time_limit: float | None
 ) -> tuple[Array, Array, int]:
     """Ipopt's point, multipliers and status, from a point, and from multipliers where that is warm."""
-    least, most = program.limits()
+    (least, most), (low, high) = program.limits(), program.bounds()
     size = z.size
     derivatives = {name: len(getattr(program, f"{name}structure")()[0]) for name in ("jacobian", "hessian")}
     watched = WatchedProgram(program, {"objective": 1, "gradient": size, "constraints": least.size, **derivatives})
-    solver = ipopt_problem_class()(
-        n=size, m=least.size, problem_obj=watched, lb=np.zeros(size), ub=np.full(size, INFINITE), cl=least, cu=most
-    )
+    solver = ipopt_problem_class()(n=size, m=least.size, problem_obj=watched, lb=low, ub=high, cl=least, cu=most)
     warm = {} if multipliers is None else WARM_OPTIONS
     options = {**OPTIONS, **warm, "max_iter": profile.max_iterations, **profile.options}
     if time_limit is not None:
@@ -238,7 +248,7 @@ def initial_point(
     program: IpoptProgram, problem: Problem, scale: Units, start: Point | None
 ) -> tuple[Array, Array | None]:
     """Scaled variables and constraint multipliers: the units themselves and none, or a previous answer."""
-    if start is None:
+    if start is None or problem.shape.limits:  # a point that meets the limits, and prices, are not at hand
         return np.ones(program.variables), None
     x = start.effort / scale.effort
     x = x / (scale.shares @ x)

@@ -36,6 +36,7 @@ class Native(Backend):
     name = "native"
     requires = "numba"
     takes_options = False
+    takes_limits = False
     polish = False
 
     def answer(self, question: Question, profile: Profile, start: Point | None) -> Answer:
@@ -49,6 +50,8 @@ class Native(Backend):
         if not (question.is_clear or columns.is_plain):
             check_no_ties(model, question.task, question.statements)
         found = solve_columns(model, columns, profile, start)
+        if start is not None and found is not None and found.status != STATUS[CERTIFIED]:
+            found = solve_columns(model, columns, profile, None)  # what it started from led nowhere
         if found is not None:
             return found
         nothing = Point(np.zeros(len(model.means)), np.zeros(len(columns.owners)))

@@ -1,6 +1,7 @@
 """The epigraph program in Pyomo, and the bridge that hands a Pyomo model to Ipopt with exact derivatives."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,15 @@ from caet_opt.bandits.families import Bernoulli, Poisson
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.problem import Indices, Problem, Shape
 from caet_opt.solving.programs.cuts import FIRST_FACTORS, Cuts
-from caet_opt.solving.programs.scaling import INFINITE, IpoptProgram, Units, centred_pairs, dual_point, units
+from caet_opt.solving.programs.scaling import (
+    INFINITE,
+    IpoptProgram,
+    Units,
+    centred_pairs,
+    dual_point,
+    scaled_rows,
+    units,
+)
 
 
 def algebraic_model(shape: Shape) -> Any:
@@ -22,6 +31,7 @@ def algebraic_model(shape: Shape) -> Any:
         max t  s.t.  t <= rate_a x_a + rate_b x_b - W d(m, centre)   for each pair,
                      t <= `add_duals` or `add_cuts`                  for each margin,
                      t <= rate x_a                                   for each anchor,     share . x = 1,
+                     row . x <= 0  or  = 0                           for each limit,
 
     where the rates are the divergences from the centre. All numbers are mutable parameters.
     """
@@ -53,8 +63,22 @@ def algebraic_model(shape: Shape) -> Any:
         (add_duals if has_duals(shape) else add_cuts)(model, shape)
     model.anchor = pyo.Constraint(model.anchors, rule=anchor_rule)
     model.budget = pyo.Constraint(expr=sum(model.share[a] * model.x[a] for a in model.arms) == 1)
+    if shape.limits:
+        add_limits(model, shape)
     model.information = pyo.Objective(expr=model.t, sense=pyo.maximize)
     return model
+
+
+def add_limits(model: Any, shape: Shape) -> None:
+    """``row . x <= 0``, or ``= 0``, for each limit."""
+    model.limits = pyo.RangeSet(0, len(shape.limits) - 1)
+    model.row = pyo.Param(model.limits, model.arms, mutable=True, initialize=0.25)
+
+    def limit_rule(m: Any, i: int) -> Any:
+        line = sum(m.row[i, a] * m.x[a] for a in m.arms)
+        return line == 0 if shape.limits[i] else line <= 0
+
+    model.limit = pyo.Constraint(model.limits, rule=limit_rule)
 
 
 def add_parameters(model: Any, index: str, *names: str) -> None:
@@ -98,7 +122,7 @@ def add_duals(model: Any, shape: Shape) -> None:
     def left_of(m: Any, e: int) -> Any:
         return m.left_unit[e] * m.left[e]
 
-    model.dual = pyo.Constraint(model.margins, rule=dual_rule)
+    model.inner = pyo.Constraint(model.margins, rule=dual_rule)
     if is_poisson:
         model.balance = pyo.Constraint(model.margins, rule=balance_rule)
 
@@ -128,20 +152,26 @@ class AlgebraicProgram(IpoptProgram):
         self.shape = shape
         self.model = model = algebraic_model(shape)
         hidden = [getattr(model, name, {}) for name in ("link", "left", "fail")]
-        variables = [*model.x.values(), *(one for group in hidden for one in group.values()), model.t]
-        self.variables = len(variables)
-        column = {id(variable): i for i, variable in enumerate(variables)}
-        self.blocks: dict[str, Block] = {}
-        row = 0
-        for name in ("pair", "dual", "cut", "balance", "anchor", "budget"):
-            block = list(getattr(model, name, {}).values())
-            if block:
-                self.blocks[name] = Block(block, column, row)
-                row += len(block)
+        self._list = [*model.x.values(), *(one for group in hidden for one in group.values()), model.t]
+        self.variables = len(self._list)
 
-    def update(self, problem: Problem) -> Units:
-        """Set the mutable parameters to an instance; returns the units in which it is solved."""
-        model, scale = self.model, units(problem)
+    @cached_property
+    def blocks(self) -> dict[str, "Block"]:
+        """The constraints by kind, compiled when they are first asked for."""
+        column = {id(variable): i for i, variable in enumerate(self._list)}
+        found: dict[str, Block] = {}
+        row = 0
+        for name in ("pair", "inner", "cut", "balance", "anchor", "budget", "limit"):
+            block = list(getattr(self.model, name, {}).values())
+            if block:
+                found[name] = Block(block, column, row)
+                row += len(block)
+        return found
+
+    def update(self, problem: Problem, scale: Units | None = None) -> Units:
+        """Set the mutable parameters to an instance; returns the units in which it is solved, those of its first guess
+        unless others are given."""
+        model, scale = self.model, scale or units(problem)
         self.problem, self.unit = problem, scale.effort / scale.information
         pairs = centred_pairs(problem, scale)
         for name, sides in (("mean", pairs.means), ("weight", pairs.units), ("rate", pairs.rates)):
@@ -149,13 +179,15 @@ class AlgebraicProgram(IpoptProgram):
                 store(getattr(model, f"{name}_{side}"), values)
         store(model.centre, pairs.centre)
         store(model.share, scale.shares)
+        if self.shape.limits:
+            store(model.row, scaled_rows(problem, scale).ravel())
         store(model.rate, problem.rates * self.unit[problem.anchored])
         if self.shape.margins and has_duals(self.shape):
             self._update_duals(problem)
         elif self.shape.margins:
             self.cuts = Cuts(problem, scale)
             self._show_cuts()
-        for block in self.blocks.values():
+        for block in vars(self).get("blocks", {}).values():
             block.read_parameters()
         return scale
 
@@ -198,12 +230,15 @@ class AlgebraicProgram(IpoptProgram):
     def weights(self, multipliers: Array) -> Array:
         found = np.zeros(len(self.shape.edges) + len(self.shape.anchored))
         by_name = {name: np.maximum(-multipliers[block.rows], 0.0) for name, block in self.blocks.items()}
-        edges = {"pair": self.shape.pairs, "dual": self.shape.margins, "cut": self.shape.margins}
+        edges = {"pair": self.shape.pairs, "inner": self.shape.margins, "cut": self.shape.margins}
         for name, places in edges.items():
             if name in by_name:
                 found[list(places)] = by_name[name].reshape(len(places), -1).sum(axis=1)
         found[len(self.shape.edges) :] = by_name.get("anchor", ())
         return found
+
+    def row_multipliers(self, multipliers: Array) -> Array:
+        return multipliers[self.blocks["limit"].rows] if self.shape.limits else np.zeros(0)
 
     def warm_start(self, x: Array, t: float, weights: Array) -> tuple[Array, Array] | None:
         """As there; those of the duals follow from x. Linear cuts start anew."""
@@ -213,9 +248,9 @@ class AlgebraicProgram(IpoptProgram):
         rows["budget"][:] = t
         rows["anchor"] = -weights[len(self.shape.edges) :]
         rows["pair"], hidden = -weights[list(self.shape.pairs)], np.zeros(0)
-        if "dual" in rows:
+        if "inner" in rows:
             edges = list(self.shape.margins)
-            rows["dual"] = -weights[edges]
+            rows["inner"] = -weights[edges]
             link, fail, left = dual_point(self.problem, self.unit * x)
             tails = self.problem.tails[edges]
             # the derivative of the term in G, which the equation G + L = w_b holds back
@@ -260,8 +295,8 @@ class Block:
         self.parameters = [list(identify_mutable_parameters(body)) for body in bodies]
         self.columns = np.array([[column[id(v)] for v in row] for row in variables], dtype=np.intp).T
         self.rows = first_row + np.arange(len(bodies))
-        self.least = np.array([constraint.lower for constraint in constraints], dtype=float)
-        self.most = np.array([INFINITE if one.upper is None else one.upper for one in constraints], dtype=float)
+        self.least = np.array([-INFINITE if one.lb is None else one.lb for one in constraints], dtype=float)
+        self.most = np.array([INFINITE if one.ub is None else one.ub for one in constraints], dtype=float)
         self._compile(bodies[0], variables[0], self.parameters[0])
         self.read_parameters()
 

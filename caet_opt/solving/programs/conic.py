@@ -15,7 +15,7 @@ from caet_opt.bandits.families.base import relative_entropies
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.solving.problem import Problem, Shape
 from caet_opt.solving.programs.cuts import FIRST_FACTORS, Cuts
-from caet_opt.solving.programs.scaling import Units, centred_pairs, dual_point, units
+from caet_opt.solving.programs.scaling import Units, centred_pairs, dual_point, scaled_rows, units
 
 
 class ConicProgram:
@@ -24,7 +24,7 @@ class ConicProgram:
         t <= w_a d(mu_a, centre) + w_b d(mu_b, centre) - v_e,      v_e >= W d(s / W, centre)     for each pair
         t <= `DualCones` or `LinearCuts`                                                        for each margin
         t <= w_a d(mu_a, mu_b)                                                                  for each anchor
-        sum of cost shares = 1,     x >= 0.
+        sum of cost shares = 1,     G w <= 0  or  = 0  for each limit,     x >= 0.
 
     Means and costs enter through parameters only, so that a new instance of the shape is an update (DPP).
     """
@@ -34,17 +34,18 @@ class ConicProgram:
         self.x = cp.Variable(shape.arms, nonneg=True)
         self.t = cp.Variable()
         self.shares = cp.Parameter(shape.arms, nonneg=True)
-        self.parts: list[tuple[list[int], Any]] = []
-        if shape.pairs:
-            self.parts.append((list(shape.pairs), PairCones(shape, self.x, self.t)))
-        if shape.margins:
-            kind = DualCones if shape.family in (Bernoulli, Poisson) else LinearCuts
-            self.parts.append((list(shape.margins), kind(shape, self.x, self.t)))
+        self.parts = list_parts(shape, self.x, self.t)
         constraints = [self.shares @ self.x == 1, *(one for _, part in self.parts for one in part.constraints)]
         if shape.anchored:
             self.anchor_rates = cp.Parameter(len(shape.anchored), nonneg=True)
             self.anchors = self.t <= cp.multiply(self.anchor_rates, self.x[list(shape.anchored)])
             constraints.append(self.anchors)
+        if shape.limits:
+            self.rows = cp.Parameter((len(shape.limits), shape.arms))
+            self.most = [
+                row == 0 if equal else row <= 0 for row, equal in zip(self.rows @ self.x, shape.limits, strict=True)
+            ]
+            constraints += self.most
         self.problem = cp.Problem(cp.Maximize(self.t), constraints)
 
     def update(self, problem: Problem) -> Units:
@@ -55,6 +56,8 @@ class ConicProgram:
             part.update(problem, scale)
         if problem.shape.anchored:
             self.anchor_rates.value = problem.rates * (scale.effort / scale.information)[problem.anchored]
+        if problem.shape.limits:
+            self.rows.value = scaled_rows(problem, scale)
         return scale
 
     def tighten(self) -> bool:
@@ -68,12 +71,22 @@ class ConicProgram:
             found[edges] = part.multipliers()
         return np.append(found, np.atleast_1d(self.anchors.dual_value) if self.shape.anchored else [])
 
+    def row_multipliers(self) -> Array:
+        """The dual values of the limits."""
+        return np.array([float(row.dual_value) for row in self.most]) if self.shape.limits else np.zeros(0)
+
 
 class Part:
-    """Edges of one kind: their constraints, those that bound t, and what an instance changes in them."""
+    """Edges of one kind: their terms, their constraints, those that bound t, and what an instance changes in them."""
 
+    terms: Any
     constraints: list[Any]
     bounds: Any
+
+    @property
+    def cones(self) -> list[Any]:
+        """The constraints that define the terms, beside those that bound t by them."""
+        return [constraint for constraint in self.constraints if constraint is not self.bounds]
 
     def update(self, problem: Problem, scale: Units) -> None:
         """Set the parameters to an instance."""
@@ -100,7 +113,8 @@ class PairCones(Part):
             for _ in shape.family.conic_coefficients(probe, probe)
         ]
         loss = cp.Variable(len(shape.pairs))
-        self.bounds = t <= cp.multiply(self.rates[0], head) + cp.multiply(self.rates[1], tail) - loss
+        self.terms = cp.multiply(self.rates[0], head) + cp.multiply(self.rates[1], tail) - loss
+        self.bounds = t <= self.terms
         forms = [cp.multiply(a, head) + cp.multiply(b, tail) for a, b in self.forms]
         self.constraints = [self.bounds, *shape.family.conic_constraints(loss, *forms)]
 
@@ -140,7 +154,8 @@ class DualCones(Part):
             (1, -1), self.weights, self.links, (head, tail), sides, strict=True
         ):
             forms += [cp.multiply(weights, effort), cp.multiply(weights, side) + sign * cp.multiply(links, link)]
-        self.bounds = t <= cp.multiply(self.gain, link) - loss
+        self.terms = cp.multiply(self.gain, link) - loss
+        self.bounds = t <= self.terms
         # that B >= L, or w_b >= L, is in the entropies only where mu_b is not 0
         domain = sides[1] >= cp.multiply(self.most, link)
         self.constraints = [self.bounds, domain, *relative_entropies(loss, *forms)]
@@ -167,7 +182,8 @@ class LinearCuts(Part):
         sides = [
             cp.reshape(selection(shape, shape.margins, side) @ x, (self.shape[0], 1), "C") @ ones for side in (0, 1)
         ]
-        self.bounds = t <= cp.multiply(self.rates[0], sides[0]) + cp.multiply(self.rates[1], sides[1])
+        self.terms = cp.multiply(self.rates[0], sides[0]) + cp.multiply(self.rates[1], sides[1])
+        self.bounds = t <= self.terms
         self.constraints = [self.bounds]
 
     def update(self, problem: Problem, scale: Units) -> None:
@@ -186,6 +202,17 @@ class LinearCuts(Part):
 
     def multipliers(self) -> Array:
         return np.asarray(np.sum(np.maximum(self.bounds.dual_value, 0.0), axis=1))
+
+
+def list_parts(shape: Shape, x: Any, t: Any) -> list[tuple[list[int], Part]]:
+    """The edges of each kind, and their part of a program in x and t."""
+    parts: list[tuple[list[int], Part]] = []
+    if shape.pairs:
+        parts.append((list(shape.pairs), PairCones(shape, x, t)))
+    if shape.margins:
+        kind = DualCones if shape.family in (Bernoulli, Poisson) else LinearCuts
+        parts.append((list(shape.margins), kind(shape, x, t)))
+    return parts
 
 
 def selection(shape: Shape, edges: tuple[int, ...], side: int) -> csr_array:

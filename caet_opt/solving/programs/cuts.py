@@ -46,6 +46,17 @@ class Cuts:
         self.rates[:, row, cut] = head_rate * unit[self.heads[row]], tail_rate * unit[self.tails[row]]
         return value / self.scale.information
 
+    def touch_all(self, effort: Array) -> None:
+        """Let the slackest cut of each edge touch its term at an effort.
+
+        At an optimal effort the program with such cuts has the optimum of the one with the terms: values and gradients
+        are the same there, and so are the conditions for an optimum.
+        """
+        levels = self.rates[0] * (effort / self.scale.effort)[self.heads, None]
+        levels += self.rates[1] * (effort / self.scale.effort)[self.tails, None]
+        for row, edge in enumerate(self.edges):
+            self.touch(effort, row, edge, int(np.argmax(levels[row])))
+
     def tighten(self, x: Array, t: float) -> bool:
         """Add a cut of each term that is below t at a point; whether there was one."""
         x = np.maximum(x, LEAST_EFFORT)

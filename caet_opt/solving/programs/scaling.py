@@ -36,6 +36,27 @@ def units(problem: Problem) -> Units:
     return Units(guess, float(np.min(problem.terms(guess))), spent / np.sum(spent))
 
 
+def scaled_rows(problem: Problem, scale: Units) -> Array:
+    """The rows of the limits in these units, the largest coefficient of each being 1."""
+    rows = problem.rows * scale.effort
+    return np.asarray(rows / row_sizes(rows))
+
+
+def row_sizes(rows: Array) -> Array:
+    """The largest coefficient of each row; 1 where all are zero."""
+    sizes = np.max(np.abs(rows), axis=1, keepdims=True, initial=0.0)
+    return np.where(sizes > 0.0, sizes, 1.0)
+
+
+def price_rows(problem: Problem, scale: Units, multipliers: Array, budget: float) -> Array:
+    """nu with ``c + G' nu`` of the certificate, from multipliers of `scaled_rows` and the one of the budget, which is t
+    times the sum of the weights, as the program is homogeneous."""
+    sizes = row_sizes(problem.rows * scale.effort)[:, 0]
+    equal = np.array(problem.shape.limits)
+    prices = multipliers / sizes * (np.sum(problem.costs * scale.effort) / budget)
+    return np.where(equal, prices, np.maximum(prices, 0.0))
+
+
 class Pairs(NamedTuple):
     """The edges of `Shape.pairs` by side, winners first: means, units of effort per unit of information, and rates
     ``d(mean, centre)`` in these units; and the centre, strictly between the means."""
@@ -88,7 +109,7 @@ class IpoptProgram:
 
     Attributes
     ----------
-    variables : how many there are, none of them negative; 1 for each is where a solve starts
+    variables : how many there are; 1 for each is where a solve starts
     """
 
     iterations = 0
@@ -100,12 +121,20 @@ class IpoptProgram:
     def gradient(self, z: Array) -> Array:
         return np.append(np.zeros(z.size - 1), -1.0)
 
+    def bounds(self) -> tuple[Array, Array]:
+        """The least and the largest value of each variable."""
+        return np.zeros(self.variables), np.full(self.variables, INFINITE)
+
     def limits(self) -> tuple[Array, Array]:
         """The least and the largest value of each constraint."""
         raise NotImplementedError
 
     def weights(self, multipliers: Array) -> Array:
         """The weight of each term, given the multipliers of the constraints."""
+        raise NotImplementedError
+
+    def row_multipliers(self, multipliers: Array) -> Array:
+        """The multiplier of each limit, given those of the constraints."""
         raise NotImplementedError
 
     def warm_start(self, x: Array, t: float, weights: Array) -> tuple[Array, Array] | None:

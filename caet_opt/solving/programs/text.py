@@ -4,26 +4,27 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 
 from caet_opt.bandits.families import Family
+from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.files import escape_controls
 from caet_opt.solving.levels import asked_level, constrains
-from caet_opt.solving.problem import ask, ask_answer
+from caet_opt.solving.problem import Question, ask, ask_answer
 
 
-def show_program(model: BanditModel, task: Task, answer: Hashable = None) -> str:
+def show_program(model: BanditModel, task: Task, limits: tuple[Limit, ...] = (), answer: Hashable = None) -> str:
     """``max t  s.t.  t <= w_a d(mu_a, m) + w_b d(mu_b, m)`` for every statement, with this model's numbers, of the
     answer or of one of several.
 
     Statements that constrain nothing are listed with the reason.
     """
-    question = ask(model, task) if answer is None else ask_answer(model, task, answer)
+    question = ask(model, task, limits) if answer is None else ask_answer(model, task, answer, limits)
     kept, statements = set(question.problem.statements), question.statements
     told = "" if answer is None else f", answer {escape_controls(task.write_answer(answer, model.arms))}"
     lines = [f"1 / T* = max t for task {task}{told}, with w the effort: pulls per unit of information", ""]
     lines += [f"  {line}" for line in divergence_lines(model)]
-    lines += ["", *program_lines(model, [statement for statement in statements if statement in kept])]
+    lines += ["", *program_lines(model, [statement for statement in statements if statement in kept], question)]
     dropped = [statement for statement in statements if statement not in kept]
     if dropped:
         lines += ["", "statements that constrain nothing"]
@@ -36,20 +37,31 @@ def write(model: BanditModel, statement: Statement) -> str:
     return statement.write(tuple(map(escape_controls, model.arms)))
 
 
-def program_lines(model: BanditModel, statements: Sequence[Statement]) -> list[str]:
+def program_lines(model: BanditModel, statements: Sequence[Statement], question: Question) -> list[str]:
     """Objective and constraints, or the words that there is nothing to pay."""
     if not statements:
         return ["no statement constrains an arm that costs something, so T* = 0"]
     rows = [(constraint(model, statement), write(model, statement)) for statement in statements]
     width = max(len(text) for text, _ in rows)
-    used = {arm for statement in statements for arm in statement.arms if model.costly[arm]}
+    limited = range(len(model.costs)) if question.limits else ()
+    used = {arm for arms in (*(one.arms for one in statements), limited) for arm in arms if model.costly[arm]}
     budget = format_linear((model.costs[arm], effort(model, arm)) for arm in sorted(used))
     lines = [f"t <= {text.ljust(width)}    ({statement})" for text, statement in rows]
-    lines += [f"{budget} = 1", "w >= 0"]
+    lines += [f"{budget} = 1", *limit_lines(question), "w >= 0"]
     idle = [arm for arm, costly in enumerate(model.costly) if costly and arm not in used]
     lines += [f"{effort(model, arm)} = 0, the arm is in no constraint" for arm in idle]
     first, *rest = lines
     return ["maximise    t", f"subject to  {first}", *(f"            {line}" for line in rest)]
+
+
+def limit_lines(question: Question) -> list[str]:
+    """The rows of the limits."""
+    model, names = question.model, tuple(map(escape_controls, question.model.arms))
+    return [
+        f"{format_linear((float(part), effort(model, arm)) for arm, part in enumerate(row.coefficients))} "
+        f"{'=' if row.equal else '<='} 0    ({limit.write(names)})"
+        for limit, row in zip(question.limits, question.rows, strict=True)
+    ]
 
 
 def divergence_lines(model: BanditModel) -> list[str]:

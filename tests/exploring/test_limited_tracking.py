@@ -1,0 +1,110 @@
+"""CAET under limits: targets that meet them, lazily and exactly, kept in files, and who refuses them."""
+
+import numpy as np
+import pytest
+
+from caet_opt import BanditModel, Caet, InputError, LiveExperiment, characteristic_time, plan, simulate
+from caet_opt.kernels import boxes
+from caet_opt.live.status_text import to_words
+from caet_opt.solving.certificate import statement_terms
+
+COSTS = [1.0, 0.5, 2.0]
+MODEL = BanditModel("bernoulli", [0.7, 0.5, 0.4], costs=COSTS)
+LIMITS = ["pulls:leader=0.5", "pulls:2>=0.25"]
+
+
+def start(**settings):
+    told = {"arms": 3, "delta": 0.05, "costs": COSTS, "limits": LIMITS, **settings}
+    return Caet.start("best-arm", "bernoulli", **told)
+
+
+def play(caet, rounds):
+    """Rounds up to this one, whose outcomes depend on the arm and on its pulls so far alone."""
+    while caet.state.round < rounds:
+        arm = caet.next_arm()
+        rng = np.random.default_rng([arm, caet.state.counts[arm]])
+        caet.observe(arm, float(rng.random() < MODEL.means[arm]))
+    return caet
+
+
+def test_the_target_is_the_optimum_of_the_present_means_under_the_limits():
+    caet = play(start(), 60)
+    means = caet.state.means().tolist()
+    expected = characteristic_time(BanditModel("bernoulli", means, costs=COSTS), "best-arm", limits=LIMITS)
+    target = caet.diagnostics.target
+    np.testing.assert_allclose(target, expected.sampling_proportions, atol=1e-6)
+    assert target[np.argmax(means)] == pytest.approx(0.5, abs=1e-9)
+    assert target[2] >= 0.25 - 1e-9
+    assert caet.setup.profile.backend == "clarabel"
+
+
+@pytest.mark.parametrize("gap", [0.1, 0.5])
+def test_a_lazy_target_is_certified_at_every_mean_of_its_box(gap):
+    caet = play(start(solve=f"lazy:{gap}"), 150)
+    assert 1 <= caet.solves < 149
+    aim = caet.view.aim
+    low, high = aim.box[boxes.LOW], aim.box[boxes.HIGH]
+    assert np.all(low <= high)
+    rng, effort = np.random.default_rng(1), aim.effort
+    for _ in range(10):
+        model = BanditModel("bernoulli", rng.uniform(low, high).tolist(), costs=COSTS)
+        best = characteristic_time(model, "best-arm", limits=LIMITS)
+        tracked = float(np.dot(COSTS, effort)) / np.min(statement_terms(model, best.statements, effort))
+        assert best.lower * (1 - 1e-9) <= tracked <= (1 + gap) * best.upper
+
+
+def test_an_experiment_that_is_saved_goes_on_under_its_limits(tmp_path):
+    whole, part = play(start(solve="lazy"), 40), play(start(solve="lazy"), 25)
+    part.save(tmp_path / "part.json")
+    again = Caet.resume(tmp_path / "part.json")
+    assert again.parameters.limits == "pulls:leader=0.5; pulls:2>=0.25"
+    assert play(again, 40).state.counts == whole.state.counts
+
+
+def test_a_live_experiment_keeps_limits_by_name(tmp_path):
+    told = {"arms": ["old", "new"], "costs": [1, 2], "delta": 0.1, "limits": ["pulls:new<=0.3"]}
+    with LiveExperiment.start(tmp_path / "limited.caet", "best-arm", "bernoulli", **told) as experiment:
+        for reward in (1, 0, 1):
+            (pull,) = experiment.next()
+            experiment.record(pull.arm, reward, pull=pull.number)
+        assert experiment.status()["share_limits"] == ["pulls:new<=0.3"]
+        assert "policy caet within pulls:new<=0.3\n" in to_words(experiment.status())
+    with LiveExperiment.open(tmp_path / "limited.caet") as experiment:
+        assert experiment.verify() == []
+    with LiveExperiment.open_or_start(tmp_path / "limited.caet", "best-arm", "bernoulli", **told) as experiment:
+        assert experiment.status()["recorded"] == 3
+    with pytest.raises(InputError, match=r"its limits is pulls:1<=0\.3, not None"):
+        LiveExperiment.open_or_start(tmp_path / "limited.caet", "best-arm", "bernoulli", **told | {"limits": None})
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"policy": "top-two"}, "policy 'top-two' meets no limits; 'caet' does"),
+        ({"policy": "track-and-stop"}, "meets no limits"),
+        ({"costs": None, "cost_source": "observed"}, "limits need costs that are known beforehand, not observed ones"),
+        ({"costs": None, "cost_source": "gaps"}, "not gaps ones"),
+        ({"costs": [0, 1, 1]}, "arm 0 costs nothing"),
+        ({"limits": ["cost:0<=0.3", "cost:0>=0.5"]}, "limits cannot be met together"),
+        ({"limits": ["pulls:leader=0.5", "cost:2<=0.2"]}, "where arm 2 leads, limits cannot be met together"),
+        ({"limits": ["pulls:7<=0.3"]}, "names arm 7"),
+        ({"limits": 7}, "limits are a list of texts"),
+    ],
+)
+def test_limits_that_are_not_met_are_refused_before_the_first_round(changed, message):
+    with pytest.raises(InputError) as refusal:
+        start(**changed)
+    assert message in str(refusal.value)
+    if "policy" in changed:
+        with pytest.raises(InputError, match="meets no limits"):
+            simulate(MODEL, "best-arm", delta=0.1, runs=1, limits=LIMITS, **changed)
+
+
+def test_simulations_and_plans_are_about_the_limited_time():
+    asked = {"delta": 0.2, "runs": 2, "seed": 1, "limits": LIMITS, "solve": "lazy:0.5"}
+    time = characteristic_time(MODEL, "best-arm", limits=LIMITS)
+    found = simulate(MODEL, "best-arm", **asked)
+    assert found.characteristic_time == pytest.approx(time.value)
+    assert found.upper_bound is None  # with D-tracking, as the optimum need not be unique
+    assert simulate(MODEL, "best-arm", **asked, tracking="c").upper_bound is not None
+    assert plan(MODEL, "best-arm", **asked).lower_bound == pytest.approx(time.lower_bound(0.2))

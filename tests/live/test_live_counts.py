@@ -1,0 +1,182 @@
+"""Outcomes that come as counts: the same state as one by one, looked at as a whole, replayed, refused where wrong."""
+
+import json
+import sqlite3
+
+import pytest
+from commands import expect_refusal, run_command
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from caet_opt import POLICIES, Explorer, InputError, LiveExperiment
+from caet_opt.live.contents import Outcome
+from caet_opt.live.replay import absorb_batch, in_batches
+
+ASKED = {"arms": ["old", "b", "c"], "delta": 0.05}
+COUNTS = [("old", 90, 1000), ("b", 150, 1000), ("c", 95, 1000)]
+
+
+def begin(path, task="control:old", **more):
+    return LiveExperiment.start(path, task, "bernoulli", **ASKED | more)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "shop.caet"
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 1), st.booleans()), min_size=1, max_size=30), st.randoms())
+def test_sums_give_the_evidence_of_every_order(outcomes, random):
+    """The e-value after a batch is that after its outcomes one by one, in whatever order they came."""
+    whole = Explorer.start("best-arm", "bernoulli", arms=2, delta=0.05)
+    for arm in (0, 1):
+        whole.observe(arm, arm)
+    absorb_batch(whole, [Outcome(3 + place, arm, float(won), 1.0) for place, (arm, won) in enumerate(outcomes)])
+    single = Explorer.start("best-arm", "bernoulli", arms=2, delta=0.05)
+    for arm in (0, 1):
+        single.observe(arm, arm)
+    random.shuffle(outcomes)
+    for arm, won in outcomes:
+        single.observe(arm, float(won))
+    assert whole.state == single.state
+    assert whole.diagnostics.evidence.tolist() == single.diagnostics.evidence.tolist()
+    assert whole.diagnostics.thresholds.tolist() == single.diagnostics.thresholds.tolist()
+
+
+@pytest.mark.parametrize("policy", sorted(set(POLICIES) - {"oracle"}))
+@pytest.mark.parametrize("tracking", ["c", "d"])
+def test_every_policy_goes_on_after_a_batch(path, policy, tracking):
+    if tracking == "c" and not POLICIES[policy].tracks:
+        return
+    with LiveExperiment.start(
+        path,
+        "best-arm",
+        "bernoulli",
+        **ASKED,
+        policy=policy,
+        **{"tracking": tracking} if POLICIES[policy].tracks else {},
+    ) as experiment:
+        experiment.record_many([{"pull": pull.number, "reward": pull.arm % 2} for pull in experiment.next(5)])
+        assert experiment.record_counts([("old", 4, 9), ("b", 6, 8), ("c", 3, 7), ("old", 1, 2)]) == 26
+        experiment.record_many([{"pull": pull.number, "reward": 1} for pull in experiment.next(3)])
+        found = experiment.status()
+        assert [arm["pulls"] for arm in found["arms"]] >= [11, 8, 7]
+        assert (found["recorded"], found["counted"], found["waiting"]) == (34, 26, 0)
+        assert experiment.verify() == []
+        saved = experiment.export()
+    with LiveExperiment.open(path) as again:
+        assert again.status() == found | {"file": str(path)}
+        assert again.export() == saved
+
+
+def test_nothing_is_looked_at_inside_a_batch(path):
+    """Ten successes of b and none of old would settle it; so do not the counts as a whole, in which order they are."""
+    with begin(path, "best-arm", arms=["old", "b"]) as experiment:
+        experiment.record_counts([("b", 40, 80), ("old", 0, 0), ("old", 40, 80)])
+        assert not experiment.stopped
+        assert [moment["outcome"] for moment in experiment.history()["moments"]] == [160]
+        experiment.record_counts([("b", 200, 200), ("old", 0, 200)])
+        stopped = experiment.status()["stopped"]
+        assert (stopped["answer"], stopped["outcome"], stopped["cost"]) == ("b", 560, 560.0)
+        assert [moment["outcome"] for moment in experiment.history()["moments"]] == [160, 560]
+        assert experiment.verify() == []
+        experiment.record_counts([("old", 300, 300)])
+        assert experiment.status()["stopped"]["late"] == 300
+        assert experiment.answer == "b"
+        assert experiment.verify() == []
+
+
+def test_what_is_settled_while_the_rest_is_open_can_be_acted_on(path):
+    with begin(path) as experiment:
+        experiment.record_counts(COUNTS)
+        found, words = experiment.status(), str(experiment)
+        assert found["stopped"] is None
+        assert found["settled"] == found["established"] == ["b > old"]
+        assert "SETTLED: b > old; act on it" in words
+        assert "at most 0.05" in words
+
+
+def test_of_a_best_arm_only_answers_are_excluded(path):
+    """That 1 > 2 is established may be wrong with more than delta where 0 is the best: nobody is told to act on it."""
+    with begin(path, "best-arm") as experiment:
+        experiment.record_counts([("old", 500, 1000), ("b", 520, 1000), ("c", 100, 1000)])
+        found = experiment.status()
+        assert found["not_excluded"] == ["old", "b"]
+        assert found["established"] == ["old > c", "b > c"]
+        assert found["settled"] == []
+        assert "SETTLED" not in str(experiment)
+
+
+def test_counts_from_the_command_line_and_from_files(capsys, path, tmp_path):
+    begin(path).close()
+    rows, trials = tmp_path / "counts.csv", tmp_path / "trials.csv"
+    rows.write_text("arm,successes,trials\nold,9,100\nb,15,100\n", encoding="utf-8")
+    trials.write_text("reward,arm\n1,c\n0,c\n0,old\n", encoding="utf-8")
+    out = run_command(capsys, "experiment", "record", path, "--counts", rows, "--counts", trials, "--counts", "c,1,7")
+    assert out.splitlines()[0] == "recorded: 210"
+    assert "every trial counted once" in out
+    found = json.loads(run_command(capsys, "experiment", "status", path, "--json"))
+    assert [(arm["pulls"], arm["mean"]) for arm in found["arms"]] == [(101, 9 / 101), (100, 0.15), (9, 2 / 9)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ("old,9,5", "successes of arm 'old' must be at most 5, got 9"),
+        ("old,-1,5", "--counts must be ARM,SUCCESSES,TRIALS, as a,90,1000, got 'old,-1,5'"),
+        ("old,1.5,5", "--counts must be ARM,SUCCESSES,TRIALS"),
+        ("old,5", "--counts must be ARM,SUCCESSES,TRIALS"),
+        ("old,0,0", "trials must be a positive whole number, got 0"),
+        ("old,0,9999999", "trials of arm 'old' must be at most 1000000"),
+        ("new,1,2", "unknown arm 'new'"),
+        ("nothing.csv", "nothing.csv: no such file"),
+    ],
+)
+def test_what_is_no_count_is_refused(capsys, path, counts, words):
+    with begin(path) as experiment:
+        expect_refusal(capsys, "experiment", "record", path, "--counts", counts, words=words)
+        assert experiment.status()["recorded"] == 0
+
+
+def test_counts_stand_alone_and_are_of_bernoulli_rewards_with_known_costs(capsys, path, tmp_path):
+    begin(path).close()
+    expect_refusal(
+        capsys, "experiment", "record", path, "old", "1", "--counts", "old,1,2", words="--counts stands alone"
+    )
+    other = tmp_path / "other.csv"
+    other.write_text("arm,wins\nold,1\n", encoding="utf-8")
+    expect_refusal(
+        capsys, "experiment", "record", path, "--counts", other, words="header with arm, successes and trials"
+    )
+    other.write_text("arm,reward\nold,0.5\n", encoding="utf-8")
+    expect_refusal(
+        capsys, "experiment", "record", path, "--counts", other, words="row 1: counts and rewards must be whole"
+    )
+    asked = {"arms": 2, "delta": 0.05}
+    for name, family, more, words in (
+        ("p", "poisson", {}, "counts are of bernoulli rewards"),
+        ("o", "bernoulli", {"cost_source": "observed"}, "counts say nothing of costs"),
+    ):
+        with LiveExperiment.start(tmp_path / name, "best-arm", family, **asked, **more) as experiment:
+            with pytest.raises(InputError, match=words):
+                experiment.record_counts([(0, 1, 2)])
+            assert experiment.status()["recorded"] == 0
+
+
+@pytest.mark.parametrize("change", ["last = 4000", "last = 9999999", "first = -5", "last = 'x'"])
+def test_a_changed_batch_is_found(path, change):
+    with begin(path) as experiment:
+        experiment.record_counts(COUNTS)
+        experiment.record_counts([("b", 500, 600)])
+        experiment.record_counts([("c", 500, 600), ("old", 50, 600)])
+    with sqlite3.connect(path) as db:
+        db.execute(f"UPDATE batches SET {change} WHERE first = 1")
+    with LiveExperiment.open(path) as experiment, pytest.raises(InputError, match=r"damaged.* of (a|the) batch"):
+        experiment.verify()
+
+
+def test_outcomes_are_grouped_by_batch():
+    outcomes = [Outcome(position, 0, 1.0, 1.0) for position in range(1, 8)]
+    grouped = [[one.position for one in batch] for batch in in_batches(outcomes, {2: 4, 6: 6})]
+    assert grouped == [[1], [2, 3, 4], [5], [6], [7]]
