@@ -143,7 +143,7 @@ class Evaluation:
         if not any(gate.out for gate in self.gates):
             for gate in self.gates:
                 gate.is_closed = gate.is_closed or gate.expected is None
-            self.dispatch()
+        self.dispatch()
 
     def let_go(self) -> None:
         """Withdraw the pull that no sample has taken."""
@@ -219,9 +219,10 @@ class Gate:
         try:
             self.evaluation.dispatch()
             while not ticket.answered.is_set():
-                with anyio.move_on_after(PATIENCE):
+                with anyio.move_on_after(PATIENCE) as waited:
                     await ticket.answered.wait()
-                self.evaluation.look_for_absent()
+                if waited.cancelled_caught:
+                    self.evaluation.look_for_absent()
         except BaseException:
             if ticket in self.waiting:
                 self.waiting.remove(ticket)

@@ -1,5 +1,7 @@
 """Evaluations by inspect's own eval with its mock models: what is saved, and what becomes of samples that fail."""
 
+import sys
+from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
@@ -11,10 +13,10 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, includes
 from inspect_ai.solver import generate
 
-from caet_opt import InputError, LiveExperiment
+from caet_opt import InputError, LiveExperiment, MissingExtraError
 from caet_opt.adaptors.inspect import GATES, Evaluation
 from caet_opt.adaptors.inspect_scores import find_score, price, read_score
-from cases.mock_models import Mock, bill, evaluate, questions, start
+from cases.mock_models import Mock, bill, evaluate, mock_model, questions, start
 
 TWO = {"large": Mock(0.9, 3, 15), "small": Mock(0.5, 0.1, 0.5)}
 
@@ -25,15 +27,15 @@ def reasons(log):
 
 @pytest.mark.slow
 def test_fewer_calls_for_less_money_and_the_same_answer(tmp_path):
-    """200 samples of three models: the best one is that of running everything, by a fraction of calls and dollars."""
-    mocks = {"large": Mock(0.9, 3, 15), "medium": Mock(0.6, 0.6, 3), "small": Mock(0.5, 0.1, 0.5)}
+    """200 samples of two models: the best one is that of running everything, by a fraction of calls and dollars."""
+    mocks = {"large": Mock(0.9, 3, 15), "small": Mock(0.6, 0.6, 3)}
     evaluation = start(tmp_path / "models.caet", mocks)
     logs = evaluate(mocks, questions(200), tmp_path / "some", evaluation, max_samples=5)
     everything = evaluate(mocks, questions(200), tmp_path / "all")
     accuracy = {log.eval.task: log.results.scores[0].metrics["accuracy"].value for log in everything}
     experiment, spent = evaluation.experiment, bill(logs)
     assert experiment.answer == max(accuracy, key=accuracy.get) == "large"
-    assert bill(everything).calls == 600
+    assert bill(everything).calls == 400
     assert spent.calls <= 200
     assert spent.dollars < bill(everything).dollars / 2
     status = experiment.status()
@@ -151,6 +153,27 @@ def test_a_price_that_would_count_as_nothing_is_refused(tmp_path):
     experiment = LiveExperiment.start(tmp_path / "dollars.caet", "best-arm", "bernoulli", **told)
     logs = evaluate(TWO, questions(5), tmp_path, Evaluation(experiment))
     assert "count as zero: start with a smaller gamma0" in logs[0].error.message
+
+
+def test_a_task_that_never_begins_locks_nobody_up(tmp_path, monkeypatch):
+    """Two tasks run, of which one belongs to no arm, and the other waits for the arm whose task does not come."""
+    monkeypatch.setattr("caet_opt.adaptors.inspect.PATIENCE", 0.2)
+    evaluation = start(tmp_path / "two.caet", TWO)
+    tasks = [
+        Task(dataset=questions(6), solver=generate(), scorer=includes(), model=mock_model(name, TWO[name]), **more)
+        for name, more in (("large", {"early_stopping": evaluation.arm("large")}), ("small", {}))
+    ]
+    logs = eval(tasks, max_tasks=2, display="none", log_dir=str(tmp_path))
+    assert {log.status for log in logs} == {"success"}
+    assert "no sample of small is left" in reasons(logs[0])
+    assert evaluation.experiment.status()["waiting"] == 0
+
+
+def test_without_inspect_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "inspect_ai.hooks", None)
+    monkeypatch.delitem(sys.modules, "caet_opt.adaptors.inspect")
+    with pytest.raises(MissingExtraError, match=r"need inspect_ai; install it with: pip install 'caet-opt\[inspect\]'"):
+        import_module("caet_opt.adaptors.inspect")
 
 
 def test_scores():
