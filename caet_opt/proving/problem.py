@@ -114,6 +114,10 @@ class ExactProblem(NamedTuple):
 
 def pose_exactly(model: BanditModel, task: Task) -> ExactProblem:
     """The problem of a model and a task; `TieError` when doubles cannot tell the two sides of a statement apart."""
+    if model.distributions is not None:
+        raise InputError(
+            f"rewards of family {model.family} have no proven digits or certificate files; T* is certified by solve"
+        )
     question = ask(model, task)
     means, statements = model.exact_means, question.statements
     for statement in statements:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from caet_opt.bandits.families import Family
+from caet_opt.bandits.families import Bounded, Family
 from caet_opt.bandits.families.numerics import Array, Integers, Mask
 from caet_opt.bandits.model import GAPS, Arrays, BanditModel, check_unmasked, read_family
 from caet_opt.bandits.tasks import Task
@@ -128,6 +128,10 @@ def characteristic_times(
     'arms 0 and 1 have equal means (1)'
     """
     family, task = read_family(family), read_task(task)
+    if isinstance(family, Bounded):
+        raise InputError(
+            f"many problems at once have means alone, which family {family} cannot do with; use characteristic_time"
+        )
     check_workers(workers)
     profile = find_profile("native")
     profile = profile if tolerance is None else replace(profile, tolerance=tolerance)

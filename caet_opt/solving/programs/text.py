@@ -8,6 +8,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.files import escape_controls
+from caet_opt.errors import InputError
 from caet_opt.solving.problem import ask, asked_level, constrains
 
 
@@ -16,6 +17,10 @@ def show_program(model: BanditModel, task: Task) -> str:
 
     Statements that constrain nothing are listed with the reason.
     """
+    if model.distributions is not None:
+        raise InputError(
+            f"the program of family {model.family} has no formula in means; docs/mathematics/bounded.md has it"
+        )
     question = ask(model, task)
     kept, statements = set(question.problem.statements), question.statements
     lines = [f"1 / T* = max t for task {task}, with w the effort: pulls per unit of information", ""]
