@@ -36,6 +36,7 @@ examples:
 FORMS = {
     "gaussian": "gaussian | gaussian:VAR | gaussian:VAR,VAR,...",
     "gamma": "gamma:SHAPE",
+    "bounded": "bounded:LO,HI | bounded:LO,HI,STEPS",
     "top-arms": "top-arms:M",
     "groups": "groups:0,1/2,3,4",
     "control": "control:ARM | control:ARM+0.02 | control:ARM-0.02 | control:ARM*1.1",

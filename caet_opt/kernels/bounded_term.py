@@ -33,7 +33,7 @@ LOWER_END, UPPER_END = 0, 1
 BET_STEPS, POINT_STEPS, LAST_BET, LAST_POINT, LAST_LEAN, FARTHEST = 200, 200, 1e-14, 1e-14, 1e-15, 690.0
 
 #: A bet stays below its limit by so much: rounding must not take it beyond.
-INSIDE = 1.0 - 8.0 * UNIT
+INSIDE = 1.0 - 32.0 * UNIT
 
 #: Beyond this ``l h`` the logarithms are added up as they are.
 DIRECT = 0.5
@@ -114,9 +114,10 @@ def bet_bounds(
     table: Array, start: int, side: int, t: float, h: float, bet: float, blur: float, loose: float
 ) -> tuple[float, float, float, float, float]:
     """psi(l), what rounding can change of it, its derivative, what rounding can change of that, and minus the second
-    derivative. The point is within ``blur`` of the distance t, beside 4 units, and the mean within ``loose`` of h.
+    derivative. The point is within ``blur`` of the distance t, beside 12 units, and the mean within ``loose`` of h,
+    beside 16.
 
-    A value is within 1 unit of its distance u, so that d = u - t is within ``u + 4 t + |d|`` units and the blur; phi
+    A value is within 1 unit of its distance u, so that d = u - t is within ``u + 12 t + |d|`` units and the blur; phi
     and the logarithm change by ``|z / (1 + z)|`` times what 1 + z does, in parts of it, and are within 16 units of
     their own; a sum of n parts adds n.
     """
@@ -130,7 +131,7 @@ def bet_bounds(
         d = u - t
         z = bet * d
         g = 1.0 + z
-        off = UNIT * (u + 4.0 * t + 3.0 * abs(d)) + blur
+        off = UNIT * (u + 12.0 * t + 3.0 * abs(d)) + blur
         part = mass * (log1p(z) if direct else kl_div(1.0, g, z, z / (2.0 + z)))
         total += part
         size += abs(part)
@@ -144,10 +145,15 @@ def bet_bounds(
         plain_moved += mass * off / (g * g)
     own = UNIT * (n + 20.0)
     value = total if direct else bet * h - total
-    error = own * size + moved + (0.0 if direct else bet * (8.0 * UNIT * h + loose))
+    error = own * size + moved + (0.0 if direct else bet * (16.0 * UNIT * h + loose))
     if direct:
         return value, error, plain, own * plain_size + plain_moved, curve
-    return value, error, h - bet * square, 8.0 * UNIT * h + loose + bet * (own * square + shifted), curve
+    return value, error, h - bet * square, 16.0 * UNIT * h + loose + bet * (own * square + shifted), curve
+
+
+def excess(slope: float, room: float) -> float:
+    """What a bet that may still grow by ``room`` can bring at this slope: nothing where that is not positive."""
+    return slope * room if slope > 0.0 else 0.0
 
 
 def rate_bounds(
@@ -158,16 +164,17 @@ def rate_bounds(
     Below is psi(l). Above, psi being concave, ``psi(l) + psi'(l) (l* - l)`` for the best bet l* in [0, 1 / t]: so l is
     moved until psi' is negative in spite of rounding.
     """
-    most, bet = 1.0 / t, min(bet, INSIDE / t)
+    limit, nearest = INSIDE / (t + blur), t * INSIDE - blur
+    most, bet = 1.0 / nearest if nearest > 0.0 else inf, min(bet, limit)
     value, error, rest, rest_error, curve = bet_bounds(table, start, side, t, h, bet, blur, loose)
     below = value - error
-    above = value + error + max(0.0, rest_error - rest) * bet + max(0.0, rest + rest_error) * (most - bet)
+    above = value + error + max(0.0, rest_error - rest) * bet + excess(rest + rest_error, most - bet)
     for _ in range(3):
         if rest + rest_error <= 0.0 or not curve > 0.0:
             break
-        bet = min(bet + 2.0 * (rest + rest_error) / curve, INSIDE / t)
+        bet = min(bet + 2.0 * (rest + rest_error) / curve, limit)
         value, error, rest, rest_error, curve = bet_bounds(table, start, side, t, h, bet, blur, loose)
-        over = value + error + max(0.0, rest_error - rest) * bet + max(0.0, rest + rest_error) * (most - bet)
+        over = value + error + max(0.0, rest_error - rest) * bet + excess(rest + rest_error, most - bet)
         above = min(above, over)
     return below, above * (1.0 + 4.0 * UNIT)
 
@@ -286,7 +293,7 @@ def bounded_proof(
     blur_a = loose if under > -loose else 0.0
     blur_b = loose if over > -loose else 0.0
     weight = min(wa * bet_a, wb * bet_b)
-    line_a, line_b = min(weight / wa, INSIDE / t), min(weight / wb, INSIDE / r)
+    line_a, line_b = min(weight / wa, INSIDE / (t + blur_a)), min(weight / wb, INSIDE / (r + blur_b))
     value_a, error_a, _, _, _ = bet_bounds(table, first, LOWER_END, t, ha, line_a, blur_a, loose)
     value_b, error_b, _, _, _ = bet_bounds(table, second, UPPER_END, r, hb, line_b, blur_b, loose)
     f = wa * value_a + wb * value_b
