@@ -49,7 +49,7 @@ HEADERS += ["one/kernel", "single/one", "and models/one", "and models/kernel", "
 
 def solve_bare(given: ModelNumbers, means: Array, layout: Layout, plan: Plan, tolerance: float, target: float) -> int:
     """The kernel by itself on rows whose arms are in order already; returns how many it could not solve."""
-    workspace, failed = make_workspace(layout, plan), 0
+    workspace, failed = make_workspace(layout, plan, 0), 0
     effort, weights = np.zeros(given.means.size), np.zeros(layout.pairs.shape[1])
     for row in range(means.shape[0]):
         for arm in range(given.means.size):

@@ -134,7 +134,7 @@ def native_entry(instance: Instance, start: tuple[Array, Array] | None, gap: flo
     loop, problem = compiled_loop(), instance.problem
     arms, edges = problem.shape.arms, len(problem.shape.edges)
     data, plan = instance_data(problem), plan_elimination(arms, problem.shape.edges)
-    work = make_work(arms, edges, plan.cores.size, plan.parts, False)
+    work = make_work(arms, edges, plan.cores.size, plan.parts, False, 0)
     y, z = np.zeros(arms), np.zeros(edges + arms)
     y0, z0 = start or (y.copy(), z.copy())
     solves = max(1, 20_000 // len(problem.statements)) if solves is None else solves

@@ -1,4 +1,5 @@
 from .bandits.families import Bernoulli as Bernoulli
+from .bandits.families import Bounded as Bounded
 from .bandits.families import Exponential as Exponential
 from .bandits.families import Family as Family
 from .bandits.families import Gamma as Gamma

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from caet_opt.bandits.families import Family, parse_family
+from caet_opt.bandits.distributions import Distributions, read_distributions, read_samples
+from caet_opt.bandits.families import Bounded, Family, parse_family
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.common.exact import Number, exact
 from caet_opt.errors import InputError
@@ -56,6 +57,8 @@ class BanditModel:
         Names of the arms; by default their numbers.
     lower_is_better
         Whether an arm is better if its mean is lower: tasks that are given as text, and gaps, take it so.
+    levels, probabilities
+        For rewards in a range, in place of means: levels, and for each arm the probability of each level.
 
     Examples
     --------
@@ -64,6 +67,8 @@ class BanditModel:
     (0.0, 0.2)
     >>> model.arms
     ('old', 'new')
+    >>> BanditModel("bounded:0,1", levels=[0, 0.5, 1], probabilities=[[0.1, 0.2, 0.7], [0.2, 0.3, 0.5]]).means
+    (0.8, 0.65)
     """
 
     family: Family
@@ -74,17 +79,22 @@ class BanditModel:
     lower_is_better: bool = False
     given_means: tuple[Number, ...] = field(default=(), init=False, repr=False, compare=False)
     given_costs: tuple[Number, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    distributions: Distributions | None = field(default=None, init=False, repr=False)
 
     def __init__(
         self,
         family: Family | str,
-        means: Sequence[Number],
+        means: Sequence[Number] | Distributions | None = None,
         costs: Sequence[Number] | str | None = None,
         arms: Sequence[str] | None = None,
         *,
         lower_is_better: bool = False,
+        levels: Sequence[Number] | None = None,
+        probabilities: Sequence[Sequence[Number]] | None = None,
     ) -> None:
         family = read_family(family)
+        found = find_distributions(family, means, levels, probabilities)
+        means = means if found is None else found.means()
         given_means, means = read_numbers(means, "means")
         if len(means) < 1:
             raise InputError("a bandit model needs at least one arm, got 0 means")
@@ -98,13 +108,39 @@ class BanditModel:
             raise InputError(f"'lower_is_better' must be true or false, got {lower_is_better!r}")
         vars(self).update(family=family, means=means, costs=costs, arms=names, cost_rule=rule)  # the record is frozen
         vars(self).update(lower_is_better=lower_is_better)
-        vars(self).update(given_means=given_means, given_costs=given_costs)
+        vars(self).update(given_means=given_means, given_costs=given_costs, distributions=found)
         if rule not in (None, GAPS):
             raise InputError(f"costs must be a list of numbers or {GAPS!r}, got {rule!r}")
         if rule == GAPS:
             vars(self).update(costs=tuple(map(float, gaps(self._meant, lower_is_better))))
         check_ends(family, means, self.mean_rests)
         check_costs(self.costs, len(means))
+
+    @classmethod
+    def from_samples(
+        cls,
+        family: Family | str,
+        samples: Sequence[Sequence[Number]],
+        costs: Sequence[Number] | str | None = None,
+        arms: Sequence[str] | None = None,
+        *,
+        lower_is_better: bool = False,
+    ) -> "BanditModel":
+        """The model whose arms have the empirical distributions of samples, such as those of a pilot.
+
+        >>> BanditModel.from_samples("bounded:0,1", [[0.2, 0.7, 0.9], [0.1, 0.5]], costs=[1, 2]).means
+        (0.6, 0.3)
+        """
+        family = read_family(family)
+        if not isinstance(family, Bounded):
+            raise InputError(f"samples are for rewards in a range, family bounded:LO,HI, not {family}")
+        return cls(family, read_samples(family, samples), costs, arms, lower_is_better=lower_is_better)
+
+    @cached_property
+    def distribution_table(self) -> Array:
+        """The distributions as the kernel reads them; nothing where means say all."""
+        known, family = self.distributions, self.family
+        return known.table(family) if known is not None and isinstance(family, Bounded) else np.zeros(0)
 
     @property
     def dispersions(self) -> Array:
@@ -169,6 +205,7 @@ class BanditModel:
             (self.family, self.means, self.costs, self.arms, self.cost_rule)
             == (other.family, other.means, other.costs, other.arms, other.cost_rule)
             and self.lower_is_better == other.lower_is_better
+            and self.distributions == other.distributions
             and self.exact_means == other.exact_means
             and self.exact_costs == other.exact_costs
         )
@@ -181,13 +218,35 @@ class BanditModel:
         >>> BanditModel("gaussian", [3, 4, 2], costs="gaps").with_numbers(means=[3, 4, 1]).costs
         (1.0, 0.0, 3.0)
         """
-        means = self.given_means if means is None else means
+        if means is not None and self.distributions is not None:
+            raise InputError(f"arms of family {self.family} have distributions, which a mean does not say; means stay")
+        kept = self.given_means if self.distributions is None else self.distributions
         costs = (self.cost_rule or self.given_costs) if costs is None else costs
-        return BanditModel(self.family, means, costs, self.arms, lower_is_better=self.lower_is_better)
+        given = kept if means is None else means
+        return BanditModel(self.family, given, costs, self.arms, lower_is_better=self.lower_is_better)
 
     def sample(self, rng: np.random.Generator, arm: int, size: int | None = None) -> Any:
         """Draw rewards of one arm."""
+        if self.distributions is not None:
+            return self.distributions.draw(rng, arm, size)
         return self.family.sample(rng, self.means[arm], self.dispersions[arm], size)
+
+
+def find_distributions(family: Family, means: Any, levels: Any, probabilities: Any) -> Distributions | None:
+    """The distributions that a model is given, None where its means say all; `InputError` for anything else."""
+    if not isinstance(family, Bounded):
+        if levels is not None or probabilities is not None or isinstance(means, Distributions):
+            raise InputError(f"levels and probabilities are for rewards in a range, family bounded:LO,HI, not {family}")
+        if means is None:
+            raise InputError(f"a model of family {family} needs means, as means = [3, 4, 2]")
+        return None
+    if isinstance(means, Distributions):
+        return means
+    if means is not None:
+        raise InputError(
+            f"means do not say what rewards of family {family} are; give levels and probabilities, or samples"
+        )
+    return read_distributions(family, levels, probabilities)
 
 
 def read_only(array: Array) -> Array:

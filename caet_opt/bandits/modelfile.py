@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
+from fractions import Fraction
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.limits import Limit, read_limits
 from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.samples import read_sample_file
 from caet_opt.bandits.tasks import Custom, LowerIsBetter, Task, custom_part, parse_task, pose_task, read_custom
 from caet_opt.common.exact import Number, decimal_text, exact, read_toml_number
 from caet_opt.common.files import read_toml, write_whole
@@ -27,9 +29,14 @@ REQUIRED = {
 
 #: Every key of a model file, in the order in which they are written.
 KEYS = (
-    *("title", "source", "family", "means", "costs", "arms", "lower_is_better", "task", "answers"),
-    *("limits", "characteristic_time", "sampling_proportions"),
+    *("title", "source", "family", "means", "levels", "probabilities", "samples", "costs", "arms"),
+    *("lower_is_better", "task", "answers", "limits"),
+    *("characteristic_time", "sampling_proportions"),
 )
+
+
+#: What stands in place of means for rewards in a range.
+IN_RANGE = ("levels", "probabilities", "samples")
 
 
 @dataclass(frozen=True)
@@ -81,9 +88,10 @@ def read_model(path: str | Path) -> ModelFile:
     >>> read_model("paper-instance-1") == entry
     True
     """
-    table = read_toml(find_model_file(path), read_toml_number)
+    file = find_model_file(path)
+    table = read_toml(file, read_toml_number)
     try:
-        return from_table(table)
+        return from_table(table, file.parent)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
@@ -128,22 +136,17 @@ def model_paths(word: str | Path, folder: Path = Path()) -> list[Path]:
     return found
 
 
-def from_table(table: Mapping[str, Any]) -> ModelFile:
-    """A model file from the table that TOML holds."""
+def from_table(table: Mapping[str, Any], folder: Path = Path()) -> ModelFile:
+    """A model file from the table that TOML holds; a file of samples is seen from its folder."""
     for key in table:
         if key not in KEYS:
             raise InputError(unknown_name("key", key, KEYS))
+    in_range = any(key in table for key in IN_RANGE)
     for key, example in REQUIRED.items():
-        if key not in table and not (key == "task" and "answers" in table):
+        replaced = (key == "task" and "answers" in table) or (key == "means" and in_range)
+        if key not in table and not replaced:
             raise InputError(f"the key {key!r} is missing; write {example}")
-    costs = table.get("costs")
-    model = BanditModel(
-        parse_family(table["family"]),
-        check_numbers(table["means"], "means"),
-        costs if costs is None or isinstance(costs, str) else check_numbers(costs, "costs"),
-        optional(table, "arms", list),
-        lower_is_better=table.get("lower_is_better", False),
-    )
+    model = read_bandit(table, folder)
     return ModelFile(
         model=model,
         task=read_task(table, model),
@@ -165,6 +168,26 @@ def list_limits(limits: Any) -> Any:
     return [entry["limit"] if isinstance(entry, dict) else entry for entry in limits]
 
 
+def read_bandit(table: Mapping[str, Any], folder: Path) -> BanditModel:
+    """The model of a table: by means, by levels and probabilities, or by a file of samples."""
+    family, arms, costs = parse_family(table["family"]), optional(table, "arms", list), table.get("costs")
+    lower = table.get("lower_is_better", False)
+    costs = costs if costs is None or isinstance(costs, str) else check_numbers(costs, "costs")
+    if (file := optional(table, "samples", str)) is not None:
+        if given := [key for key in ("means", "levels", "probabilities") if key in table]:
+            raise InputError(f"samples and {given[0]} are given; give one of them")
+        names, samples = read_sample_file(folder / file, arms)
+        return BanditModel.from_samples(family, samples, costs, arms or names, lower_is_better=lower)
+    means = check_numbers(table["means"], "means") if "means" in table else None
+    levels, rows = table.get("levels"), table.get("probabilities")
+    levels = None if levels is None else check_numbers(levels, "levels")
+    if rows is not None:
+        if not isinstance(rows, list):
+            raise InputError(f"probabilities must be a list of numbers for each arm, got {rows!r}")
+        rows = [check_numbers(row, f"probabilities of arm {arm}") for arm, row in enumerate(rows)]
+    return BanditModel(family, means, costs, arms, lower_is_better=lower, levels=levels, probabilities=rows)
+
+
 def to_table(modelfile: ModelFile) -> dict[str, Any]:
     """The table that `from_table` reads back; a task or family outside the grammar is an `InputError`."""
     model, task = modelfile.model, modelfile.task
@@ -174,7 +197,7 @@ def to_table(modelfile: ModelFile) -> dict[str, Any]:
         "title": modelfile.title,
         "source": modelfile.source,
         "family": str(parse_family(str(model.family))),
-        "means": as_typed(model.given_means, "means"),
+        **distribution_table(model),
         "costs": model.cost_rule if model.given_costs is None else as_typed(model.given_costs, "costs"),
         "arms": None if numbered else list(model.arms),
         "lower_is_better": model.lower_is_better or None,
@@ -185,6 +208,17 @@ def to_table(modelfile: ModelFile) -> dict[str, Any]:
         "sampling_proportions": modelfile.sampling_proportions and list(modelfile.sampling_proportions),
     }
     return {key: value for key, value in table.items() if value is not None}
+
+
+def distribution_table(model: BanditModel) -> dict[str, Any]:
+    """The means of a model, or levels and probabilities, a level being every value of some arm."""
+    known = model.distributions
+    if known is None:
+        return {"means": as_typed(model.given_means, "means")}
+    levels = sorted({value for values in known.values for value in values})
+    masses = [dict(zip(*arm, strict=True)) for arm in zip(known.values, known.probabilities, strict=True)]
+    rows = [as_typed([mass.get(level, Fraction(0)) for level in levels], "probabilities") for mass in masses]
+    return {"levels": as_typed(levels, "levels"), "probabilities": rows}
 
 
 def write_task(task: Task, model: BanditModel) -> str:

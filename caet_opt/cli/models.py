@@ -11,6 +11,7 @@ from caet_opt.bandits.families import FAMILIES, parse_family
 from caet_opt.bandits.limits import read_limits, write_limits
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
+from caet_opt.bandits.samples import read_sample_file
 from caet_opt.bandits.tasks import TASKS, Custom, pose_task
 from caet_opt.cli.arguments import plain_text
 from caet_opt.cli.output import show
@@ -36,6 +37,7 @@ examples:
 FORMS = {
     "gaussian": "gaussian | gaussian:VAR | gaussian:VAR,VAR,...",
     "gamma": "gamma:SHAPE",
+    "bounded": "bounded:LO,HI | bounded:LO,HI,STEPS",
     "top-arms": "top-arms:M",
     "groups": "groups:0,1/2,3,4",
     "control": "control:ARM | control:ARM+0.02 | control:ARM-0.02 | control:ARM*1.1",
@@ -102,6 +104,10 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     model = parser.add_argument_group("the model, without a file")
     model.add_argument("--family", metavar="F", help="reward family, for example gaussian or gamma:2")
     model.add_argument("--means", nargs="+", metavar="M", help="means, as 3,4,2 or 3 4 2")
+    told = (
+        "rewards of each arm, in place of means, for family bounded:LO,HI: a CSV file with the columns arm and reward"
+    )
+    model.add_argument("--samples", metavar="CSV", help=told)
     model.add_argument("--costs", nargs="+", metavar="C", help="costs, in the same way, or: gaps (1 each)")
     model.add_argument("--task", metavar="T", help="task, for example ranking or top-arms:2")
     model.add_argument("--arms", type=plain_text, nargs="+", metavar="NAME", help="names of the arms (optional)")
@@ -125,7 +131,7 @@ def find_model(arguments: argparse.Namespace) -> ModelFile:
     """The model of the file or of the flags."""
     if arguments.model is None:
         return read_flags(arguments)
-    flags = ("family", "means", "costs", "arms", "lower_is_better")
+    flags = ("family", "means", "samples", "costs", "arms", "lower_is_better")
     given = [f"--{name.replace('_', '-')}" for name in flags if getattr(arguments, name)]
     if given:
         raise InputError(
@@ -141,7 +147,11 @@ def find_model(arguments: argparse.Namespace) -> ModelFile:
 
 def read_flags(arguments: argparse.Namespace) -> ModelFile:
     """The model that the flags describe."""
-    missing = [f"--{name}" for name in MODEL_FLAGS if getattr(arguments, name) is None]
+    in_range = arguments.samples is not None
+    if in_range and arguments.means is not None:
+        raise InputError("give --samples or --means, not both")
+    needed = ("family", "task") if in_range else MODEL_FLAGS
+    missing = [f"--{name}" for name in needed if getattr(arguments, name) is None]
     if len(missing) == len(MODEL_FLAGS):
         raise InputError(
             "no model given; name a MODEL.toml or one of caet-opt models, or give --family, --means and --task, and "
@@ -153,8 +163,12 @@ def read_flags(arguments: argparse.Namespace) -> ModelFile:
     words = arguments.costs
     costs = GAPS if words == [GAPS] else None if words is None else read_list(words, "costs", f" or {GAPS!r}")
     arms = None if arguments.arms is None else read_names(arguments.arms)
-    family, means = parse_family(arguments.family), read_list(arguments.means, "means")
-    model = BanditModel(family, means, costs, arms, lower_is_better=arguments.lower_is_better)
+    family, lower = parse_family(arguments.family), arguments.lower_is_better
+    if in_range:
+        names, samples = read_sample_file(arguments.samples, arms)
+        model = BanditModel.from_samples(family, samples, costs, arms or names, lower_is_better=lower)
+    else:
+        model = BanditModel(family, read_list(arguments.means, "means"), costs, arms, lower_is_better=lower)
     return ModelFile(model, pose_task(model, arguments.task), limits=read_limits(arguments.limit or (), model.arms))
 
 

@@ -229,8 +229,10 @@ def say_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> str:
     return f"{who} {kl} (kl form), {weaker} (log form)"
 
 
-def predict_caet(result: CharacteristicTime, parameters: Parameters) -> tuple[Threshold, Prediction | None]:
-    """The default threshold of CAET for a model, and what it is predicted to cost."""
+def predict_caet(result: CharacteristicTime, parameters: Parameters) -> tuple[Threshold | None, Prediction | None]:
+    """The default threshold of CAET for a model, and what it is predicted to cost; None where none is proven."""
+    if result.model.distributions is not None:
+        return None, None
     rule = threshold_of(parameters, result.model.family, len(result.model.means), result.task)
     return rule, predict(result, rule, parameters)
 
@@ -238,7 +240,7 @@ def predict_caet(result: CharacteristicTime, parameters: Parameters) -> tuple[Th
 def say_prediction(result: CharacteristicTime, parameters: Parameters) -> list[str]:
     """What CAET is predicted to cost at delta, where that can be said, and how good predictions have been."""
     rule, prediction = predict_caet(result, parameters)
-    if prediction is None:
+    if rule is None or prediction is None:
         return []
     cost, rounds = (in_full(to_digits(number, PREDICTED_DIGITS)) for number in (prediction.cost, prediction.rounds))
     return [
@@ -261,7 +263,7 @@ def with_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> dic
     return {
         **result.to_record(),
         "lower_bound": bound,
-        "threshold": rule.name,
+        "threshold": None if rule is None else rule.name,
         "predicted_cost": None if found is None else found.cost,
         "predicted_rounds": None if found is None else found.rounds,
     }

@@ -8,8 +8,10 @@ from caet_opt.cli.arguments import add_confidence, read_confidence
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import show
 from caet_opt.common.numbers import in_full, round_down, table, to_digits
+from caet_opt.errors import InputError
 from caet_opt.exploring.prediction import compare_thresholds, say_measured
 from caet_opt.exploring.settings import Parameters
+from caet_opt.exploring.stopping import NONE_PROVEN
 from caet_opt.exploring.stopping.base import say_worth
 from caet_opt.solving.characteristic import characteristic_time
 
@@ -45,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Solve, predict with every threshold, and print."""
     parameters = Parameters.read(read_confidence(arguments), {})
     entry = find_model(arguments)
+    if entry.model.distributions is not None:
+        raise InputError(NONE_PROVEN.format(family=entry.model.family))
     result = characteristic_time(entry.model, entry.task, limits=entry.limits)
     found = compare_thresholds(result, parameters)
     level, several = parameters.log_inv_delta, result.task.several_right

@@ -9,7 +9,8 @@ is cut at zero; f stays concave in w.
 
 from math import exp, inf, isfinite, log
 
-from caet_opt.kernels.margin_term import beyond_end, margin_term, statement_term
+from caet_opt.kernels.bounded_term import bounded_gap, bounded_term, row_of
+from caet_opt.kernels.margin_term import MOST_CURVE, beyond_end, margin_term, statement_term
 
 # fmt: off
 # isort: off
@@ -22,11 +23,17 @@ from caet_opt.kernels.records import (
 )
 # isort: on
 # fmt: on
-from caet_opt.kernels.term import GAUSSIAN, pair_term, variance
+from caet_opt.kernels.term import BOUNDED, GAUSSIAN, pair_term, variance
 
 #: Log-efforts are at most so far below the largest one, so that no effort underflows. With a negative margin an end of
 #: the mean space can settle a statement all but alone, and the effort of one arm be any small part of the other's.
 DEEPEST = 650.0
+
+#: A change of a log-effort over which a curvature can be told.
+LEAST_MOVE = 1e-7
+
+#: The part of a curvature that is remembered at the next point.
+REMEMBERED = 0.5
 
 
 def evaluate(data: Data, work: Work) -> bool:
@@ -96,6 +103,14 @@ def edge_term(data: Data, work: Work, e: int, wa: float, wb: float) -> tuple[flo
     x, y, rest_x, rest_y = given[MEAN, a], given[MEAN, b], given[REST, a], given[REST, b]
     margin, rest = rows[EDGE_MARGIN, e], rows[EDGE_REST, e]
     ratio, rest_ratio = rows[EDGE_RATIO, e], rows[EDGE_RATIO_REST, e]
+    if data.family == BOUNDED:
+        table, base = work.inner, work.dense.shape[0]
+        first, second = row_of(table, base, a), row_of(table, base, b)
+        gap, shift = bounded_gap(table, first, x, y, rest_x, rest_y, margin, rest)
+        f, da, db, bend = bounded_term(table, first, second, wa, wb, gap, shift)
+        curve = max(bend / f - (wa * da / f) * (wb * db / f), seen_curve(work, e, log(wa / wb), wa * da / f))
+        rows[BEYOND, e] = -1.0
+        return f, da, db, min(max(curve, 0.0), MOST_CURVE)
     if margin != 0.0 and data.family > GAUSSIAN and ratio == 1.0 and rest_ratio == 0.0:
         first, last = rows[FIRST, e], rows[LAST, e]
         f, da, db, curve, odds = margin_term(data.family, wa, wb, x, y, rest_x, rest_y, margin, rest, first, last)
@@ -106,6 +121,22 @@ def edge_term(data: Data, work: Work, e: int, wa: float, wb: float) -> tuple[flo
         data.family, -inf, inf, wa, wb, x, y, rest_x, rest_y, margin, rest, ratio, rest_ratio, False, False
     )
     return f, da, db, curve
+
+
+def seen_curve(work: Work, e: int, lean: float, share: float) -> float:
+    """The curvature that an edge has had on average since it was evaluated last: the share p_a fell by so much while
+    y_a - y_b, ``lean``, rose; at least half of what it was taken for last, and zero the first time.
+
+    The curvature of rewards in a range jumps where a bet reaches its limit, and steps that see one side only go to and
+    fro. An edge of this family has the whole range: the lean is remembered where its piece would begin.
+    """
+    rows = work.rows
+    moved, fell = lean - rows[FIRST, e], rows[SHARE, e] - share
+    rows[FIRST, e] = lean
+    if not abs(moved) < inf:
+        return 0.0
+    seen: float = REMEMBERED * rows[CURVE, e]
+    return max(fell / moved, seen) if abs(moved) > LEAST_MOVE else seen
 
 
 def bound(data: Data, plan: Plan, work: Work) -> None:

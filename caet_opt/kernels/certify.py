@@ -8,6 +8,19 @@ from math import inf, isfinite
 
 from caet_opt.bandits.families.numerics import UNIT, Array, Integers
 from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST, REST
+from caet_opt.kernels.bounded_term import (
+    HIGHEST,
+    LOWER_END,
+    LOWEST,
+    RANGE,
+    UPPER_END,
+    bet_value,
+    bounded_gap,
+    bounded_proof,
+    find_bet,
+    rate_bounds,
+    row_of,
+)
 from caet_opt.kernels.margin_floor import is_resolved, margin_error, margin_floor, statement_error
 from caet_opt.kernels.margin_term import (
     HOLDS,
@@ -20,7 +33,7 @@ from caet_opt.kernels.margin_term import (
     statement_term,
 )
 from caet_opt.kernels.records import PIECE, ModelNumbers
-from caet_opt.kernels.term import GAUSSIAN, HUGE, TINY, means_differ, pair_term
+from caet_opt.kernels.term import BOUNDED, GAUSSIAN, HUGE, TINY, means_differ, pair_term
 
 #: A mean of a family that has a smallest one is zero or has all its digits.
 NORMAL = 2.3e-308
@@ -206,7 +219,8 @@ def column_side(given: ModelNumbers, pairs: Integers, margins: Array, p: int) ->
 
 def column_piece(given: ModelNumbers, pairs: Integers, margins: Array, p: int) -> tuple[float, float]:
     """First and last share of the piece of the range that a column of two arms has; the last is first for none."""
-    if given.family < 0 or given.family == GAUSSIAN or not margins[MARGIN, p] > 0.0 or margins[RATIO, p] != 1.0:
+    one_minimum = given.family < 0 or given.family == GAUSSIAN or given.family == BOUNDED
+    if one_minimum or not margins[MARGIN, p] > 0.0 or margins[RATIO, p] != 1.0:
         return 0.0, 1.0
     a, b, means, rests = pairs[0, p], pairs[1, p], given.means, given.rests
     margin, rest = margins[MARGIN, p], margins[REST, p]
@@ -236,13 +250,55 @@ def level_rate(given: ModelNumbers, pairs: Integers, margins: Array, p: int, arm
         mean, own, blur = y, rest_y, blur / ratio
     if ratio == 1.0 and rest_ratio == 0.0 and (a < 0 or b < 0 or margin == 0.0):
         blur = 0.0  # the number is what was given
-    above, under = (point - given.low) + lost, (given.high - point) - lost
+    low, high = given.low, given.high
+    if given.family == BOUNDED:
+        start = row_of(given.dispersions, given.means.size, arm)
+        low, high = given.dispersions[start + LOWEST], given.dispersions[start + HIGHEST]
+    above, under = (point - low) + lost, (high - point) - lost
     if min(above, under) < -blur:
         return OUTSIDE, inf
     if min(above, under) < blur:
         return UNSEEN, inf
+    if given.family == BOUNDED:
+        side, inside = (LOWER_END, above) if arm == a else (UPPER_END, under)
+        if inside == 0.0:
+            return OUTSIDE, inf
+        return SEEN, level_bounds(given, arm, side, inside, abs((mean - point) + (own - lost)))[0]
     rate = pair_term(given.family, 1.0, 0.0, mean, point, own, lost, False, True)[1]
     return OUTSIDE if rate == inf and min(above, under) == 0.0 else SEEN, rate
+
+
+def level_bounds(given: ModelNumbers, arm: int, side: int, inside: float, before: float) -> tuple[float, float, float]:
+    """The rate of an arm of rewards in a range to a level at these distances from an end and from its mean, and what it
+    is at least and at most, the distances being within 4 units."""
+    table, start = given.dispersions, row_of(given.dispersions, given.means.size, arm)
+    t, h = inside / table[start + RANGE], before / table[start + RANGE]
+    bet, _ = find_bet(table, start, side, t, h, 0.0)
+    below, above = rate_bounds(table, start, side, t, h, bet, 8.0 * UNIT * t, 8.0 * UNIT * h)
+    return bet_value(table, start, side, t, h, bet), below, above
+
+
+def bounded_level(
+    given: ModelNumbers, pairs: Integers, margins: Array, p: int, arm: int, effort: float
+) -> tuple[int, float, float, float, float, float]:
+    """`column_rates` for rewards in a range where one side is free."""
+    a, b, low = pairs[0, p], pairs[1, p], 0.0
+    x, y, rest_x, rest_y = (
+        mean_of(given.means, a),
+        mean_of(given.means, b),
+        mean_of(given.rests, a),
+        mean_of(given.rests, b),
+    )
+    start = row_of(given.dispersions, given.means.size, arm)
+    if arm == a:
+        point, lost = seen_loser(y, rest_y, margins[MARGIN, p], margins[REST, p], 1.0, 0.0)
+        inside, before = (point - given.dispersions[start + LOWEST]) + lost, (x - point) + (rest_x - lost)
+    else:
+        point, lost = seen_winner(x, rest_x, margins[MARGIN, p], margins[REST, p], 1.0, 0.0)
+        inside, before = (given.dispersions[start + HIGHEST] - point) - lost, (point - y) + (lost - rest_y)
+    rate, low, high = level_bounds(given, arm, LOWER_END if arm == a else UPPER_END, inside, before)
+    seen = SEEN if low > 0.0 and rate >= TINY else UNSEEN
+    return seen, effort * rate, effort * low, high if arm == a else 0.0, high if arm == b else 0.0, given.error
 
 
 def column_rates(
@@ -261,6 +317,8 @@ def column_rates(
         if a >= 0 and b >= 0:
             error += statement_error(margin, rest, ratio, rest_ratio)
         seen, rate = level_rate(given, pairs, margins, p, arm)
+        if given.family == BOUNDED and seen == SEEN:
+            return bounded_level(given, pairs, margins, p, arm, effort[arm])
         if margins[PIECE, p] > 0.0:
             seen = OUTSIDE
         rate /= phi[arm]
@@ -270,6 +328,15 @@ def column_rates(
         return seen, f, f, rate if arm == a else 0.0, rate if arm == b else 0.0, error
     wa, wb = effort[a] / phi[a], effort[b] / phi[b]
     small, gap = min(wa, wb) / (wa + wb), abs(means[a] - means[b])
+    if given.family == BOUNDED:
+        if not small >= TINY or ratio != 1.0 or rest_ratio != 0.0:
+            return UNSEEN, inf, 0.0, 0.0, 0.0, 0.0
+        own, other = row_of(phi, means.size, a), row_of(phi, means.size, b)
+        gap, shift = bounded_gap(phi, own, means[a], means[b], rests[a], rests[b], margin, rest)
+        if not 1.0 + shift > 0.0:
+            return OUTSIDE, inf, inf, 0.0, 0.0, 0.0
+        f, proven, da, db = bounded_proof(phi, own, other, wa, wb, gap, shift)
+        return SEEN if proven > 0.0 else UNSEEN, f, proven, da, db, given.error
     if plain or given.family <= GAUSSIAN or ratio != 1.0 or rest_ratio != 0.0:
         if not plain:
             foot, lost = seen_loser(means[b], rests[b], margin, rest, ratio, rest_ratio)

@@ -130,7 +130,7 @@ def back_solve(plan: Plan, work: Work) -> None:
     for k in range(plan.spokes.size):
         for j in range(plan.spoke_start[k], plan.spoke_start[k + 1]):
             inner[plan.spoke_links[1, j]] -= rows[LINK, plan.spoke_links[0, j]] * arms[DY, plan.spokes[k]]
-    if inner.size > 0:
+    if work.dense.shape[0] > 0:
         substitute(work.dense, inner)
     for k in range(plan.cores.size):
         arms[DY, plan.cores[k]] = inner[k]
@@ -149,7 +149,7 @@ def back_solve(plan: Plan, work: Work) -> None:
 
 def substitute(L: Array, b: Array) -> None:
     """Solve ``L L' x = b`` in place."""
-    n = b.size
+    n = L.shape[0]
     for i in range(n):
         for k in range(i):
             b[i] -= L[i, k] * b[k]

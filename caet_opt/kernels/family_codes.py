@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from caet_opt.bandits.families import Bernoulli, Exponential, Family, Gamma, Gaussian, Geometric, Poisson
+from caet_opt.bandits.families import Bernoulli, Bounded, Exponential, Family, Gamma, Gaussian, Geometric, Poisson
 from caet_opt.bandits.model import Arrays, BanditModel
 from caet_opt.kernels import term
 from caet_opt.kernels.compile import Kernel
@@ -16,12 +16,16 @@ FAMILY_CODES: dict[type[Family], int] = {
     Exponential: term.EXPONENTIAL,
     Gamma: term.EXPONENTIAL,
     Geometric: term.GEOMETRIC,
+    Bounded: term.BOUNDED,
 }
 
 
 def model_numbers(model: BanditModel) -> ModelNumbers:
     """A model as the kernel reads it."""
-    return family_numbers(type(model.family), Arrays(*model.kernel_numbers))
+    arrays = Arrays(*model.kernel_numbers)
+    if model.distributions is not None:
+        arrays = arrays._replace(dispersions=np.append(arrays.dispersions, model.distribution_table))
+    return family_numbers(type(model.family), arrays)
 
 
 def family_numbers(family: type[Family], arrays: Arrays) -> ModelNumbers:

@@ -7,6 +7,7 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import MARGIN_ROWS
+from caet_opt.kernels.bounded_term import RANGE, SPREAD, row_of
 from caet_opt.kernels.certify import OUTSIDE, SEEN, certify_pairs, column_piece, column_side, level_rate
 from caet_opt.kernels.interior import minimise
 from caet_opt.kernels.margin_term import HOLDS, seen_loser, seen_winner
@@ -21,7 +22,7 @@ from caet_opt.kernels.records import (
 )
 # isort: on
 # fmt: on
-from caet_opt.kernels.term import BERNOULLI, GAUSSIAN, means_differ, pair_term, variance
+from caet_opt.kernels.term import BERNOULLI, BOUNDED, GAUSSIAN, means_differ, pair_term, variance
 
 #: The instance needs the general path: a tie, a number outside double precision, or an infinite divergence.
 IRREGULAR = 3
@@ -90,16 +91,21 @@ def solve_instance(
     """Solve for effort per arm and weight per column, both in place; returns status, iterations, and T* as the
     certificate, `certify_pairs`, has it: at this effort, from below and from above.
 
-    ``numbers`` has, one after the other, the rows of `caet_opt.bandits.model.Arrays` and those of the margins of the
-    columns, where there are some, whatever shape it has. Layout and plan come packed, and
-    nothing in a record: handing over two dozen arrays and fields from Python takes as long as solving for three arms.
+    ``numbers`` has, one after the other, the rows of `caet_opt.bandits.model.Arrays`, those of the margins of the
+    columns, where there are some, and the table of distributions, for rewards in a range, whatever shape it has. Layout
+    and plan come packed, and nothing in a record: handing over two dozen arrays and fields from Python takes as long as
+    solving for three arms.
     """
     flat, n = numbers.ravel(), effort.size
-    given = ModelNumbers(family, error, low, high, flat[:n], flat[n : 2 * n], flat[2 * n : 3 * n], flat[3 * n : 4 * n])
-    layout, plan = unpack_shape(packed, flat[4 * n :].reshape((COLUMN_ROWS, -1)))
+    phi, end = flat[3 * n : 4 * n], flat.size
+    if family == BOUNDED:
+        end = 4 * n + COLUMN_ROWS * weights.size
+        phi = np.concatenate((phi, flat[end:]))
+    given = ModelNumbers(family, error, low, high, flat[:n], flat[n : 2 * n], flat[2 * n : 3 * n], phi)
+    layout, plan = unpack_shape(packed, flat[4 * n : end].reshape((COLUMN_ROWS, -1)))
     if is_tied(given, layout):
         return IRREGULAR, 0, inf, 0.0, inf
-    workspace = make_workspace(layout, plan)
+    workspace = make_workspace(layout, plan, phi.size - n)
     status, steps, _, _ = solve_in_workspace(
         given, layout, plan, effort, weights, warm, tolerance, target, limit, workspace
     )
@@ -133,10 +139,10 @@ class Workspace(NamedTuple):
     work: Work
 
 
-def make_workspace(layout: Layout, plan: Plan) -> Workspace:
-    """A workspace for instances of a layout."""
+def make_workspace(layout: Layout, plan: Plan, table: int) -> Workspace:
+    """A workspace for instances of a layout, with a table of distributions of this size at most."""
     n, edges = layout.labels.size, layout.ends.shape[1]
-    work = make_work(n, edges, plan.cores.size, plan.parts, layout.margins.shape[1] > 0)
+    work = make_work(n, edges, plan.cores.size, plan.parts, layout.margins.shape[1] > 0, table)
     return Workspace(np.zeros((4, n)), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(edges + n), work)
 
 
@@ -159,6 +165,8 @@ def solve_in_workspace(
     n, edges, stated = layout.labels.size, layout.ends.shape[1], layout.margins.shape[1] > 0
     arms, nearest, y, z = workspace.arms, workspace.nearest, workspace.y, workspace.z
     data = Data(given.family, arms, layout.ends)
+    if given.family == BOUNDED:
+        fill_table(given, layout, workspace.work)
     if stated:
         for e in range(edges):
             fill_margin(given, layout, e, workspace.work)
@@ -232,12 +240,24 @@ def fill(data: Data, given: ModelNumbers, layout: Layout, nearest: Integers) -> 
     return True
 
 
+def fill_table(given: ModelNumbers, layout: Layout, work: Work) -> None:
+    """The rows of the problem's arms in the table of distributions."""
+    source, table, base = given.dispersions, work.inner, work.dense.shape[0]
+    table[base] = source[given.means.size]
+    for a in range(layout.labels.size):
+        start, end = row_of(source, given.means.size, layout.labels[a]), row_of(table, base, a)
+        for k in range(int(table[base])):
+            table[end + k] = source[start + k]
+
+
 def fill_margin(given: ModelNumbers, layout: Layout, e: int, work: Work) -> None:
     """Margin and ratio of an edge, and the piece of the range of its point that is its own."""
     p, rows = layout.edge_pairs[e], work.rows
     for row in range(MARGIN_ROWS):
         rows[EDGE_MARGIN + row, e] = layout.margins[row, p]
     rows[FIRST, e], rows[LAST, e] = column_piece(given, layout.pairs, layout.margins, p)
+    if given.family == BOUNDED:
+        rows[FIRST, e], rows[LAST, e] = -inf, inf  # see `seen_curve`
 
 
 def first_guess(data: Data, y: Array, work: Work) -> bool:
@@ -280,6 +300,8 @@ def guess_statement(data: Data, work: Work, e: int) -> tuple[float, float]:
     foot, foot_rest = seen_loser(y, rest_y, margin, rest, ratio, rest_ratio)
     head = seen_winner(x, rest_x, margin, rest, ratio, rest_ratio)[0]
     gap = (x - foot) + (rest_x - foot_rest)
+    if data.family == BOUNDED:
+        return guess_bounded(data, work, a, b, gap)
     if data.family != GAUSSIAN:
         foot = max(foot, 0.0)
     if data.family == BERNOULLI:
@@ -290,6 +312,18 @@ def guess_statement(data: Data, work: Work, e: int) -> tuple[float, float]:
         spread_a, spread_b = max(spread_a, LEAST_SPREAD * spread_b), max(spread_b, LEAST_SPREAD * spread_a)
     root_a, root_b = sqrt(arms[COST, a]), sqrt(arms[COST, b])
     scale = 2.0 * (root_a * spread_a + root_b * spread_b) / (gap * gap)
+    return scale * spread_a / root_a, scale * spread_b / root_b
+
+
+def guess_bounded(data: Data, work: Work, a: int, b: int, gap: float) -> tuple[float, float]:
+    """`guess_statement` for rewards in a range: V is the variance about the point halfway between."""
+    arms, table, base = data.arms, work.inner, work.dense.shape[0]
+    first, second = row_of(table, base, a), row_of(table, base, b)
+    part = gap / table[first + RANGE]
+    spread_a = sqrt(table[first + SPREAD] + 0.25 * part * part)
+    spread_b = sqrt(table[second + SPREAD] + 0.25 * part * part)
+    root_a, root_b = sqrt(arms[COST, a]), sqrt(arms[COST, b])
+    scale = 2.0 * (root_a * spread_a + root_b * spread_b) / (part * part)
     return scale * spread_a / root_a, scale * spread_b / root_b
 
 
@@ -327,7 +361,7 @@ def solve_rows(
     arms = kind.means.size
     means, costs, dispersions = np.zeros(arms), np.zeros(arms), np.zeros(arms)
     given = ModelNumbers(kind.family, kind.error, kind.low, kind.high, means, np.zeros(arms), costs, dispersions)
-    workspace = make_workspace(layout, plan)
+    workspace = make_workspace(layout, plan, 0)
     effort, weights, load = np.zeros(arms), np.zeros(layout.pairs.shape[1]), np.zeros((2, arms))
     for row in chosen:
         for place in range(arms):

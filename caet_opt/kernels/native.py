@@ -11,6 +11,7 @@ import numpy as np
 from caet_opt.bandits.families import Family, scalar
 from caet_opt.kernels import (
     all_terms,
+    bounded_term,
     certify,
     factor,
     instance,
@@ -27,7 +28,7 @@ from caet_opt.kernels.interpret import Interpreted, interpret
 
 #: Every function of the kernel, callees first.
 KERNEL = list_functions(
-    scalar, term, margin_term, margin_floor, records, all_terms, factor, interior, certify, instance
+    scalar, term, margin_term, bounded_term, margin_floor, records, all_terms, factor, interior, certify, instance
 )
 
 #: Seconds of interpreted solving in a process after which compiling is worth it, and what an edge takes.

@@ -15,7 +15,8 @@ class ModelNumbers(NamedTuple):
     error : bound on the relative error of its divergences, in units of 2^-53
     low, high : the ends of its mean space
     means, rests : the means are their sums; a rest is what rounding to a double took away
-    costs, dispersions : as they are
+    costs, dispersions : as they are; for rewards in a range, behind the dispersions, a table of their distributions:
+        its width, and the row of `caet_opt.kernels.bounded_term` for each arm
     """
 
     family: int
@@ -104,8 +105,9 @@ EDGE_MARGIN, EDGE_REST, EDGE_RATIO, EDGE_RATIO_REST, FIRST, LAST, BEYOND, STATED
 LEAST, DEAREST, LOWER, UPPER, BEST_LOWER, BEST_UPPER, IDLE, PRODUCT, COUNT, PRIMAL, DUAL, AHEAD, RESTS = range(13)
 
 
-def make_work(arms: int, edges: int, cores: int, parts: int, stated: bool) -> Work:
-    """The arrays for a problem of this size, all of whose statements are plain, or not."""
+def make_work(arms: int, edges: int, cores: int, parts: int, stated: bool, table: int) -> Work:
+    """The arrays for a problem of this size, all of whose statements are plain, or not, with a table of distributions
+    of this size, behind the inner numbers of the core."""
     by_row = np.ones((STATED_ROWS if stated else PLAIN_ROWS, edges + arms))
     by_arm, by_part = np.zeros((8, arms)), np.zeros((13, parts))
-    return Work(by_arm, by_row, by_part, np.zeros((cores, cores)), np.zeros(cores))
+    return Work(by_arm, by_row, by_part, np.zeros((cores, cores)), np.zeros(cores + table))

@@ -5,7 +5,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from caet_opt.bandits.families import Exponential, Family, Gamma, Geometric
+from caet_opt.bandits.families import Bounded, Exponential, Family, Gamma, Geometric
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.statements import Statement, encode
 from caet_opt.kernels.records import COLUMN_ROWS
@@ -24,7 +24,8 @@ class Columns:
     ----------
     pairs : winner and loser of each column, -1 for none
     margins : the rows of `caet_opt.bandits.tasks.pairs`, and PIECE: which piece of
-        `caet_opt.kernels.margin_term.margin_bends` a column is, 0 or 1; no columns where all statements are plain
+        `caet_opt.kernels.margin_term.margin_bends` a column is, 0 or 1; no columns where all statements are plain and
+        their terms have a formula in the means
     owners : the statement of each column
     """
 
@@ -70,7 +71,7 @@ def list_columns(statements: tuple[Statement, ...], family: type[Family]) -> Col
     """
     pairs, margins = encode(statements)
     owners = np.arange(len(statements))
-    if all(statement.is_plain for statement in statements):
+    if family is not Bounded and all(statement.is_plain for statement in statements):
         return Columns(statements, pairs, np.zeros((COLUMN_ROWS, 0)), owners)
     twice = [len(statement.arms) == 2 and statement.margin > 0 for statement in statements]
     owners = np.repeat(owners, [1 + (two and issubclass(family, TWO_MINIMA)) for two in twice])

@@ -6,7 +6,7 @@ compare the two.
 
 from caet_opt.bandits.families.scalar import kl_div
 
-GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, GEOMETRIC = range(5)
+GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, GEOMETRIC, BOUNDED = range(6)
 
 #: Differences, shares and rates of at least TINY, and means up to HUGE, are far enough from the ends of double
 #: precision for every intermediate result.

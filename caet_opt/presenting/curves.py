@@ -86,6 +86,8 @@ class Sweep(NamedTuple):
         means, costs = list(model.means), list(model.costs)
         (means if self.kind == "mean" else costs)[self.arm] = value
         follows = self.kind == "mean" and model.cost_rule == GAPS
+        if model.distributions is not None and self.kind != "mean":
+            return model.with_numbers(costs=costs), task
         return model.with_numbers(means=means, costs=GAPS if follows else costs), task
 
     def describe(self, names: Sequence[str]) -> str:

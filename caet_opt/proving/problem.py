@@ -120,6 +120,10 @@ def pose_exactly(model: BanditModel, task: Task) -> ExactProblem:
             f"task {str(task)!r} may have several right answers, and digits are proven of one; prove those of each "
             "answer as a task of its own, for example comparisons:0-1-0.05,0-2-0.05"
         )
+    if model.distributions is not None:
+        raise InputError(
+            f"rewards of family {model.family} have no proven digits or certificate files; T* is certified by solve"
+        )
     question = ask(model, task)
     means, statements = model.exact_means, question.statements
     for statement in statements:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from caet_opt.bandits.families import Family
+from caet_opt.bandits.families import Bounded, Family
 from caet_opt.bandits.families.numerics import Array, Integers, Mask
 from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import GAPS, Arrays, BanditModel, check_unmasked, read_family
@@ -135,6 +135,10 @@ def characteristic_times(
     if limits:
         raise InputError("characteristic_times takes no limits, which the native solver does not; solve one by one")
     family, task = read_family(family), read_task(task)
+    if isinstance(family, Bounded):
+        raise InputError(
+            f"many problems at once have means alone, which family {family} cannot do with; use characteristic_time"
+        )
     check_workers(workers)
     profile = find_profile("native")
     profile = profile if tolerance is None else replace(profile, tolerance=tolerance)

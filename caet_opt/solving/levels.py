@@ -9,6 +9,9 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks.statements import Statement, above, below, judge
 from caet_opt.common.exact import exact
 from caet_opt.errors import InputError
+from caet_opt.kernels.family_codes import model_numbers
+from caet_opt.kernels.native import interpreted_kernel
+from caet_opt.kernels.statement_columns import list_columns
 
 
 def meant_mean(model: BanditModel, arm: int) -> Fraction:
@@ -51,6 +54,10 @@ def level_divergence(model: BanditModel, statement: Statement, arm: int) -> floa
     except OverflowError as error:
         told = statement.write(model.arms)
         raise InputError(f"'{told}' is about a level outside double precision; rescale the means") from error
+    if model.distributions is not None:
+        family, stated = type(model.family), list_columns((statement,), type(model.family))
+        level_rate = interpreted_kernel(family)["level_rate"]
+        return float(level_rate(model_numbers(model), stated.pairs, stated.margins, 0, arm)[1])
     numbers = np.array([model.means[arm], point, 0.0, 1.0, model.mean_rests[arm], level - Fraction(point)], dtype=float)
     with np.errstate(all="ignore"):  # infinite at an end of the mean space
         return float(model.family.mixture_divergence(*numbers))

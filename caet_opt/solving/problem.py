@@ -4,7 +4,7 @@ The problem keeps only what can matter: the costly arms of the support, scaled t
 the order in which the statements name them, so that all instances of one shape are the same program.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf
@@ -26,10 +26,10 @@ from caet_opt.kernels.elimination_order import columns, integers, plan_eliminati
 from caet_opt.kernels.family_codes import FAMILY_CODES, model_numbers
 from caet_opt.kernels.instance import Layout
 from caet_opt.kernels.margin_term import HOLDS, statement_side
-from caet_opt.kernels.native import interpreted_kernel
+from caet_opt.kernels.native import interpreted_kernel, present_kernel
 from caet_opt.kernels.records import EDGE_MARGIN, LAST, PIECE, Data, Plan, Work, make_work
 from caet_opt.kernels.statement_columns import Columns, list_columns
-from caet_opt.kernels.term import GAUSSIAN, POISSON, means_differ
+from caet_opt.kernels.term import BOUNDED, GAUSSIAN, POISSON, means_differ
 from caet_opt.solving.asked import recall
 from caet_opt.solving.levels import constrains, level_divergence
 from caet_opt.solving.limits import check_limits, find_leader, limit_rows
@@ -38,6 +38,9 @@ from caet_opt.solving.rows import Row, meant_costs, round_rows
 
 Indices = NDArray[np.intp]
 Pattern = tuple[Columns, type[Family], tuple[bool, ...]]
+
+#: Where means say all.
+NO_TABLE = np.zeros(0)
 
 
 @dataclass(eq=False)
@@ -129,6 +132,7 @@ class Problem:
         plain
     dispersions : by which a unit-dispersion effort is multiplied to give the model's effort
     rows : G of the limits ``G w <= 0``, or ``= 0``, beside the statements; arms that only these are about come last
+    table : of the arms' distributions, for rewards in a range
     """
 
     shape: Shape
@@ -143,6 +147,7 @@ class Problem:
     margins: Array
     dispersions: Array
     rows: Array
+    table: Array
 
     @property
     def is_plain(self) -> bool:
@@ -185,6 +190,9 @@ class Problem:
 
         Their bends are ``(gap w_a w_b)^2 / (V(m) (w_a + w_b)^3)``.
         """
+        if self.table.size:
+            rows = [self.margin_terms(effort, edge) for edge in range(len(self.shape.edges))]
+            return EdgeTerms(*np.array(rows).reshape(-1, 4).T)
         seen, seen_rests, scales = self.losers
         wa, wb = effort[self.heads], effort[self.tails] * scales
         mua, resta = self.means[self.heads], self.rests[self.heads]
@@ -207,6 +215,11 @@ class Problem:
         """
         kernel, code, numbers = interpreted_kernel(self.shape.family), *self.margin_numbers(edge)
         wa, wb = (float(effort[arm]) for arm in self.shape.edges[edge])
+        if self.table.size:
+            first, second = (kernel["row_of"](self.table, 0, arm) for arm in self.shape.edges[edge])
+            gap, shift = kernel["bounded_gap"](self.table, first, *numbers[:6])
+            found = present_kernel(self.shape.family)["bounded_term"](self.table, first, second, wa, wb, gap, shift)
+            return float(found[0]), float(found[1]), float(found[2]), float(found[3])
         f, da, db, _, odds = kernel["margin_term"](code, wa, wb, *numbers)
         if not 0.0 < odds < inf:
             return f, da, db, 0.0
@@ -272,7 +285,8 @@ class Problem:
         """The arms and edges as the kernel has them, without anchors."""
         arms = np.array([self.means, self.costs, np.zeros(self.shape.arms), self.rests])
         edges = len(self.shape.edges)
-        work = make_work(self.shape.arms, edges, 0, 1, True)
+        work = make_work(self.shape.arms, edges, 0, 1, True, self.table.size)
+        work.inner[:] = self.table
         work.rows[EDGE_MARGIN : LAST + 1, :edges] = self.margins
         return Data(FAMILY_CODES.get(type(self.family), -1), arms, integers([self.heads, self.tails])), work
 
@@ -375,7 +389,8 @@ def pose_question(question: Question) -> Problem:
     behind = [*arrangement.edge_pairs, *(nearest[arm][1] for arm in anchored)]
     edges = [kept[index] for index in arrangement.edge_pairs]
     margins = np.zeros((LAST + 1 - EDGE_MARGIN, 0))
-    if not all(statements[index].is_plain for index in arrangement.edge_pairs):
+    formulas = model.distributions is None and all(statements[index].is_plain for index in arrangement.edge_pairs)
+    if edges and not formulas:
         for statement in statements:
             check_formula(model, statement)
         pieces = [column_piece(model, columns, p) for p in edges]
@@ -400,13 +415,24 @@ def pose_question(question: Question) -> Problem:
         margins=margins,
         dispersions=dispersions,
         rows=round_rows(rows)[:, labels] * dispersions if rows else np.zeros((0, len(labels))),
+        table=pick_rows(model.distribution_table, labels),
     )
     check_representable(model, problem)
     return problem
 
 
+def pick_rows(table: Array, arms: Sequence[int]) -> Array:
+    """The table of the distributions of these arms."""
+    if not table.size:
+        return NO_TABLE
+    width = int(table[0])
+    return np.concatenate([table[:1], *(table[1 + arm * width : 1 + (arm + 1) * width] for arm in arms)])
+
+
 def list_margins(family: type[Family], margins: Array) -> tuple[int, ...]:
-    """The edges with a margin that does not just shift a mean, as it does for Gaussian arms."""
+    """The edges with a margin that does not just shift a mean, as it does for Gaussian arms; all without a formula."""
+    if FAMILY_CODES.get(family) == BOUNDED:
+        return tuple(range(margins.shape[1]))
     if FAMILY_CODES.get(family, GAUSSIAN) == GAUSSIAN:
         return ()
     return tuple(np.flatnonzero(margins[MARGIN] != 0.0).tolist())

@@ -9,10 +9,12 @@ from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks.pairs import MARGIN_ROWS, RATIO
 from caet_opt.bandits.tasks.statements import Statement
+from caet_opt.errors import InputError
 from caet_opt.kernels.family_codes import FAMILY_CODES, model_numbers
 from caet_opt.kernels.native import interpreted_kernel
 from caet_opt.kernels.statement_columns import Columns
 from caet_opt.kernels.term import BERNOULLI, GAUSSIAN, POISSON
+from caet_opt.solving.levels import level_divergence
 from caet_opt.solving.problem import statement_numbers
 
 
@@ -44,9 +46,24 @@ def least_effort(model: BanditModel, statement: Statement, arm: int, effort: Arr
     for _ in range(80):
         middle = 0.5 * (below + above)
         efforts[place] = exp(middle)
-        found = term(code, low, high, *efforts, *numbers, *free)[1]
+        if model.distributions is not None:
+            found = bounded_value(model, statement, efforts, free)
+        else:
+            found = term(code, low, high, *efforts, *numbers, *free)[1]
         below, above = (middle, above) if found < 1 else (below, middle)
     return float(phi[arm] * exp(above)) if above > -690 else 0.0
+
+
+def bounded_value(model: BanditModel, statement: Statement, efforts: Sequence[float], free: Sequence[bool]) -> float:
+    """The term of a statement about rewards in a range, at the efforts of its two sides."""
+    kernel, table = interpreted_kernel(type(model.family)), model.distribution_table
+    if any(free):
+        side = 1 if free[0] else 0
+        arm = statement[:2][side]
+        return inf if arm is None or all(free) else efforts[side] * level_divergence(model, statement, arm)
+    rows = [kernel["row_of"](table, 0, arm) for arm in statement.arms]
+    gap, shift = kernel["bounded_gap"](table, rows[0], *statement_numbers(model, statement)[:6])
+    return float(kernel["bounded_term"](table, *rows, *efforts, gap, shift)[0])
 
 
 def mean_sensitivities(model: BanditModel, columns: Columns, effort: Array, multipliers: Array) -> Array:
@@ -56,6 +73,8 @@ def mean_sensitivities(model: BanditModel, columns: Columns, effort: Array, mult
     Where b is free, x is what it asks of arm a, ``r mu_b + e``, and ``df_e/dmu_b = r w_a (x - mu_a) / V(x)``; where a
     is free, x is ``(mu_a - e) / r``.
     """
+    if model.distributions is not None:
+        raise InputError("rewards in a range have no sensitivity to means, which do not say how they are distributed")
     means, costs, theta = model.means, (*model.costs, 0.0), model.family.natural_parameter
     w, result = effort / model.dispersions, np.zeros(len(means))
     with np.errstate(divide="ignore"):

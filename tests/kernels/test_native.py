@@ -154,7 +154,7 @@ def test_factorisation_solves_the_system(name):
     edges, n = GRAPHS[name], 5
     rng = np.random.default_rng(2)
     plan = plan_elimination(n, tuple(edges))
-    work = records.make_work(n, len(edges), plan.cores.size, plan.parts, False)
+    work = records.make_work(n, len(edges), plan.cores.size, plan.parts, False, 0)
     data = records.Data(0, np.ones((3, n)), np.array(edges).T.copy())
     share = rng.uniform(0.05, 0.95, len(edges))
     work.rows[records.SHARE, : len(edges)], work.rows[records.OTHER, : len(edges)] = share, 1 - share
@@ -183,7 +183,7 @@ def test_the_plan_follows_the_graph():
 def test_elimination_is_exact_for_a_stiff_edge():
     """A leaf tied to its parent by an all but rigid edge: the textbook formula would lose every digit."""
     plan = plan_elimination(2, ((0, 1),))
-    work = records.make_work(2, 1, 0, 1, False)
+    work = records.make_work(2, 1, 0, 1, False, 0)
     data = records.Data(0, np.ones((3, 2)), np.array([[0], [1]]))
     work.rows[records.SHARE, 0] = work.rows[records.OTHER, 0] = 0.5
     work.rows[records.STIFF, 0], work.rows[records.BEND, 0] = 1e20, 0.0

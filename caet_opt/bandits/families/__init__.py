@@ -1,6 +1,7 @@
 """Reward families: one-parameter exponential families, each one small class."""
 
 from caet_opt.bandits.families.base import Family, MeanSpace
+from caet_opt.bandits.families.bounded import Bounded
 from caet_opt.bandits.families.counts import Bernoulli, Geometric, Poisson
 from caet_opt.bandits.families.gamma import Exponential, Gamma
 from caet_opt.bandits.families.gaussian import Gaussian
@@ -11,11 +12,11 @@ FAMILIES: Registry[type[Family]] = Registry(
 
     >>> from caet_opt.bandits.families import FAMILIES
     >>> list(FAMILIES)
-    ['gaussian', 'bernoulli', 'poisson', 'exponential', 'gamma', 'geometric']
+    ['gaussian', 'bernoulli', 'poisson', 'exponential', 'gamma', 'geometric', 'bounded']
     >>> FAMILIES["gamma"].parse("2.5") == Gamma(2.5)
     True
     """,
-    *(Gaussian, Bernoulli, Poisson, Exponential, Gamma, Geometric),
+    *(Gaussian, Bernoulli, Poisson, Exponential, Gamma, Geometric, Bounded),
 )
 
 
@@ -42,6 +43,7 @@ def describe_assumption(text: str) -> str:
 __all__ = [
     "FAMILIES",
     "Bernoulli",
+    "Bounded",
     "Exponential",
     "Family",
     "Gamma",

@@ -170,7 +170,9 @@ class TrackingPolicy(Policy):
             found = cached_program("native layout", pattern, lay_out)
         layout, plan = found or nothing_to_lay_out(pairs)
         own = copy_layout(layout)
-        return Space(own, plan, make_workspace(own, plan), np.zeros(self.setup.arms), np.zeros(pairs.shape[1]), sides)
+        return Space(
+            own, plan, make_workspace(own, plan, 0), np.zeros(self.setup.arms), np.zeros(pairs.shape[1]), sides
+        )
 
     def pattern_of(self, columns: RoundColumns) -> Columns:
         """Columns for `lay_out`, the same object for the same columns."""

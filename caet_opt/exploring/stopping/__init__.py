@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from caet_opt.bandits.families import Family, parse_family
+from caet_opt.bandits.families import Bounded, Family, parse_family
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.checks import is_whole
 from caet_opt.common.registry import Registry
@@ -27,6 +27,13 @@ THRESHOLDS: Registry[type[Threshold]] = Registry(
 
 #: The settings that belong to one threshold.
 OPTIONS = tuple(setting.name for setting in SETTINGS if setting.owner == "threshold")
+
+
+#: What is said where a threshold is asked for and none is proven.
+NONE_PROVEN = (
+    "no stopping threshold is there yet for family {family}, of which T* can be had; for rewards in [0, 1] family "
+    "bernoulli has one, with fractions (--fractions) in live experiments"
+)
 
 
 def make_threshold(
@@ -58,6 +65,8 @@ def make_threshold(
             takers = ", ".join(repr(other) for other, kind in THRESHOLDS.items() if option in kind.options)
             raise InputError(f"threshold {name!r} takes no {option}; only {takers} does")
     family = parse_family(family) if isinstance(family, str) else family
+    if isinstance(family, Bounded):
+        raise InputError(NONE_PROVEN.format(family=family))
     task = parse_task(task) if isinstance(task, str) else task
     if not is_whole(arms, 1):
         raise InputError(f"a threshold needs the number of arms, 1 or more, got {arms!r}")

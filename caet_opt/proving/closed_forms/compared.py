@@ -97,12 +97,14 @@ class ComparedPairs:
 
 
 def compare(model: BanditModel, task: Task, exact: bool) -> ComparedPairs | None:
-    """The comparisons of a model and a task, None where a tie makes T* infinite.
+    """The comparisons of a model and a task, None where a tie makes T* infinite, or means do not say it.
 
     The numbers are the exact ones that were given, or the doubles that stand for them.
     """
     statements = ask(model, task).statements
-    if any(judge(one, model.means if one.is_plain else model.exact_means) == 0 for one in statements):
+    if model.distributions is not None or any(
+        judge(one, model.means if one.is_plain else model.exact_means) == 0 for one in statements
+    ):
         return None
     means, costs, dispersions = (
         (model.exact_means, model.exact_costs, model.exact_dispersions)

@@ -87,6 +87,8 @@ def solve_columns(model: BanditModel, columns: Columns, profile: Profile, start:
     numbers = model.kernel_numbers
     if columns.margins.size:
         numbers = np.concatenate((numbers.ravel(), columns.flat_margins)).reshape(1, -1)
+    if model.distributions is not None:
+        numbers = np.append(numbers, model.distribution_table).reshape(1, -1)
     status, steps, value, lower, upper = kernel_for(family, len(columns.owners))["solve_instance"](
         numbers, *pattern, effort, weights, start is not None, tolerance, target, profile.max_iterations
     )

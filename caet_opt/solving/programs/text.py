@@ -9,6 +9,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.files import escape_controls
+from caet_opt.errors import InputError
 from caet_opt.solving.levels import asked_level, constrains
 from caet_opt.solving.problem import Question, ask, ask_answer
 
@@ -19,6 +20,10 @@ def show_program(model: BanditModel, task: Task, limits: tuple[Limit, ...] = (),
 
     Statements that constrain nothing are listed with the reason.
     """
+    if model.distributions is not None:
+        raise InputError(
+            f"the program of family {model.family} has no formula in means; docs/mathematics/bounded.md has it"
+        )
     question = ask(model, task, limits) if answer is None else ask_answer(model, task, answer, limits)
     kept, statements = set(question.problem.statements), question.statements
     told = "" if answer is None else f", answer {escape_controls(task.write_answer(answer, model.arms))}"

@@ -1,0 +1,159 @@
+"""Distributions of rewards in a range: levels with probabilities, or samples."""
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from math import inf, isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from caet_opt.bandits.families.bounded import Bounded
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.common.exact import exact
+from caet_opt.errors import InputError
+
+#: Probabilities may miss one by this much, as typed decimals do, and are taken in proportion.
+NEAR_ONE = Fraction(1, 10**9)
+
+
+#: A value is an end of its range, or this part of the range away from it, so that inverse distances are doubles.
+NEAREST = Fraction(1, 10**200)
+
+
+class Distributions(NamedTuple):
+    """The values of each arm, in order, with their probabilities, as exact numbers: a float means its shortest decimal.
+
+    ``sampled`` has the size of each arm's sample, and is None where probabilities were given.
+    """
+
+    values: tuple[tuple[Fraction, ...], ...]
+    probabilities: tuple[tuple[Fraction, ...], ...]
+    sampled: tuple[int, ...] | None = None
+
+    def means(self) -> tuple[Fraction, ...]:
+        """The exact mean of each arm."""
+        pairs = zip(self.values, self.probabilities, strict=True)
+        return tuple(sum((v * p for v, p in zip(*pair, strict=True)), Fraction(0)) for pair in pairs)
+
+    def table(self, family: Bounded) -> Array:
+        """The table of `caet_opt.kernels.bounded_term`: its width, and a row of doubles for each arm."""
+        low, high = family.ends
+        span, rows = high - low, list[list[float]]()
+        for values, masses, mean in zip(self.values, self.probabilities, self.means(), strict=True):
+            variance = sum((p * (v - mean) ** 2 for v, p in zip(values, masses, strict=True)), Fraction(0))
+            below, above = [(v - low) / span for v in values], [(high - v) / span for v in values]
+            head: list[Fraction | int] = [
+                len(values),
+                (mean - low) / span,
+                (high - mean) / span,
+                variance / span**2,
+                low,
+                high,
+                span,
+            ]
+            inverses = [mean_inverse(distances, masses) for distances in (below, above)]
+            rows.append([*(float(number) for number in head), *inverses, *map(float, (*below, *above, *masses))])
+        width = max(map(len, rows))
+        return np.array([width, *(number for row in rows for number in row + [0.0] * (width - len(row)))], dtype=float)
+
+    def draw(self, rng: np.random.Generator, arm: int, size: int | None = None) -> Any:
+        """Rewards of one arm."""
+        values = np.array([float(value) for value in self.values[arm]])
+        masses = np.array([float(mass) for mass in self.probabilities[arm]])
+        return values[rng.choice(len(values), size=size, p=masses / masses.sum())]
+
+
+def mean_inverse(distances: Sequence[Fraction], masses: Sequence[Fraction]) -> float:
+    """The mean of 1 / u over a distribution of distances."""
+    if min(distances) == 0:
+        return inf
+    return float(sum((mass / distance for distance, mass in zip(distances, masses, strict=True)), Fraction(0)))
+
+
+def read_distributions(family: Bounded, levels: Any, probabilities: Any) -> Distributions:
+    """Distributions on levels that all arms share; `InputError` for what is none."""
+    if levels is None or probabilities is None:
+        missing = "levels" if levels is None else "probabilities"
+        raise InputError(f"a model of family {family} needs levels and probabilities, or samples; {missing} is missing")
+    values = [read_value(family, level, "level") for level in read_list(levels, "levels")]
+    if sorted(set(values)) != values:
+        raise InputError("levels must be in order, each above the one before")
+    rows = [read_list(row, f"probabilities of arm {arm}") for arm, row in enumerate(read_list(probabilities, "them"))]
+    found = []
+    for arm, row in enumerate(rows):
+        if len(row) != len(values):
+            raise InputError(
+                f"arm {arm} has {len(row)} probabilities for {len(values)} levels; give one for each level"
+            )
+        masses = [read_number(mass, f"probability of arm {arm}") for mass in row]
+        if min(masses) < 0:
+            raise InputError(f"a probability of arm {arm} is negative: {float(min(masses)):g}")
+        total = sum(masses, Fraction(0))
+        if abs(total - 1) > NEAR_ONE:
+            raise InputError(f"the probabilities of arm {arm} sum to {float(total):.10g}, not to 1")
+        found.append([(v, mass / total) for v, mass in zip(values, masses, strict=True) if mass > 0])
+    return collect(found)
+
+
+def collect(arms: Sequence[Sequence[tuple[Fraction, Fraction]]], sizes: tuple[int, ...] | None = None) -> Distributions:
+    """Distributions from the pairs of a value and its probability of each arm."""
+    values = tuple(tuple(value for value, _ in arm) for arm in arms)
+    return Distributions(values, tuple(tuple(mass for _, mass in arm) for arm in arms), sizes)
+
+
+def read_samples(family: Bounded, samples: Any) -> Distributions:
+    """The empirical distributions of samples, by arm: their own values, each with its share."""
+    lists = [read_list(sample, f"sample of arm {arm}") for arm, sample in enumerate(read_list(samples, "samples"))]
+    found, sizes = [], []
+    for arm, sample in enumerate(lists):
+        if not sample:
+            raise InputError(f"the sample of arm {arm} is empty; give at least one reward of each arm")
+        counts = Counter(read_value(family, reward, f"reward of arm {arm}") for reward in sample)
+        found.append([(value, Fraction(counts[value], len(sample))) for value in sorted(counts)])
+        sizes.append(len(sample))
+    return collect(found, tuple(sizes))
+
+
+def read_list(values: Any, what: str) -> list[Any]:
+    """A list, or `InputError`."""
+    if isinstance(values, str | bytes | dict) or not hasattr(values, "__iter__"):
+        raise InputError(f"{what} must be a list of numbers, got {values!r}")
+    return list(values)
+
+
+def read_number(value: Any, what: str) -> Fraction:
+    """The exact number that was given, or `InputError`."""
+    if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+        raise InputError(f"{what} must be a number, got {value!r}")
+    try:
+        finite = isfinite(float(value))
+    except (OverflowError, ValueError):
+        finite = False
+    if not finite:
+        raise InputError(f"{what} must be a finite number, got {value}")
+    return exact(value)
+
+
+def read_value(family: Bounded, value: Any, what: str) -> Fraction:
+    """A number in the range of a family, or `InputError`."""
+    number = read_number(value, what)
+    if not family.ends[0] <= number <= family.ends[1]:
+        raise InputError(f"{what} {float(number):g} is outside {family.mean_space}, the range of family {family}")
+    if any(0 < abs(number - end) < NEAREST * (family.ends[1] - family.ends[0]) for end in family.ends):
+        raise InputError(f"{what} {float(number):g} is all but an end of the range of family {family}; round it")
+    return number
+
+
+def samples_by_arm(rows: Sequence[tuple[str, Any]], names: Sequence[str] | None) -> tuple[tuple[str, ...], list[Any]]:
+    """Names of the arms and their samples, from rows of an arm and a reward: in the order of ``names``, or of first
+    appearance; `InputError` for an arm that is none of them, or has no row."""
+    found: dict[str, list[Any]] = {name: [] for name in names or ()}
+    for arm, reward in rows:
+        if names is not None and arm not in found:
+            raise InputError(f"samples of an unknown arm {arm!r}; the arms are {', '.join(names)}")
+        found.setdefault(arm, []).append(reward)
+    for name, sample in found.items():
+        if not sample:
+            raise InputError(f"the sample of arm {name!r} is empty; give at least one reward of each arm")
+    return tuple(found), list(found.values())

@@ -1,0 +1,108 @@
+"""Rewards in a range, of any distribution: scores, stars, shares, latencies with a time limit."""
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from caet_opt.bandits.families.base import Family, MeanSpace, read_decimals
+from caet_opt.bandits.families.numerics import Array
+from caet_opt.common.exact import exact
+from caet_opt.errors import InputError
+
+#: Equal steps between the levels on which rewards are counted, unless another number is asked for, and at most.
+DEFAULT_STEPS, MOST_STEPS = 20, 1000
+
+
+class Bounded(Family):
+    """``D(x) = max over 0 <= l <= 1 / (high - x) of E log(1 - l (X - x))``, KL_inf of Honda and Takemura, to a mean x
+    above that of a reward X in [low, high]; below it by mirror.
+
+    It is the least divergence from the distribution of X to one in the range of mean x, so that T* and what follows
+    from it hold for all distributions in the range. No mean says what it is: a model of this family has levels and
+    probabilities, or samples. While an experiment runs, rewards are counted on ``steps + 1`` equally spaced levels.
+
+    >>> Bounded(0, 30), Bounded(0, 1, steps=4).levels
+    (Bounded(0, 30), array([0.  , 0.25, 0.5 , 0.75, 1.  ]))
+    """
+
+    name = "bounded"
+    mean_space = MeanSpace(-np.inf, np.inf)  # of the class; a family has its own
+    divergence_error = 8.0
+
+    def __init__(self, low: float | Decimal, high: float | Decimal, steps: int = DEFAULT_STEPS) -> None:
+        for end, what in ((low, "low end"), (high, "high end")):
+            if isinstance(end, bool) or not isinstance(end, int | float | Decimal) or not np.isfinite(float(end)):
+                raise InputError(f"the {what} of a range must be a finite number, got {end!r}")
+        if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
+            raise InputError(f"the steps of a range must be a whole number from 1 to {MOST_STEPS}, got {steps!r}")
+        self.ends, self.steps = (exact(low), exact(high)), steps
+        if not (self.ends[0] < self.ends[1] and max(map(abs, self.ends)) <= 1e100):
+            raise InputError(f"a range needs a low end below its high end, each up to 1e100, got {low} and {high}")
+        if float(self.ends[1] - self.ends[0]) < 1e-12 * max(map(abs, map(float, self.ends))):
+            raise InputError(f"the range from {low} to {high} is too narrow for double precision; tell differences")
+        self._text = ",".join([*(f"{Decimal(str(end)):f}" for end in (low, high))])
+        vars(self)["mean_space"] = MeanSpace(float(self.ends[0]), float(self.ends[1]), True, True)
+
+    @classmethod
+    def parse(cls, argument: str | None) -> "Bounded":
+        if argument is None:
+            raise InputError("family 'bounded' needs its range, bounded:LO,HI or bounded:LO,HI,STEPS, as bounded:0,1")
+        numbers = read_decimals(argument, "the range of family 'bounded'")
+        if len(numbers) not in (2, 3) or (len(numbers) == 3 and numbers[2] % 1 != 0):
+            raise InputError(f"family 'bounded' has the form bounded:LO,HI or bounded:LO,HI,STEPS, got {argument!r}")
+        return cls(numbers[0], numbers[1], int(numbers[2]) if len(numbers) == 3 else DEFAULT_STEPS)
+
+    @property
+    def levels(self) -> Array:
+        """The levels on which rewards are counted."""
+        low, high = self.ends
+        return np.array([float(low + (high - low) * k / self.steps) for k in range(self.steps + 1)])
+
+    def describe_assumption(self) -> str:
+        return f"independent rewards in {self.mean_space} of any distribution"
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self._text}" + ("" if self.steps == DEFAULT_STEPS else f",{self.steps}")
+
+    def __repr__(self) -> str:
+        steps = "" if self.steps == DEFAULT_STEPS else f", steps={self.steps}"
+        return f"{type(self).__name__}({self._text.replace(',', ', ')}{steps})"
+
+    def sample(
+        self, rng: np.random.Generator, mean: float | Array, dispersion: float | Array = 1.0, size: int | None = None
+    ) -> NoReturn:
+        raise InputError(f"rewards of family {self} are drawn from a distribution; a mean alone has none")
+
+    @staticmethod
+    def unit_divergence(x: Any, y: Any, difference: Any) -> NoReturn:
+        raise InputError(NO_FORMULA)
+
+    @staticmethod
+    def unit_variance(mean: Any) -> Any:
+        """Unknown from the mean: not a number."""
+        return np.full(np.shape(mean), np.nan)[()]
+
+    @staticmethod
+    def natural_parameter(mean: Any) -> NoReturn:
+        raise InputError(NO_FORMULA)
+
+    @staticmethod
+    def conic_coefficients(mean: Array, centre: Array) -> Sequence[ArrayLike]:
+        raise InputError(NO_FORMULA)
+
+    @staticmethod
+    def conic_constraints(bound: Any, *forms: Any) -> list[Any]:
+        raise InputError(NO_FORMULA)
+
+    @staticmethod
+    def algebraic_divergence(x: Any, y: Any, log: Callable[[Any], Any]) -> NoReturn:
+        raise InputError(NO_FORMULA)
+
+
+#: What is said where a formula in means is asked for.
+NO_FORMULA = (
+    "rewards in a range have no formula in their means alone; T* is certified by the solvers native, ipopt and clarabel"
+)

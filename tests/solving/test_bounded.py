@@ -1,0 +1,282 @@
+"""T* of rewards in a range: against an independent program, Bernoulli, other solvers; and what is refused."""
+
+import json
+import warnings
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from caet_opt import BanditModel, InputError, SolverError, TieError, certify, characteristic_time
+from caet_opt.cli import main
+from caet_opt.kernels import bounded_term
+
+SCORES = [0, 0.25, 0.5, 0.75, 1]
+EXAMPLE = BanditModel(
+    "bounded:0,1", levels=SCORES, probabilities=[[0.01, 0.02, 0.12, 0.55, 0.30], [0.02, 0.04, 0.18, 0.52, 0.24]]
+)
+INSIDE = BanditModel(  # no value at an end: bets reach their limits, and curvatures jump
+    "bounded:0,1", levels=[0.33, 0.47, 0.52, 0.61], probabilities=[[0.1, 0.2, 0.3, 0.4], [0.2, 0.3, 0.3, 0.2]]
+)
+TASKS = ["best-arm", "ranking", "above:0.5", "control:1+0.05", "control:1-0.2", "comparisons:0-1+0.02"]
+
+
+def least_by_program(model, effort):
+    """f of "0 > 1" as the least divergence to distributions in the range, by a conic program."""
+    cp = pytest.importorskip("cvxpy")
+    low, high = map(float, model.family.ends)
+    total, means = 0.0, []
+    constraints = []
+    for arm in range(2):
+        values = [*map(float, model.distributions.values[arm]), low, high]
+        masses = np.array([*map(float, model.distributions.probabilities[arm]), 0.0, 0.0])
+        other = cp.Variable(len(values), nonneg=True)
+        total += effort[arm] * cp.sum(cp.kl_div(masses, other))
+        constraints.append(cp.sum(other) == 1)
+        means.append(np.array(values) @ other)
+    problem = cp.Problem(cp.Minimize(total), [*constraints, means[0] <= means[1]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it may be inaccurate, which the comparison shows
+        return problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+
+
+@pytest.mark.parametrize("model", [EXAMPLE, INSIDE], ids=["ends", "inside"])
+@pytest.mark.parametrize("effort", [(1.0, 1.0), (1.0, 3.0), (5.0, 0.2)])
+def test_the_term_is_the_least_divergence_to_distributions_in_the_range(model, effort):
+    upper = certify(model, [(0, 1)], effort, [1.0]).value
+    assert sum(effort) / upper == pytest.approx(least_by_program(model, effort), rel=1e-6)
+
+
+def test_the_example_by_three_solvers():
+    found = [characteristic_time(EXAMPLE, "best-arm", solver=solver) for solver in ("native", "ipopt", "clarabel")]
+    for one in found:
+        assert one.value == pytest.approx(148.4176962342608, rel=1e-12)
+        assert one.gap < 1e-12
+    assert characteristic_time(BanditModel("bernoulli", EXAMPLE.means), "best-arm").value > 4.4 * found[0].value
+
+
+def test_the_time_of_values_between_levels_is_theirs():
+    """Split between 20 steps it would be larger, and no lower bound."""
+    own = characteristic_time(INSIDE, "best-arm")
+    assert own.value == pytest.approx(characteristic_time(INSIDE, "best-arm", solver="clarabel").value, rel=1e-12)
+    steps = [k / 20 for k in range(21)]
+    rows = np.zeros((2, 21))
+    for arm in range(2):
+        for value, mass in zip(INSIDE.distributions.values[arm], INSIDE.distributions.probabilities[arm], strict=True):
+            place = int(value * 20)
+            rest = float(value * 20 - place)
+            rows[arm, place] += float(mass) * (1 - rest)
+            rows[arm, place + 1] += float(mass) * rest
+    split = BanditModel("bounded:0,1", levels=steps, probabilities=rows.tolist())
+    assert characteristic_time(split, "best-arm").lower > own.upper
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("costs", [(1, 2, 1), (1, 0, 3)])
+def test_two_levels_are_bernoulli_rewards(task, costs):
+    means = [0.8, 0.6, 0.3]
+    rows = [[1 - mean, mean] for mean in means]
+    bounded = BanditModel("bounded:0,1", levels=[0, 1], probabilities=rows, costs=costs)
+    known = characteristic_time(BanditModel("bernoulli", means, costs), task)
+    found = characteristic_time(bounded, task)
+    assert found.value == pytest.approx(known.value, rel=1e-9)
+    assert found.sampling_proportions == pytest.approx(known.sampling_proportions, abs=1e-6)
+    assert found.cost_sensitivities == pytest.approx(known.cost_sensitivities, rel=1e-5)
+
+
+def test_gaps_and_the_direction_of_better():
+    rows = EXAMPLE.distributions.probabilities
+    lower = BanditModel("bounded:0,1", EXAMPLE.distributions, costs=[1, 2], lower_is_better=True)
+    mirrored = BanditModel("bounded:0,1", levels=SCORES, probabilities=[row[::-1] for row in rows], costs=[1, 2])
+    first, second = (characteristic_time(model, "best-arm").value for model in (lower, mirrored))
+    assert first == pytest.approx(second, rel=1e-12)
+    by_gaps = BanditModel("bounded:0,1", EXAMPLE.distributions, costs="gaps")
+    gap = by_gaps.means[0] - by_gaps.means[1]
+    assert by_gaps.costs == pytest.approx((0.0, gap))
+
+
+def test_the_range_is_a_scale():
+    rows = EXAMPLE.distributions.probabilities
+    wide = BanditModel("bounded:-10,30", levels=[-10 + 40 * score for score in SCORES], probabilities=rows)
+    assert characteristic_time(wide, "best-arm").value == pytest.approx(148.4176962342608, rel=1e-11)
+
+
+VALUES = st.lists(st.floats(0.0, 1.0).map(lambda value: round(value, 6)), min_size=1, max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(VALUES, VALUES, st.floats(0.05, 20.0), st.sampled_from([0.0, -0.2, 0.05]))
+def test_bounds_of_a_term_hold_at_every_point(first, second, ratio, margin):
+    """The floor is below what the best bets give at every point, and the rates at the point of the term above it."""
+    model = BanditModel.from_samples("bounded:0,1", [first, second])
+    if model.means[0] - model.means[1] - margin < 1e-3:
+        return
+    table = model.distribution_table
+    rows = [bounded_term.row_of(table, 0, arm) for arm in range(2)]
+    gap = model.means[0] - model.means[1] - margin
+    with np.errstate(all="ignore"):
+        f, floor, da, db = bounded_term.bounded_proof(table, *rows, 1.0, ratio, gap, margin)
+    assert floor <= f * (1.0 + 1e-12)
+    assert f <= (da + ratio * db) * (1.0 + 1e-9)
+    low, high = max(0.0, model.means[1] + margin), min(1.0 + margin, model.means[0])
+    for share in (0.1, 0.3, 0.5, 0.7, 0.9):
+        x = low + share * (high - low)
+        if 0.0 < x < 1.0 + margin:
+            at_x = best_bet(x, first, 1.0) + ratio * best_bet(1.0 - (x - margin), second, -1.0)
+            assert at_x >= floor * (1.0 - 1e-7) - 1e-9
+
+
+def best_bet(limit, sample, sign):
+    """max over bets of E log(1 + l (u - limit)), u being distances from an end."""
+    distances = np.array(sample) if sign > 0 else 1.0 - np.array(sample)
+
+    def loss(share):
+        return -np.mean(np.log1p(share / limit * (distances - limit)))
+
+    return -minimize_scalar(loss, bounds=(0.0, 1.0 - 1e-12), method="bounded", options={"xatol": 1e-12}).fun
+
+
+def test_random_samples_are_certified():
+    rng = np.random.default_rng(5)
+    for _ in range(25):
+        samples = [rng.beta(*rng.uniform(0.3, 5, 2), size=12).round(3).tolist() for _ in range(3)]
+        model = BanditModel.from_samples("bounded:0,1", samples, costs=rng.uniform(0.1, 3, 3).tolist())
+        try:
+            found = characteristic_time(model, "ranking")
+        except TieError:
+            continue
+        assert found.gap <= 1e-9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"means": [0.5, 0.4]}, "means do not say what rewards of family bounded:0,1 are"),
+        ({"levels": [0, 1]}, "probabilities is missing"),
+        ({"levels": [0, 1], "probabilities": [[0.5, 0.4], [0.5, 0.5]]}, "arm 0 sum to 0.9, not to 1"),
+        ({"levels": [1, 0], "probabilities": [[0.5, 0.5], [0.4, 0.6]]}, "levels must be in order"),
+        ({"levels": [0, 2], "probabilities": [[0.5, 0.5], [0.4, 0.6]]}, r"level 2 is outside \[0, 1\]"),
+        ({"levels": [0, 1], "probabilities": [[1.5, -0.5], [0.4, 0.6]]}, "negative"),
+        ({"levels": [0, 1], "probabilities": [[0.5], [0.4, 0.6]]}, "arm 0 has 1 probabilities for 2 levels"),
+        ({"levels": [0, float("nan")], "probabilities": [[0.5, 0.5], [0.4, 0.6]]}, "finite number"),
+        ({"levels": [0, 1], "probabilities": [[float("nan"), 0.5], [0.4, 0.6]]}, "finite number"),
+        ({"levels": [0, 1], "probabilities": [[0.5, 0.5]]}, "at least two arms"),
+    ],
+)
+def test_models_that_are_none(arguments, words):
+    with pytest.raises(InputError, match=words):
+        BanditModel("bounded:0,1", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("samples", "words"),
+    [
+        ([[0.5], []], "sample of arm 1 is empty"),
+        ([[0.5], [1.2]], r"reward of arm 1 1.2 is outside \[0, 1\]"),
+        ([[0.5], [float("nan")]], "finite number"),
+        ([[0.5], [5e-324]], "all but an end of the range"),
+        ([0.5, 0.4], "must be a list"),
+    ],
+)
+def test_samples_that_are_none(samples, words):
+    with pytest.raises(InputError, match=words):
+        BanditModel.from_samples("bounded:0,1", samples)
+
+
+@pytest.mark.parametrize(
+    "text", ["bounded", "bounded:1", "bounded:1,0", "bounded:0,1,0", "bounded:0,1,2.5", "bounded:0,x"]
+)
+def test_ranges_that_are_none(text):
+    with pytest.raises(InputError, match=r"bounded|range"):
+        BanditModel(text, levels=[0, 1], probabilities=[[0.5, 0.5], [0.4, 0.6]])
+
+
+def test_ratios_and_ties_are_refused():
+    with pytest.raises(InputError, match="ratio"):
+        characteristic_time(EXAMPLE, "control:1*1.1")
+    with pytest.raises(TieError):
+        characteristic_time(BanditModel.from_samples("bounded:0,1", [[0.1, 0.3], [0.2]]), "best-arm")
+
+
+def test_what_needs_a_formula_in_means_is_refused():
+    with pytest.raises(InputError, match="means stay"):
+        EXAMPLE.with_numbers(means=[0.5, 0.4])
+    with pytest.raises(InputError, match="no sensitivity to means"):
+        _ = characteristic_time(EXAMPLE, "best-arm").mean_sensitivities
+    with pytest.raises((InputError, SolverError), match="no formula in their means"):
+        characteristic_time(EXAMPLE, "best-arm", solver="pyomo")
+
+
+def test_a_file_of_samples(tmp_path, capsys):
+    (tmp_path / "pilot.csv").write_text("arm,reward,who\nold,0.5,x\nnew,0.7,y\nold,0.25,x\nnew,0.9,y\n")
+    model = tmp_path / "model.toml"
+    model.write_text('family = "bounded:0,1"\nsamples = "pilot.csv"\ncosts = [1, 2]\ntask = "best-arm"\n')
+    assert main(["solve", str(model), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    flags = [
+        "--family",
+        "bounded:0,1",
+        "--samples",
+        str(tmp_path / "pilot.csv"),
+        "--costs",
+        "1,2",
+        "--task",
+        "best-arm",
+    ]
+    assert main(["solve", *flags, "--delta", "0.05", "--json"]) == 0
+    second = json.loads(capsys.readouterr().out)
+    assert first["characteristic_time"] == second["characteristic_time"]
+    assert second["lower_bound"]["kl"] > 0
+    assert second["threshold"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("arm,reward\na,1.5\nb,0\n", "outside [0, 1]"),
+        ("arm,reward\na,nan\nb,0\n", "must be a number"),
+        ("arm,value\na,1\nb,0\n", "columns arm and reward"),
+        ("arm,reward\nc,1\n", "unknown arm 'c'"),
+        ("arm,reward\na,1\n", "sample of arm 'b' is empty"),
+    ],
+)
+def test_files_of_samples_that_are_none(text, words, tmp_path, capsys):
+    (tmp_path / "pilot.csv").write_text(text)
+    flags = ["--family", "bounded:0,1", "--samples", str(tmp_path / "pilot.csv"), "--arms", "a,b", "--task", "best-arm"]
+    assert main(["solve", *flags]) == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["solve", "judge-scores", "--digits", "20"],
+        ["solve", "judge-scores", "--show-program"],
+        ["curve", "judge-scores", "--sweep", "mean:0", "--from", "0.7", "--to", "0.9", "--no-figure"],
+        ["simulate", "judge-scores", "--delta", "0.05"],
+        ["plan", "judge-scores", "--delta", "0.05"],
+        ["thresholds", "judge-scores", "--delta", "0.05"],
+    ],
+)
+def test_commands_that_refuse_in_one_line(words, capsys):
+    assert main(words) == 2
+    told = capsys.readouterr().err
+    assert "bounded:0,1" in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize("sweep", [["--sweep", "cost:large", "--from", "0.01", "--to", "0.1"]])
+def test_curves_over_costs(sweep, capsys):
+    assert main(["curve", "judge-scores", *sweep, "--points", "3", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["points"]) >= 3
+
+
+def test_a_point_mass_has_a_divergence_by_hand():
+    """D of a point mass c to a mean x below it: mass goes to the lower end, so that it is log(c / x)."""
+    model = BanditModel.from_samples("bounded:0,1", [[0.8], [0.5]], costs=[1, 0])
+    assert characteristic_time(model, "best-arm").value == pytest.approx(1 / log(0.8 / 0.5), rel=1e-12)
