@@ -2,11 +2,11 @@
 
 import re
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
-#: The first version whose runs are those of this one to the bit; what changes a run changes this, too. From 0.4.0 on
-#: ties are broken in an order that each run draws.
-RESULTS_SINCE = "0.4.0"
+#: The first version whose runs are those of this one to the bit; what changes a run changes this, too. From 0.5.0 on
+#: lazy targets follow the means where statements have levels or margins.
+RESULTS_SINCE = "0.5.0"
 
 
 def order(version: str) -> tuple[int, ...]:

@@ -146,9 +146,9 @@ def contents(folder):
 @pytest.mark.parametrize("how", ["sweep", "dry run", "Python"])
 def test_a_study_of_a_version_with_other_runs_is_kept_and_not_gone_on_with(study, how, monkeypatch, capsys):
     before = contents(study)
-    monkeypatch.setattr(store_module, "__version__", "0.4.0")
+    monkeypatch.setattr(store_module, "__version__", "0.5.0")
     argv = ["sweep", str(study / "study.toml"), "--out", str(study / "outcome"), "--workers", "1"]
-    message = f"{study / 'outcome'}: has runs of caet-opt 0.2.0, which are not those of caet-opt 0.4.0; "
+    message = f"{study / 'outcome'}: has runs of caet-opt 0.2.0, which are not those of caet-opt 0.5.0; "
     if how == "Python":
         with pytest.raises(InputError, match="name another folder"):
             run_study(study / "study.toml", study / "outcome")
@@ -161,11 +161,11 @@ def test_a_study_of_a_version_with_other_runs_is_kept_and_not_gone_on_with(study
 
 def test_versions_whose_runs_are_the_same():
     assert has_equal_results("0.2.0", "0.2.0")
-    assert has_equal_results("0.4.0", "0.4.1")
-    assert not has_equal_results("0.3.0", "0.4.0")
+    assert has_equal_results("0.5.0", "0.5.1")
+    assert not has_equal_results("0.3.0", "0.5.0")
     assert not has_equal_results("0.1.0", "0.2.0")
-    assert not has_equal_results("0.9.0", "0.4.0")
-    assert not has_equal_results("unknown", "0.4.0")
+    assert not has_equal_results("0.9.0", "0.5.0")
+    assert not has_equal_results("unknown", "0.5.0")
     assert order("0.10.0") > order("0.9")
 
 
