@@ -158,7 +158,7 @@ ROWS = [
     (flags(means="3,-inf,2"), "got '-inf': numbers are written as 12.5 or 1e-3"),
     (flags(means="3,x,2"), "--means must be numbers such as 3,4,2, got 'x'"),
     (flags(means="3,,2"), "--means must be numbers such as 3,4,2, got ''"),
-    (flags(means="3"), "needs at least two arms, got 1"),
+    (flags(means="3", costs="1"), "needs at least two arms, got 1"),
     (flags(costs="1,nan,1"), "--costs must be numbers such as 3,4,2 or 'gaps', got 'nan'"),
     (flags(costs="1,1,inf"), "--costs must be numbers such as 3,4,2 or 'gaps', got 'inf'"),
     (flags(costs="1,-2,1"), "cost -2 of arm 1 is negative; costs are zero or more"),
