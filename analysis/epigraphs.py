@@ -35,6 +35,9 @@ def main() -> int:
     rows, good = [], True
     for name in arguments.models or shipped_names("models"):
         entry = read_model(name)
+        if entry.task.several_right or entry.model.distributions is not None:
+            print(f"{name}: no single program: several right answers, or rewards of no family")
+            continue
         native = characteristic_time(entry.model, entry.task)
         for language, (rate, result) in solve_both(entry).items():
             overlap = result.lower <= native.upper and native.lower <= result.upper

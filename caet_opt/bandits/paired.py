@@ -37,6 +37,13 @@ class Paired:
         What an item costs: the sum of both prices.
     differences : tuple of arrays
         Score of the first model less that of the second, for each item.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs = Paired((("large", "small"),), (3.0,), (np.array([1.0, 0.0, 0.5, -1.0]),))
+    >>> pairs.arms, pairs.model.means
+    (['large over small'], (0.6,))
     """
 
     pairs: tuple[tuple[str, str], ...]

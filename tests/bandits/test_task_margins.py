@@ -158,7 +158,7 @@ def test_bad_texts_are_refused_in_a_line(text, words):
         ("control:lcal+0.02", "unknown arm 'lcal'; did you mean 'local'?"),
         ("cheapest:control:lcal+0.02", "unknown arm 'lcal'; did you mean 'local'?"),
         ("comparisons:local-gpt+0.1", "write each pair as A-B, got 'local-gpt+0.1'"),
-        ("control:a~0.1", "task 'control:1' has one right answer; a tolerance (~) is for"),
+        ("control:a~0.1", "task 'control:3' has one right answer; a tolerance (~) is for"),
     ],
 )
 def test_names_that_are_none_or_two_are_refused(text, words):

@@ -1,7 +1,7 @@
 """Arms by name in the grammar of tasks, whatever is in the names, at every door that knows them."""
 
 from itertools import pairwise
-from time import perf_counter
+from time import process_time
 
 import pytest
 from commands import expect_refusal, read_json, run_command
@@ -65,11 +65,11 @@ def test_what_is_no_arm_or_two_is_said(text, names, words):
 def test_thousands_of_pairs_and_names_of_nothing_but_hyphens_are_read_in_a_moment():
     names = [f"arm-{arm}" for arm in range(5001)]
     text = ",".join(f"{a}-{b}" for a, b in pairwise(names))
-    start = perf_counter()
+    start = process_time()
     assert parse_task(f"comparisons:{text}", names).compared[-1] == (4999, 5000)
     with pytest.raises(InputError):
         parse_task("comparisons:" + "-" * 5000 + "x", ["-", "--", "---"])
-    assert perf_counter() - start < 10
+    assert process_time() - start < 10
 
 
 def test_every_python_door_knows_the_names():

@@ -214,7 +214,7 @@ BAD = [
     ("record {} lrge 1", None, "unknown arm 'lrge'; did you mean 'large'?"),
     ("record {} 3 1", None, "unknown arm '3'"),
     ("record {} large 2", None, "reward 2 is none of the bernoulli family"),
-    ("record {} large 0.5", None, "whose rewards are whole numbers in [0, 1]"),
+    ("record {} large 0.5", None, "whose rewards are 0 and 1; start with fractions (--fractions)"),
     ("record {} large nan", None, "REWARD must be a number, got 'nan'"),
     ("record {} large 1_0", None, "REWARD must be a number, got '1_0': numbers are written as 12.5 or 1e-3"),
     ("record {} large 1e-400", None, "got '1e-400': it is too close to zero for double precision"),

@@ -403,7 +403,7 @@ def test_the_examples_of_the_help_work(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     lines = command.EXAMPLES.replace("\\\n", " ").splitlines()
     examples = [shlex.split(line)[1:] for line in lines if line.startswith("  caet-opt ")]
-    assert len(examples) == 6
+    assert len(examples) == 7
     for argv in examples:
         run_command(capsys, *argv)
     assert len(list((tmp_path / "results").iterdir())) == 3

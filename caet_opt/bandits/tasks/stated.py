@@ -1,5 +1,6 @@
 """Tasks about levels, margins and ratios: which arms qualify, the cheapest that does, and listed comparisons."""
 
+import sys
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
@@ -425,6 +426,8 @@ def read_ratio(value: Number, what: str = "the ratio") -> Fraction:
     ratio = read_number(value, what)
     if ratio <= 0:
         raise InputError(f"{what} must be above 0, got {number_text(ratio)}")
+    if 1 / ratio > Fraction(sys.float_info.max):  # what is false of ratio b is said of the winner by this
+        raise InputError(f"one over {what} must fit double precision, got {number_text(ratio)}")
     return ratio
 
 
