@@ -356,7 +356,7 @@ class LiveExperiment:
         number, arm = self._find_pull(db, outcome.get("pull"), outcome.get("arm"))
         reward, cost, known = outcome.get("reward"), outcome.get("cost"), explorer.known_costs
         if known is not None and cost is not None:
-            raise InputError(f"the cost of arm {self.names[arm]!r} is known to be {known[arm]:g}; tell none")
+            raise InputError(f"the cost of arm {self.names[arm]!r} is known to be {known[arm]:g}; leave it out")
         absorb_outcome(explorer, arm, reward, cost, is_new=True)  # type: ignore[arg-type]  # a missing reward is refused
         paid = float(known[arm]) if known is not None else float(cost or 0.0)
         return contents.record(db, number, float(reward), paid)  # type: ignore[arg-type]

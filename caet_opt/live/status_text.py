@@ -226,9 +226,9 @@ def say_intervals(status: Record) -> str:
     """What the intervals mean."""
     others = ", which these are not" if status["refuted"] else ""
     return (
-        f"Intervals: for {status['assumes']}{others}, with probability {100 * status['level']:g} % all of means hold "
-        "at every look, and so do all of differences.\n"
-        "They have two ends and hold for every statement: that of a settled one may reach beyond zero."
+        f"Intervals: for {status['assumes']}{others}. However often you look, all intervals of means hold together "
+        f"with probability {100 * status['level']:g} %, and so do all intervals of differences.\n"
+        "They are two-sided, and wider than what a stop needs: the interval of a settled difference may contain zero."
     )
 
 

@@ -235,7 +235,7 @@ BAD = [
     ("record {} large yes", None, "REWARD must be a number, got 'yes'"),
     ("record {} large", None, "give ARM and REWARD"),
     ("record {} large 1 1", None, "give ARM and REWARD"),
-    ("record {} large 1 --cost 3", None, "the cost of arm 'large' is known to be 3; tell none"),
+    ("record {} large 1 --cost 3", None, "the cost of arm 'large' is known to be 3; leave it out"),
     ("record {} large 1 --pull 9", None, "pull 9 was not handed out"),
     ("record {} large 1 --pull 2", None, "pull 2 is of arm 'small', not 'large'"),
     ("record {}", "pull,reward\n1,1\n1,0\n", "outcome 2: the outcome of pull 1 is recorded already"),

@@ -365,8 +365,8 @@ def test_text(capsys):
     printed = simulated(capsys, *QUICK)
     for words in (
         "policy caet with D-tracking, known costs; 3 runs, seed 0, delta = 0.1; solver native\n",
-        "\nguaranteed for independent Gaussian rewards of variance 1: wrong with probability at most 0.1 (proven for "
-        "every family with log_martingale)\n",
+        "\nguaranteed for independent Gaussian rewards of variance 1: wrong with probability at most 0.1 (proven, "
+        "however often one looks)\n",
         "consistent with delta",
         "lower bound",
         "T* beta(tau) at this delta; mean costs were 0.86 to 1.30 times that in a study",

@@ -14,7 +14,7 @@ class CostAware(TrackingPolicy):
     """
 
     name = "caet"
-    about = "tracks u_alpha of the empirical model (the paper)"
+    about = "pulls towards the best shares for the means so far (the paper)"
     predictable = True
     optimal = True
     takes_limits = True
@@ -28,7 +28,7 @@ class TrackAndStop(TrackingPolicy):
     """
 
     name = "track-and-stop"
-    about = "the same for unit costs: blind to what pulls cost (Garivier, Kaufmann 2016)"
+    about = "the same as if every pull cost 1 (Garivier, Kaufmann 2016)"
     blind = True
 
 
@@ -43,7 +43,7 @@ class Ctas(TrackingPolicy):
     """
 
     name = "ctas"
-    about = "tracks omega*, the shares of the money (Kanarios, Zhang, Ying 2024)"
+    about = "spends towards the best shares of the money (Kanarios, Zhang, Ying 2024)"
     by_money = True
     tracks = False
     optimal = True

@@ -42,7 +42,7 @@ class KlLucb(Marking):
     """
 
     name = "kl-lucb"
-    about = "leader and challenger by confidence bounds (Kaufmann, Kalyanakrishnan 2013)"
+    about = "pulls the leader and its closest challenger (Kaufmann, Kalyanakrishnan 2013)"
 
     @staticmethod
     def learn(view: Seen, arm: int) -> None:
@@ -87,7 +87,7 @@ class Ugape(Marking):
     """
 
     name = "ugape"
-    about = "the less pulled of the surest arm and its rival (Gabillon et al. 2012)"
+    about = "the surest arm or its closest rival, whichever has fewer pulls (Gabillon et al. 2012)"
 
     @staticmethod
     def learn(view: Seen, arm: int) -> None:

@@ -13,7 +13,7 @@ class Uniform(IndexPolicy):
     """Every arm in turn: the least pulled. Its pulls tend to 1 / K."""
 
     name = "uniform"
-    about = "round robin"
+    about = "every arm in turn"
 
     @staticmethod
     def choose(view: Seen) -> int:
@@ -28,7 +28,7 @@ class EqualSpending(IndexPolicy):
     """
 
     name = "equal-spending"
-    about = "the costly arm that least was spent on; free arms take the zero-cost share"
+    about = "spends the same on every arm that costs something"
 
     @staticmethod
     def choose(view: Seen) -> int:
@@ -46,7 +46,7 @@ class Oracle(IndexPolicy):
     """
 
     name = "oracle"
-    about = "tracks u_alpha of the true model (simulations only)"
+    about = "pulls towards the best shares for the true means (simulations only)"
     predictable = True
     optimal = True
     takes_limits = True

@@ -66,7 +66,7 @@ class ChernoffOverlap(Elimination):
     """
 
     name = "chernoff-overlap"
-    about = "the survivor with least sqrt(c) N; drops by Z (CO, Kanarios, Zhang, Ying 2024)"
+    about = "drops losing arms; cheap ones are pulled more often (CO: Kanarios, Zhang, Ying 2024)"
 
     @staticmethod
     def choose(view: Seen) -> int:
@@ -89,7 +89,7 @@ class ChernoffRacing(Elimination):
     """
 
     name = "chernoff-racing"
-    about = "survivors in turn; drops the worst by Z (Garivier, Kaufmann 2016)"
+    about = "arms in turn; drops the worst once the evidence says so (Garivier, Kaufmann 2016)"
 
     @staticmethod
     def learn(view: Seen, arm: int) -> None:
@@ -111,7 +111,7 @@ class KlRacing(Elimination):
     """
 
     name = "kl-racing"
-    about = "survivors in turn; drops the worst by bounds (Kaufmann, Kalyanakrishnan 2013)"
+    about = "arms in turn; drops those whose bounds are too low (Kaufmann, Kalyanakrishnan 2013)"
 
     @staticmethod
     def learn(view: Seen, arm: int) -> None:

@@ -37,7 +37,7 @@ class BestChallenger(IndexPolicy):
     """
 
     name = "best-challenger"
-    about = "of the weakest pair the arm with more divergence per cost (Garivier, Kaufmann 2016)"
+    about = "looks at the comparison with least evidence: the arm that adds most per cost (Garivier, Kaufmann 2016)"
     may_starve = True
 
     @staticmethod
@@ -64,7 +64,7 @@ class TopTwo(IndexPolicy):
     """
 
     name = "top-two"
-    about = "an arm of the pair with least Z + log N, by a fair coin (Jourdan et al. 2022)"
+    about = "one of the two arms of the least certain comparison, by a fair coin (Jourdan et al. 2022)"
 
     @staticmethod
     def choose(view: Seen) -> int:
@@ -85,7 +85,7 @@ class TopTwoIds(IndexPolicy):
     """
 
     name = "top-two-ids"
-    about = "the same pair, its cost split by the shares p (Qin, You)"
+    about = "the same comparison, its arms by their optimal shares of the cost (Qin, You)"
     optimal = True
 
     @staticmethod
@@ -114,7 +114,7 @@ class ThompsonTopTwo(IndexPolicy):
     """
 
     name = "thompson-top-two"
-    about = "an arm of the weakest pair of a posterior draw's answer (T3C, Shang et al. 2020)"
+    about = "the least certain comparison of a randomly drawn truth (T3C: Shang et al. 2020)"
     shipped_only = True
 
     @staticmethod

@@ -44,7 +44,7 @@ class EProcess(Threshold):
     """
 
     name = "e-process"
-    about = "one-sided mixture martingales, log E_ab > log(R / delta); proven for every shipped family"
+    about = "one-sided mixture martingales, log E_ab > log(R / delta); proven for every shipped exponential family"
     code = E_PROCESS
     options = ("rho",)
 
@@ -65,7 +65,7 @@ class EProcess(Threshold):
 
     @property
     def reason(self) -> str:
-        return "proven for every family with log_martingale"
+        return "proven, however often one looks"
 
     def guarantees(self, family: Family) -> bool:
         return family.has_martingale()
