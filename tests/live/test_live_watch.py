@@ -205,7 +205,7 @@ def test_revenue_as_unit_variance_is_warned_of_wherever_a_guarantee_is_printed(t
     assert "gaussian:VAR with VAR at least the variance of the rewards (so far 544.5 in one arm)" in words
     assert "NOT GUARANTEED: the rewards spread more than" in words
     assert "guaranteed for" not in words
-    assert "variance 1, which these are not, with probability 95 % all of means hold" in words
+    assert "variance 1, which these are not. However often you look, all intervals of means hold together" in words
     assert main(["experiment", "status", str(tmp_path / "trial.caet"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["watch"] == status["watch"]
 
