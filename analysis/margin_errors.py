@@ -14,6 +14,7 @@ is wrong.
 
 import argparse
 import sys
+from collections.abc import Iterator
 
 from caet_opt import BanditModel, simulate
 from caet_opt.common.numbers import table, write_interval
@@ -77,6 +78,19 @@ def rows_of(case: Case, number: int, arguments: argparse.Namespace) -> list[tupl
     return rows
 
 
+def declared_blocks(arguments: argparse.Namespace) -> Iterator[list[tuple[float, list[str]]]]:
+    """The rows of each family, for whole experiments."""
+    for family in LEVELS:
+        if arguments.family in (None, family):
+            yield declared_rows(family, arguments)
+
+
+def stated_blocks(arguments: argparse.Namespace) -> Iterator[list[tuple[float, list[str]]]]:
+    """The rows of all statements."""
+    cases = [case for case in list_cases() if arguments.family in (None, case.family)]
+    yield [row for number, case in enumerate(cases) for row in rows_of(case, number, arguments)]
+
+
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Errors of statements whose means are on the boundary.")
@@ -87,16 +101,12 @@ def main() -> int:
     parser.add_argument("--family", help="only this one, as gamma:2.5")
     parser.add_argument("--declared", action="store_true", help="what whole experiments declare")
     arguments = parser.parse_args()
-    if arguments.declared:
-        found = [
-            row for family in LEVELS if arguments.family in (None, family) for row in declared_rows(family, arguments)
-        ]
-    else:
-        cases = [case for case in list_cases() if arguments.family in (None, case.family)]
-        found = [row for number, case in enumerate(cases) for row in rows_of(case, number, arguments)]
     headers = ["family", "means", "statement", "pulls", "runs", "error rate", "95 %", "used", "p-value"]
     print(f"delta = {arguments.delta:g}, {arguments.rounds} rounds, a look at each")
-    print(table(headers, [cells for _, cells in found], left=(0, 1, 2, 3)))
+    found = []
+    for rows in declared_blocks(arguments) if arguments.declared else stated_blocks(arguments):
+        print(table(headers, [cells for _, cells in rows], left=(0, 1, 2, 3)), flush=True)
+        found += rows
     return int(min(chance for chance, _ in found) < SIGNIFICANCE / len(found))
 
 

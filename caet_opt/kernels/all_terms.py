@@ -18,7 +18,7 @@ from caet_opt.kernels.records import (
     Data, Plan, Work,
     Y, EFFORT, LOAD, MEAN, COST, RATE, REST,  # rows of arms
     LEVEL, INVERSE, Z, WEIGHT, SHARE, OTHER, CURVE, PLAIN_ROWS,  # of edges and anchors
-    EDGE_MARGIN, EDGE_REST, EDGE_RATIO, EDGE_RATIO_REST, FIRST, LAST, BEYOND,  # of edges
+    EDGE_MARGIN, EDGE_REST, EDGE_RATIO, EDGE_RATIO_REST, FIRST, LAST, BEYOND, LEAN,  # of edges
     LEAST, DEAREST, LOWER, UPPER,  # of components
 )
 # isort: on
@@ -108,14 +108,15 @@ def edge_term(data: Data, work: Work, e: int, wa: float, wb: float) -> tuple[flo
         first, second = row_of(table, base, a), row_of(table, base, b)
         gap, shift = bounded_gap(table, first, x, y, rest_x, rest_y, margin, rest)
         f, da, db, bend = bounded_term(table, first, second, wa, wb, gap, shift)
-        curve = max(bend / f - (wa * da / f) * (wb * db / f), seen_curve(work, e, log(wa / wb), wa * da / f))
+        curve = max(bend / f - (wa * da / f) * (wb * db / f), seen_curve(work, e, wa, wb, wa * da / f))
         rows[BEYOND, e] = -1.0
         return f, da, db, min(max(curve, 0.0), MOST_CURVE)
     if margin != 0.0 and data.family > GAUSSIAN and ratio == 1.0 and rest_ratio == 0.0:
         first, last = rows[FIRST, e], rows[LAST, e]
         f, da, db, curve, odds = margin_term(data.family, wa, wb, x, y, rest_x, rest_y, margin, rest, first, last)
         rows[BEYOND, e] = beyond_end(data.family, wa, wb, x, y, rest_x, rest_y, margin, rest, odds)
-        return f, da, db, curve
+        seen = seen_curve(work, e, wa, wb, wa * da / f)
+        return f, da, db, min(max(curve, seen), MOST_CURVE) if rows[BEYOND, e] < 0.0 else curve
     rows[BEYOND, e] = -1.0
     _, f, da, db, curve = statement_term(
         data.family, -inf, inf, wa, wb, x, y, rest_x, rest_y, margin, rest, ratio, rest_ratio, False, False
@@ -123,20 +124,33 @@ def edge_term(data: Data, work: Work, e: int, wa: float, wb: float) -> tuple[flo
     return f, da, db, curve
 
 
-def seen_curve(work: Work, e: int, lean: float, share: float) -> float:
+def seen_curve(work: Work, e: int, wa: float, wb: float, share: float) -> float:
     """The curvature that an edge has had on average since it was evaluated last: the share p_a fell by so much while
-    y_a - y_b, ``lean``, rose; at least half of what it was taken for last, and zero the first time.
+    the lean, y_a - y_b, rose; at least half of what it was taken for last, and zero the first time.
 
-    The curvature of rewards in a range jumps where a bet reaches its limit, and steps that see one side only go to and
-    fro. An edge of this family has the whole range: the lean is remembered where its piece would begin.
+    The curvature of rewards in a range jumps where a bet reaches its limit, and that of a margin is a peak where the
+    least point all but has two places; steps that see one side only go to and fro. For a margin it is zero until
+    `remember_curves`.
     """
     rows = work.rows
-    moved, fell = lean - rows[FIRST, e], rows[SHARE, e] - share
-    rows[FIRST, e] = lean
+    if rows[LEAN, e] != rows[LEAN, e]:
+        return 0.0
+    lean = log(wa / wb)
+    moved, fell = lean - rows[LEAN, e], rows[SHARE, e] - share
+    rows[LEAN, e] = lean
     if not abs(moved) < inf:
         return 0.0
     seen: float = REMEMBERED * rows[CURVE, e]
     return max(fell / moved, seen) if abs(moved) > LEAST_MOVE else seen
+
+
+def remember_curves(work: Work) -> None:
+    """From now on edges go by `seen_curve`."""
+    rows = work.rows
+    if rows.shape[0] > PLAIN_ROWS:
+        for e in range(rows.shape[1]):
+            if rows[LEAN, e] != rows[LEAN, e]:
+                rows[LEAN, e] = inf
 
 
 def bound(data: Data, plan: Plan, work: Work) -> None:

@@ -1,6 +1,6 @@
 """From a model's numbers to its certified answer in one compiled call, in the subset of Python that numba compiles."""
 
-from math import exp, inf, isfinite, log, sqrt
+from math import exp, inf, isfinite, log, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from caet_opt.kernels.margin_term import HOLDS, seen_loser, seen_winner
 from caet_opt.kernels.records import (
     Data, ModelNumbers, Plan, Work, make_work,
     COST, MEAN, RATE, REST,  # rows of arms
-    EDGE_MARGIN, EDGE_REST, EDGE_RATIO, EDGE_RATIO_REST, FIRST, LAST, PLAIN_ROWS,  # of edges
+    EDGE_MARGIN, EDGE_REST, EDGE_RATIO, EDGE_RATIO_REST, FIRST, LAST, LEAN, PLAIN_ROWS,  # of edges
     COLUMN_ROWS,
 )
 # isort: on
@@ -256,8 +256,7 @@ def fill_margin(given: ModelNumbers, layout: Layout, e: int, work: Work) -> None
     for row in range(MARGIN_ROWS):
         rows[EDGE_MARGIN + row, e] = layout.margins[row, p]
     rows[FIRST, e], rows[LAST, e] = column_piece(given, layout.pairs, layout.margins, p)
-    if given.family == BOUNDED:
-        rows[FIRST, e], rows[LAST, e] = -inf, inf  # see `seen_curve`
+    rows[LEAN, e] = inf if given.family == BOUNDED else nan
 
 
 def first_guess(data: Data, y: Array, work: Work) -> bool:

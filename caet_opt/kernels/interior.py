@@ -20,10 +20,10 @@ from caet_opt.kernels.records import (
 )
 # isort: on
 # fmt: on
-from caet_opt.kernels.all_terms import bound, evaluate
+from caet_opt.kernels.all_terms import bound, evaluate, remember_curves
 
 #: Runs from the best point so far: bold, then in short plain Newton steps, then with a margin to the boundary, then in
-#: plain steps once more.
+#: plain steps once more; all but the first with curvatures of margins seen over the last step, too.
 ATTEMPTS = 4
 
 #: Why the iteration stopped.
@@ -96,6 +96,8 @@ def minimise(
     status, steps, lower, upper = STALLED, 0, 0.0, 1.0
     for attempt in range(ATTEMPTS):
         if status == STALLED and isfinite(upper):
+            if attempt > 0:
+                remember_curves(work)
             status, more, lower, upper = iterate(
                 data, plan, y, z, warm or attempt > 0, attempt, tolerance, target, limit, work
             )

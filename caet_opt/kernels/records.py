@@ -93,11 +93,12 @@ LEVEL, INVERSE, S, Z, DS, DZ, AIM, BEST_Z, WEIGHT, SHARE, OTHER, CURVE, STIFF, B
 
 #: Rows of Work.rows after those, for edges only, where some are not plain: what `caet_opt.bandits.tasks.pairs` has of a
 #: statement, and the ends of the piece of the range of its point that an edge has; without a term the last one is
-#: before the first. Last of all how far the efforts are beyond those at which the point leaves an end of the mean space
-#: (`caet_opt.kernels.margin_term.beyond_end`), below zero where it is at none. An array of their own would slow down
-#: small problems: each is handed on in a dozen numbers.
-EDGE_MARGIN, EDGE_REST, EDGE_RATIO, EDGE_RATIO_REST, FIRST, LAST, BEYOND, STATED_ROWS = range(
-    PLAIN_ROWS, PLAIN_ROWS + 8
+#: before the first. Then how far the efforts are beyond those at which the point leaves an end of the mean space
+#: (`caet_opt.kernels.margin_term.beyond_end`), below zero where it is at none. Last of all the lean y_a - y_b at which
+#: an edge was evaluated last, nan where it is not remembered (`caet_opt.kernels.all_terms.seen_curve`). An array of
+#: their own would slow down small problems: each is handed on in a dozen numbers.
+EDGE_MARGIN, EDGE_REST, EDGE_RATIO, EDGE_RATIO_REST, FIRST, LAST, BEYOND, LEAN, STATED_ROWS = range(
+    PLAIN_ROWS, PLAIN_ROWS + 9
 )
 
 #: Rows of Work.parts: extremes left by the bounds, the bounds, the best of them, iterations without progress, sum of

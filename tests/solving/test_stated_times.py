@@ -69,6 +69,24 @@ def test_an_optimum_on_a_kink_needs_both_points():
         assert certify(model, result.statements, result.effort, alone).lower < 1.74
 
 
+@pytest.mark.parametrize(
+    ("family", "means", "costs", "task"),
+    [
+        ("exponential", (0.0022070597170353854, 0.019588460164880236, 0.7170743558761039), (3, 1, 2), "control:1+0.25"),
+        (
+            "geometric",
+            (0.27306507031042904, 19.82940589274306),
+            (2.5575872386610303, 1.0088841226743053),
+            "control:0+10.4",
+        ),
+    ],
+)
+def test_one_minimum_at_the_brink_of_two_has_a_peak_of_curvature(family, means, costs, task):
+    model = BanditModel(family, means, costs)
+    results = [characteristic_time(model, task, solver=solver) for solver in ("native", "ipopt")]
+    assert results[0].value == pytest.approx(results[1].value, rel=1e-9)
+
+
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson", "exponential", "gamma:2.5", "geometric"])
 def test_levels_add_up(family):
     means, costs, level = [0.2, 0.45, 0.7], [1.0, 2.0, 0.5], 0.5
