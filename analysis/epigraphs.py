@@ -36,7 +36,7 @@ def main() -> int:
     for name in arguments.models or shipped_names("models"):
         entry = read_model(name)
         if entry.task.several_right or entry.model.distributions is not None:
-            print(f"{name}: no single program: several right answers, or rewards of no family")
+            print(f"{name}: several right answers, each a program, or rewards of no family, which Pyomo cannot write")
             continue
         native = characteristic_time(entry.model, entry.task)
         for language, (rate, result) in solve_both(entry).items():

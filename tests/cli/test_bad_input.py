@@ -168,7 +168,7 @@ ROWS = [
     (flags(means="1e200,1,0"), "outside double precision"),
     # families
     (flags(family="bernouli"), "unknown family 'bernouli'; did you mean 'bernoulli'?"),
-    (flags(family="cauchy-lorentz"), "known: bernoulli, exponential"),
+    (flags(family="cauchy-lorentz"), "known: bernoulli, bounded, exponential"),
     (flags(family="bernoulli", means="0.5,1.2,0.1"), "mean 1.2 of arm 1 is outside the bernoulli family"),
     (flags(family="poisson", means="1,-1,2"), "mean -1 of arm 1 is outside the poisson family"),
     (flags(family="exponential", means="1,0,2"), "whose means lie in (0, inf)"),

@@ -424,7 +424,7 @@ def test_show_program_with_a_variance_per_arm():
     assert f"subject to t <= w_1 d_1(2, m) + w_0 d_0(1, m), {mean} (1 > 0)" in lines
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize("family", sorted(set(FAMILIES) - {"bounded"}))  # which has no formula in means
 def test_show_program_states_every_family_s_divergence(family):
     model = BanditModel(FAMILIES[family].parse("2" if family == "gamma" else None), [0.2, 0.5, 0.7], [1, 1, 1])
     text = show_program(model, TopArms(1))

@@ -219,7 +219,7 @@ def test_draws_meet_every_branch_of_the_enclosed_pair():
 @pytest.mark.parametrize("name", ANY_FAMILY)
 def test_draws_meet_every_family(name):
     seen = {drawn(CLOSED_FORMS[name], seed)[0].family.name for seed in range(200)}
-    assert seen == set(FAMILIES)
+    assert seen == set(FAMILIES) - {"bounded"}  # which has no closed form
 
 
 # domains

@@ -163,7 +163,6 @@ def test_random_samples_are_certified():
         ({"levels": [0, 1], "probabilities": [[0.5], [0.4, 0.6]]}, "arm 0 has 1 probabilities for 2 levels"),
         ({"levels": [0, float("nan")], "probabilities": [[0.5, 0.5], [0.4, 0.6]]}, "finite number"),
         ({"levels": [0, 1], "probabilities": [[float("nan"), 0.5], [0.4, 0.6]]}, "finite number"),
-        ({"levels": [0, 1], "probabilities": [[0.5, 0.5]]}, "at least two arms"),
     ],
 )
 def test_models_that_are_none(arguments, words):

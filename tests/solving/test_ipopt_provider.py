@@ -83,8 +83,10 @@ def use_library(monkeypatch, path):
 @pytest.mark.parametrize("solver", ["ipopt", "pyomo"])
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_the_stand_in_certifies_every_model(path, solver, monkeypatch):
-    cold, warm, value = solved_twice(path, solver)
     entry = read_model(path)
+    if solver == "pyomo" and entry.model.distributions is not None:
+        pytest.skip("rewards in a range have no formula for Pyomo")
+    cold, warm, value = solved_twice(path, solver)
     native = characteristic_time(entry.model, entry.task)
     assert native.lower <= value * (1 + 1e-13)
     assert value <= native.upper * (1 + 1e-13)
