@@ -24,6 +24,9 @@ CLEAR = 2.0
 #: winner and loser, -1 for none, its margin and its ratio.
 Listed = tuple[bool, list[tuple[int, int, float, float]]]
 
+#: What stands for statements that have not been listed.
+UNLISTED: Listed = (False, [])
+
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -90,12 +93,12 @@ class Asked:
         Answers with margins, levels or ratios are those of the exact means, since what is typed as 0.3 is not less than
         0.2 + 0.1; the order of two doubles is what it is. They are looked for where doubles leave it open.
         """
-        family = type(model.family)
-        if self.lists_signs(len(model.means)):
-            clear = self.clear_columns(model.means, family)
+        means, family = model.means, type(model.family)
+        if self.listed.get(len(means), UNLISTED) is not None:  # they are, or it is not known
+            clear = self.clear_columns(means, family)
             if clear is not None:
                 return clear, True
-        found = self.find_columns(model.means, family)
+        found = self.find_columns(means, family)
         return (found, True) if found.is_plain else (self.find_columns(model.exact_means, family), False)
 
     def clear_columns(self, means: Sequence[float], family: type[Family]) -> Columns | None:

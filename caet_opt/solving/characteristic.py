@@ -20,13 +20,16 @@ from caet_opt.solving.certificate import Certificate, certify_columns, certify_r
 from caet_opt.solving.limits import price_limits
 from caet_opt.solving.polish import polish
 from caet_opt.solving.problem import Question, ask, read_task
-from caet_opt.solving.profiles import Profile, find_profile
+from caet_opt.solving.profiles import Profile, find_profile, named_profile
 from caet_opt.solving.programs.cache import count_solve
 from caet_opt.solving.result import CharacteristicTime
 from caet_opt.solving.several import solve_several
 
 #: Polishing goes on to this gap even when the tolerance is met: proportions converge like the root of the gap.
 POLISHED_GAP = 1e-13
+
+#: What is not looked at: reading nothing would take a part of a small problem's time that can be measured.
+NO_LIMITS: tuple[Limit, ...] = ()
 
 
 def characteristic_time(
@@ -36,7 +39,7 @@ def characteristic_time(
     solver: str | Path | Profile | None = None,
     tolerance: float | None = None,
     warm_start: CharacteristicTime | None = None,
-    limits: Sequence[Limit | str] | Limit | str = (),
+    limits: Sequence[Limit | str] | Limit | str = NO_LIMITS,
 ) -> CharacteristicTime:
     """Solve ``1 / T* = max t  s.t.  t <= f_e(w),  sum_a c_a w_a = 1,  w >= 0`` and certify the answer.
 
@@ -79,8 +82,9 @@ def characteristic_time(
     """
     started = perf_counter()
     task = read_task(task, model)
-    asked = read_limits(limits, model.arms)
-    profile = find_profile(solver_for(solver, asked))
+    asked = () if limits is NO_LIMITS else read_limits(limits, model.arms)
+    default = solver is None and not asked
+    profile = named_profile(DEFAULT_SOLVER) if default else find_profile(solver_for(solver, asked))
     if tolerance is not None and tolerance != profile.tolerance:
         profile = replace(profile, tolerance=tolerance)
     if task.several_right:
@@ -158,10 +162,12 @@ def accept(
         scale = present_kernel(type(model.family))["rescale"]
         scale(Arrays(*model.kernel_numbers).costs, point.effort, point.weights, best.value)
     (effort, weights, prices), seconds, own_gap = point, perf_counter() - started, gap if own is best else own.gap
-    leader = question.leader
-    limits = price_limits(question.limits, model, leader, effort, prices) if question.limits else ()
-    counts = answer.iterations, seconds, own_gap
-    return CharacteristicTime(model, question.task, *best, gap, effort, columns, weights, solver, *counts, limits)
+    result = CharacteristicTime(
+        model, question.task, *best, gap, effort, columns, weights, solver, answer.iterations, seconds, own_gap
+    )
+    if question.limits:
+        result.limits = price_limits(question.limits, model, question.leader, effort, prices)
+    return result
 
 
 def certify_point(question: Question, point: Point) -> Certificate:

@@ -309,9 +309,7 @@ class Arrangement(NamedTuple):
 def read_task(task: Task | str, model: BanditModel | None = None) -> Task:
     """A task, or one in the grammar, with the names of a model's arms, and better where that says."""
     if isinstance(task, str):
-        return (
-            parse_known(task) if model is None else parse_known(task, model.arms, lower_is_better=model.lower_is_better)
-        )
+        return parse_known(task, (), False) if model is None else parse_known(task, model.arms, model.lower_is_better)
     if not isinstance(task, Task):
         return parse_task(task)
     if model is not None:
@@ -319,8 +317,10 @@ def read_task(task: Task | str, model: BanditModel | None = None) -> Task:
     return task
 
 
-#: `parse_task` with a memory.
-parse_known = lru_cache(maxsize=256)(parse_task)
+@lru_cache(maxsize=256)
+def parse_known(text: str, names: tuple[str, ...], lower_is_better: bool) -> Task:
+    """`parse_task` with a memory."""
+    return parse_task(text, names, lower_is_better=lower_is_better)
 
 
 @lru_cache(maxsize=256)
@@ -345,7 +345,8 @@ def ask(model: BanditModel, task: Task, limits: tuple[Limit, ...] = ()) -> Quest
     asked.check(model)
     if task.needs_costs:
         asked = asked.for_costs(model)
-    return Question(model, asked.task, *asked.columns_at(model), limits)
+    columns, is_clear = asked.columns_at(model)
+    return Question(model, asked.task, columns, is_clear, limits)
 
 
 def ask_answer(model: BanditModel, task: Task, answer: Hashable, limits: tuple[Limit, ...] = ()) -> Question:
