@@ -16,7 +16,7 @@ POLICIES: Registry[type[Policy]] = Registry(
     >>> list(POLICIES)[:4]
     ['caet', 'track-and-stop', 'oracle', 'uniform']
     >>> POLICIES["uniform"].about
-    'round robin'
+    'every arm in turn'
     """,
     *(CostAware, TrackAndStop, Oracle, Uniform, EqualSpending, Ctas, ChernoffOverlap, TopTwo, TopTwoIds),
     *(ThompsonTopTwo, BestChallenger, KlLucb, Ugape, KlRacing, ChernoffRacing),
