@@ -234,7 +234,8 @@ def bits_of(kernel: Kernel, model: BanditModel, task: Task) -> list[str | bytes]
     effort, weights = np.zeros(len(model.means)), np.zeros(len(columns.owners))
     raised = np.array(model.kernel_numbers)
     raised[2] *= 1.0 + 1e-3 * np.arange(len(model.means))
-    usual, dearer = (np.append(numbers, columns.margins).reshape(1, -1) for numbers in (model.kernel_numbers, raised))
+    rest = np.append(columns.margins, model.distribution_table)
+    usual, dearer = (np.append(numbers, rest).reshape(1, -1) for numbers in (model.kernel_numbers, raised))
     found: list[str | bytes] = []
     for warm, numbers in ((False, usual), (True, dearer)):
         told = kernel["solve_instance"](numbers, *pattern, effort, weights, warm, 1e-9, target_of(1e-9), 500)
