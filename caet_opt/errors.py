@@ -19,7 +19,7 @@ class CaetError(Exception):
 
 
 class InputError(CaetError, ValueError):
-    """The model, task, profile or option given by the user is not a valid one.
+    """The given model, task, profile or option is not valid.
 
     >>> parse_family("gausian")
     Traceback (most recent call last):
@@ -29,7 +29,7 @@ class InputError(CaetError, ValueError):
 
 
 class TieError(InputError):
-    """Two arms of a needed pair have equal means, so that T* is infinite.
+    """Two arms of a needed pair have equal means, so T* is infinite.
 
     >>> try:
     ...     characteristic_time(BanditModel("gaussian", [1, 1], costs=[1, 1]), "best-arm")
@@ -40,7 +40,7 @@ class TieError(InputError):
 
 
 class BusyError(CaetError, TimeoutError):
-    """Others have kept the file of a live experiment locked for longer than ``wait`` seconds; nothing was changed.
+    """Another process has locked the file of a live experiment for more than ``wait`` seconds; nothing was changed.
 
     >>> with LiveExperiment.start("busy.caet", "best-arm", "bernoulli", arms=2, costs=[1, 2], delta=0.05) as experiment:
     ...     try:
@@ -51,7 +51,7 @@ class BusyError(CaetError, TimeoutError):
 
 
 class MissingExtraError(CaetError, ImportError):
-    """An optional dependency is needed and not installed.
+    """An optional dependency is needed but not installed.
 
     >>> model = BanditModel("gaussian", [3, 4, 2], costs="gaps")
     >>> try:
@@ -69,7 +69,7 @@ class SolverError(CaetError):
     Attributes
     ----------
     gap : float
-        The relative gap that was certified; infinite when there was no point to certify.
+        The certified relative gap; infinite if there was no point to certify.
 
     Examples
     --------

@@ -9,26 +9,45 @@ from inspect_ai import Task, eval
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog
 from inspect_ai.model import Model, ModelCost, ModelInfo, ModelOutput, ModelUsage, get_model, set_model_info
-from inspect_ai.scorer import includes
-from inspect_ai.solver import generate
+from inspect_ai.scorer import Score, Scorer, Target, includes, mean, scorer
+from inspect_ai.solver import TaskState, generate
 
 from caet_opt.adaptors.inspect import Evaluation
 
 
 class Mock(NamedTuple):
-    """How often a model is right, and dollars for a million tokens that it reads and that it writes."""
+    """How often a model is right, and dollars for a million tokens that it reads and that it writes.
+
+    One that is graded answers by a quarter from 0 to 1, around its share.
+    """
 
     share: float
     reads: float
     writes: float
+    graded: bool = False
+
+    def answer(self, draw: float) -> str:
+        """What it answers, by a draw from [0, 1)."""
+        if self.graded:
+            return f"{round(4 * min(1.0, max(0.0, self.share + draw - 0.5))) / 4:g}"
+        return "yes" if draw < self.share else "no"
+
+
+@scorer(metrics=[mean()])  # type: ignore[untyped-decorator]
+def number() -> Scorer:
+    """The number that an answer is, as the grade that a judge would give."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        return Score(value=float(state.output.completion))
+
+    return score
 
 
 def mock_model(name: str, mock: Mock) -> Model:
-    """A model that answers each question always alike: yes, or no; some answers are longer than others."""
+    """A model that answers each question always alike; some answers are longer than others."""
 
     def answer(messages: Sequence[Any], *_: Any) -> ModelOutput:
-        draw = coin(f"{name} {messages[-1].text}")
-        output = ModelOutput.from_content(name, "yes" if draw < mock.share else "no")
+        output = ModelOutput.from_content(name, mock.answer(coin(f"{name} {messages[-1].text}")))
         tokens = 40, 10 + int(40 * coin(f"length {messages[-1].text}"))
         output.usage = ModelUsage(input_tokens=tokens[0], output_tokens=tokens[1], total_tokens=sum(tokens))
         return output
@@ -61,7 +80,7 @@ def evaluate(
             name=name,
             dataset=samples,
             solver=generate(),
-            scorer=includes(),
+            scorer=number() if mock.graded else includes(),
             model=mock_model(name, mock),
             early_stopping=None if evaluation is None else evaluation.arm(name),
         )
@@ -72,10 +91,10 @@ def evaluate(
     return logs
 
 
-def start(path: Path, mocks: Mapping[str, Mock], task: str = "best-arm", **settings: Any) -> Evaluation:
-    """An evaluation of these models, whose costs are observed."""
+def start(path: Path, mocks: Mapping[str, Mock], family: str = "bernoulli", **settings: Any) -> Evaluation:
+    """Which of these models is best; costs are observed unless they are told."""
     told: dict[str, Any] = {"arms": list(mocks), "delta": 0.05}
-    return Evaluation.open_or_start(path, task, "bernoulli", **(told | settings))
+    return Evaluation.open_or_start(path, "best-arm", family, **(told | settings))
 
 
 class Bill(NamedTuple):

@@ -80,6 +80,22 @@ STATED = ("above", "control", "ratio", "comparisons", "cheapest-above", "cheapes
 TOLERANT = "tolerant"
 
 
+#: Rewards in a range, with tasks of every other kind.
+RANGE = "range"
+
+
+def spread_out(rng: np.random.Generator, model: BanditModel) -> BanditModel:
+    """A model of rewards in a range with the costs of a model: scores on few levels, or numbers between them."""
+    rows = []
+    for _ in model.means:
+        many = int(rng.integers(1, 7))
+        values = rng.choice(21, many, replace=False) / 20.0 if rng.integers(3) else rng.uniform(0.0, 1.0, many).round(3)
+        rows.append(rng.choice(values, 12).tolist())
+    costs = "gaps" if model.cost_rule == "gaps" else model.given_costs
+    family = f"bounded:0,1{('', ',4', ',1')[rng.integers(3)]}" if rng.integers(4) else "bounded:0/0.3/0.5/1"
+    return BanditModel.from_samples(family, rows, costs, lower_is_better=model.lower_is_better)
+
+
 def draw_tolerant(rng: np.random.Generator, model: BanditModel) -> tuple[BanditModel, Task]:
     """A task with a tolerance for a model, whose means are near each other then."""
     arms, given, lower = len(model.means), np.array(model.means), bool(rng.integers(4) == 0)
@@ -146,6 +162,8 @@ def draw_case(number: int, discrete: bool = False, policy: str = "caet", kind: s
         pick(*(DISCRETE if discrete else FAMILIES)),
         pick(*covered_tasks(policy), *(() if POLICIES[policy].covered else (*STATED, TOLERANT))),
     )
+    in_range = kind == RANGE
+    family, kind = ("bernoulli", None) if in_range else (family, kind)
     source, arms, task = pick("known", "observed", "gaps"), int(pick(3, 3, 4, 5, 9)), kind or task
     source = "known" if task.startswith("cheapest") else source
     model, posed = ordinary_instance(rng, family, "best-arm" if task in (*STATED, TOLERANT) else task, arms)
@@ -155,6 +173,8 @@ def draw_case(number: int, discrete: bool = False, policy: str = "caet", kind: s
         model, posed = draw_stated(rng, model, task)
     if task == TOLERANT:
         model, posed = draw_tolerant(rng, model)
+    if in_range:
+        model = spread_out(rng, model)
     level, tracking = float(pick(1, 3, 10, 30)), "d" if discrete else pick("c", "d")
     return Case(
         number,
@@ -165,7 +185,7 @@ def draw_case(number: int, discrete: bool = False, policy: str = "caet", kind: s
             policy=policy,
             tracking=tracking,  # type: ignore[arg-type]
             cost_source=source,  # type: ignore[arg-type]
-            threshold=pick(*THRESHOLDS),
+            threshold="e-process" if in_range else pick(*THRESHOLDS),
             cost_distribution=pick("constant", "exponential", "uniform") if source == "observed" else "constant",
             zero_cost_share=float(pick(0.3, 0.9)),
             solve=pick("exact", "lazy", "lazy:0.05"),

@@ -1,5 +1,6 @@
 """Distributions of rewards in a range: levels with probabilities, or samples."""
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -57,6 +58,20 @@ class Distributions(NamedTuple):
         width = max(map(len, rows))
         return np.array([width, *(number for row in rows for number in row + [0.0] * (width - len(row)))], dtype=float)
 
+    def split(self, family: Bounded) -> list[list[float]]:
+        """The probabilities with which each arm's rewards count on the levels of a family: what lies between two levels
+        counts in proportion on both."""
+        levels, found = family.exact_levels, list[list[float]]()
+        for values, masses in zip(self.values, self.probabilities, strict=True):
+            shares = [Fraction(0)] * len(levels)
+            for value, mass in zip(values, masses, strict=True):
+                k = min(bisect_right(levels, value), len(levels) - 1)
+                part = (value - levels[k - 1]) / (levels[k] - levels[k - 1])
+                shares[k - 1] += mass * (1 - part)
+                shares[k] += mass * part
+            found.append([float(share) for share in shares])
+        return found
+
     def draw(self, rng: np.random.Generator, arm: int, size: int | None = None) -> Any:
         """Rewards of one arm."""
         values = np.array([float(value) for value in self.values[arm]])
@@ -76,7 +91,7 @@ def read_distributions(family: Bounded, levels: Any, probabilities: Any) -> Dist
     if levels is None or probabilities is None:
         missing = "levels" if levels is None else "probabilities"
         raise InputError(f"a model of family {family} needs levels and probabilities, or samples; {missing} is missing")
-    values = [read_value(family, level, "level") for level in read_list(levels, "levels")]
+    values = [read_value(family, level, "a level") for level in read_list(levels, "levels")]
     if sorted(set(values)) != values:
         raise InputError("levels must be in order, each above the one before")
     rows = [read_list(row, f"probabilities of arm {arm}") for arm, row in enumerate(read_list(probabilities, "them"))]
@@ -109,7 +124,7 @@ def read_samples(family: Bounded, samples: Any) -> Distributions:
     for arm, sample in enumerate(lists):
         if not sample:
             raise InputError(f"the sample of arm {arm} is empty; give at least one reward of each arm")
-        counts = Counter(read_value(family, reward, f"reward of arm {arm}") for reward in sample)
+        counts = Counter(read_value(family, reward, f"a reward of arm {arm}") for reward in sample)
         found.append([(value, Fraction(counts[value], len(sample))) for value in sorted(counts)])
         sizes.append(len(sample))
     return collect(found, tuple(sizes))
@@ -139,9 +154,9 @@ def read_value(family: Bounded, value: Any, what: str) -> Fraction:
     """A number in the range of a family, or `InputError`."""
     number = read_number(value, what)
     if not family.ends[0] <= number <= family.ends[1]:
-        raise InputError(f"{what} {float(number):g} is outside {family.mean_space}, the range of family {family}")
+        raise InputError(f"{what} is {float(number):g}, outside {family.mean_space}, the range of family {family}")
     if any(0 < abs(number - end) < NEAREST * (family.ends[1] - family.ends[0]) for end in family.ends):
-        raise InputError(f"{what} {float(number):g} is all but an end of the range of family {family}; round it")
+        raise InputError(f"{what} is {float(number):g}, all but an end of the range of family {family}; round it")
     return number
 
 

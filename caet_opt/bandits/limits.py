@@ -27,7 +27,7 @@ EXAMPLES = "'cost:0,1<=0.3', 'pulls:2>=0.1' or 'pulls:leader=0.5'"
 
 @dataclass(frozen=True)
 class Limit:
-    """The share of some arms, together, in all money or in all pulls of arms that cost something.
+    """A limit on the joint share of some arms in all money, or in all pulls of arms that cost something.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Limit:
         object.__setattr__(self, "share", exact(self.share))
         text = f"limit '{self}'"
         if self.kind not in KINDS or self.relation not in RELATIONS:
-            raise InputError(f"{text} is none; write {EXAMPLES}")
+            raise InputError(f"{text} is not valid; write {EXAMPLES}")
         if self.arms is not None and (not self.arms or len(set(self.arms)) < len(self.arms)):
             raise InputError(f"{text} must name each of its arms once")
         if not 0 <= self.share <= 1:
@@ -83,7 +83,7 @@ def name_arm(arm: int, names: Sequence[str]) -> str:
 def parse_limit(text: str, names: Sequence[str] = (), *, kept: bool = False) -> Limit:
     """Read ``cost:ARM,..<=SHARE``, ``pulls:ARM,..>=SHARE`` or ``pulls:leader=SHARE``, with any of the relations.
 
-    Arms are numbers, or names, in quotes or not; in a file that was ``kept``, digits are the number of an arm.
+    Arms are numbers or names, in quotes or not. With ``kept``, for text from a file, digits mean the number of an arm.
 
     >>> parse_limit("pulls:placebo>=0.1", ["placebo", "low", "high"])
     Limit(kind='pulls', arms=(0,), relation='>=', share=Fraction(1, 10))
@@ -92,7 +92,7 @@ def parse_limit(text: str, names: Sequence[str] = (), *, kept: bool = False) -> 
         raise InputError(f"a limit is a text such as {EXAMPLES}, got {text!r}")
     found = FORM.fullmatch(text)
     if found is None:
-        raise InputError(f"limit {brief(text)!r} is none; write {EXAMPLES}")
+        raise InputError(f"{brief(text)!r} is not a limit; write {EXAMPLES}")
     kind, argument, relation, number = found.groups()
     try:
         share = Fraction(read_decimal(number.strip()))

@@ -41,12 +41,12 @@ IN_RANGE = ("levels", "probabilities", "samples")
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model and its task, with what a catalogue says about them.
+    """A model and its task, with title, source and expected answer.
 
     Attributes
     ----------
     title, source : what it is and where it comes from
-    limits : on shares of the money and of the pulls; the expected answer is the one under them
+    limits : limits on shares of the money and of the pulls; the expected answer is the one with these limits
     characteristic_time, sampling_proportions : the expected answer, where one is known
 
     Examples
@@ -79,7 +79,7 @@ class ModelFile:
 
 
 def read_model(path: str | Path) -> ModelFile:
-    """Read a model file, or a model of the catalogue by its name, its decimals as they are typed; every error is an
+    """Read a model file, or a model of the catalogue by name, with its decimals as typed; every error is an
     `InputError` that begins with the path.
 
     >>> entry = read_model("models/paper-instance-1.toml")
@@ -97,7 +97,7 @@ def read_model(path: str | Path) -> ModelFile:
 
 
 def write_model(path: str | Path, modelfile: ModelFile) -> None:
-    """Write a model file that `read_model` reads back as an equal one.
+    """Write a model file; `read_model` reads it back as an equal one.
 
     >>> entry = ModelFile(BanditModel("poisson", [3, 1], costs=[1, 2]), BestArm(), title="Two counters")
     >>> write_model("counters.toml", entry)
@@ -122,7 +122,7 @@ def find_model_file(word: str | Path, folder: Path = Path()) -> Path:
         return path
     near = get_close_matches(str(word), shipped_names("models"), n=1)
     hint = f"did you mean {near[0]!r}?" if near else "caet-opt models lists the catalogue"
-    raise InputError(f"{word}: no such file, and no model of the catalogue; {hint}")
+    raise InputError(f"{word}: no such file, and no such model in the catalogue; {hint}")
 
 
 def model_paths(word: str | Path, folder: Path = Path()) -> list[Path]:
@@ -226,7 +226,7 @@ def write_task(task: Task, model: BanditModel) -> str:
     inner = task.task if isinstance(task, LowerIsBetter) else task
     text = str(parse_task(str(inner)))
     if pose_task(model, read_task({"task": text}, model)) != task:
-        raise InputError(f"task {text!r} would be read as another one, as an arm is called so; give it another name")
+        raise InputError(f"task {text!r} would be read as another task, because an arm has that name; rename the arm")
     return text
 
 

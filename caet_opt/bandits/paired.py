@@ -1,13 +1,10 @@
 """Paired items: the same question is put to two models, and what counts is the difference of their scores.
 
-With scores from 0 to 1 a difference d is in [-1, 1]. An item **decides** with probability abs(d), by a draw of its own,
-and then for the model with the better score; with right-or-wrong scores it decides where one model is right and the
-other wrong. Items that decide are Bernoulli, of mean
+    E[d] > 0  where the first model is better,
 
-    p = E[d+] / E[abs(d)],     p > 1/2  where  E[d] > 0,
-
-so that ``above:0.5`` says who wins: arms are pairs of models, and a decision costs price / E[abs(d)] on average.
-``docs/paired.md`` says when this is cheaper than asking each model its own questions, and has the proof.
+and with scores from 0 to 1 a difference d is in [-1, 1]: a reward in a range, of any distribution. Arms are pairs of
+models, an item costs the sum of both prices, and ``above:0`` says who wins. ``docs/paired.md`` says when this is
+cheaper than asking each model its own questions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +18,14 @@ from numpy.typing import NDArray
 from caet_opt.bandits.model import BanditModel
 from caet_opt.errors import InputError, unknown_name
 
-#: The question that decided items answer.
-TASK = "above:0.5"
+#: The question that differences answer.
+TASK = "above:0"
+
+#: Finer scores are counted on the levels of twentieths: more levels take longer, and save one pull in a hundred.
+MOST_GRADES = 20
+
+#: Decimals of a difference: what subtracting two scores rounds off is put back, so that 0.7 - 0.6 is 0.1.
+DECIMALS = 15
 
 
 @dataclass(frozen=True)
@@ -32,18 +35,18 @@ class Paired:
     Attributes
     ----------
     pairs : tuple of pairs of str
-        The two models of each arm; the arm's reward is 1 where the first is better.
+        The two models of each arm; the arm's mean is above 0 where the first is better.
     costs : tuple of float
         What an item costs: the sum of both prices.
     differences : tuple of arrays
-        Score of the first model less that of the second, for each item.
+        Score of the first model less that of the second, for each item: the arm's rewards.
 
     Examples
     --------
     >>> import numpy as np
     >>> pairs = Paired((("large", "small"),), (3.0,), (np.array([1.0, 0.0, 0.5, -1.0]),))
-    >>> pairs.arms, pairs.model.means
-    (['large over small'], (0.6,))
+    >>> pairs.arms, pairs.family, pairs.model.means
+    (['large over small'], 'bounded:-1,1,4', (0.125,))
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -56,14 +59,17 @@ class Paired:
         return [f"{first} over {second}" for first, second in self.pairs]
 
     @property
+    def family(self) -> str:
+        """Rewards from -1 to 1, counted on the levels that differences have, or on twentieths if these are finer."""
+        seen = np.unique(np.concatenate(self.differences))
+        fits = (g for g in range(1, MOST_GRADES) if np.allclose(seen * g, np.rint(seen * g), rtol=0, atol=1e-9))
+        return f"bounded:-1,1,{2 * next(fits, MOST_GRADES)}"
+
+    @property
     def model(self) -> BanditModel:
-        """What the table says of decided items, for `characteristic_time`, `simulate` and `plan` with ``above:0.5``."""
-        for name, differences in zip(self.arms, self.differences, strict=True):
-            if not np.any(differences):
-                raise InputError(f"{name}: the two have the same score on every item")
-        sizes = [float(np.mean(np.abs(one))) for one in self.differences]
-        means = [float(np.mean(one.clip(0))) / size for one, size in zip(self.differences, sizes, strict=True)]
-        return BanditModel("bernoulli", means, [c / s for c, s in zip(self.costs, sizes, strict=True)], self.arms)
+        """What the table says of differences, for `characteristic_time`, `simulate` and `plan` with ``above:0``."""
+        samples = [differences.tolist() for differences in self.differences]
+        return BanditModel.from_samples(self.family, samples, self.costs, self.arms)
 
 
 def paired(
@@ -87,7 +93,7 @@ def paired(
     >>> pairs.arms, pairs.costs
     (['large over small', 'tiny over small'], (4.0, 1.5))
     >>> pairs.model.means, pairs.model.costs
-    ((1.0, 0.3333333333333333), (12.0, 3.0))
+    ((0.3333333333333333, -0.16666666666666666), (4.0, 1.5))
     """
     names = [str(name) for name in table]
     scores = {name: read_scores(table[key], name) for name, key in zip(names, table, strict=True)}
@@ -101,21 +107,8 @@ def paired(
     return Paired(
         pairs,
         tuple(prices[first] + prices[second] for first, second in pairs),
-        tuple(scores[first] - scores[second] for first, second in pairs),
+        tuple((scores[first] - scores[second]).round(DECIMALS) for first, second in pairs),
     )
-
-
-def decide(difference: float, draw: float) -> int | None:
-    """1 if an item decides for the first model, 0 for the second, None where it does not decide.
-
-    ``draw`` is uniform in [0, 1) and independent of everything; right-or-wrong scores do not need it.
-
-    >>> decide(1, 0.9), decide(-0.5, 0.3), decide(-0.5, 0.7), decide(0, 0)
-    (1, 0, None, None)
-    """
-    if not -1 <= difference <= 1:
-        raise InputError(f"a difference of scores from 0 to 1 is in [-1, 1], got {difference!r}")
-    return int(difference > 0) if draw < abs(difference) else None
 
 
 def read_scores(column: Any, name: str) -> NDArray[np.float64]:

@@ -55,7 +55,7 @@ def check_replaceable(path: str | Path) -> None:
         return
     status = os.stat(place)
     if (status.st_dev, status.st_ino) in (_inputs.get() or ()):
-        raise InputError(f"{path}: is read here, and would be written over; name another file")
+        raise InputError(f"{path}: is an input of this command and would be overwritten; name another file")
     for suffix in ("", *BESIDE):
         if place.endswith(suffix) and is_database(place.removesuffix(suffix)):
             what = f"{'belongs to' if suffix else 'is'} a database, as live experiments are"
@@ -99,7 +99,7 @@ def encode(path: str | Path, text: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InputError(f"{path}: cannot hold {error.object[error.start]!r}, which is no text") from None
+        raise InputError(f"{path}: cannot hold {error.object[error.start]!r}, which is not text") from None
 
 
 def read_text(path: str | Path, most: int = MOST_TEXT) -> str:

@@ -10,13 +10,16 @@ from caet_opt.errors import InputError
 from caet_opt.kernels import (
     aiming,
     answer_choice,
+    betting,
     boxes,
     choosing,
     confidence,
+    counting,
     draws,
     e_values,
     following,
     ledger,
+    lines,
     rounds,
     several,
     statement_evidence,
@@ -31,8 +34,8 @@ if TYPE_CHECKING:
 
 #: What every policy can call, callees first.
 SHARED = list_functions(
-    *(thresholds, martingales, e_values, statement_evidence, ledger, confidence, task_pairs, draws),
-    *(boxes, following, aiming, choosing, several, answer_choice),
+    *(thresholds, martingales, e_values, statement_evidence, counting, betting, ledger, confidence, task_pairs, draws),
+    *(boxes, lines, following, aiming, choosing, several, answer_choice),
 )
 
 #: Functions that meet no NaN, so that LLVM may find a maximum by vector instructions.

@@ -12,12 +12,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from caet_opt.bandits.families import Family, parse_family
+from caet_opt.bandits.families import Bounded, Family, parse_family
+from caet_opt.bandits.families.bounded import NO_FORMULA
 from caet_opt.bandits.model import check_costs, check_unmasked, read_only
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.checks import check_whole, is_whole, show_value
 from caet_opt.common.files import read_text, write_whole
 from caet_opt.errors import InputError
+from caet_opt.exploring.counted import check_histograms
 from caet_opt.exploring.exclusion import NotExcluded, find_not_excluded
 from caet_opt.exploring.limits import Allowance, Limit
 from caet_opt.exploring.policies import find_policy
@@ -30,6 +32,7 @@ from caet_opt.kernels.aiming import Pursuit
 from caet_opt.kernels.boxes import SOLVES, WIDEST
 from caet_opt.kernels.e_values import BLUR
 from caet_opt.kernels.ledger import COUNT, MEAN, SPENT, Seen, absorb
+from caet_opt.solving.backends import BACKENDS
 from caet_opt.solving.characteristic import profile_of_rounds
 from caet_opt.solving.limits import check_beforehand
 from caet_opt.solving.result import CharacteristicTime
@@ -39,11 +42,11 @@ LARGEST_AMOUNT = 1e300
 
 
 class Explorer:
-    """A policy on a real or a simulated experiment: `next_arm`, pull it, `observe`, until `stopped`.
+    """A policy in a real or a simulated experiment: ask `next_arm`, pull it, `observe` the reward, until `stopped`.
 
-    Begin with `Explorer.start`, which is told everything by name, or go on with `Explorer.resume`. The policy is CAET
-    unless another is named; `Caet` is the same class. The threshold is made from the family, the number of arms and the
-    confidence given, so that it cannot be another experiment's.
+    Begin with `Explorer.start`, or continue a saved experiment with `Explorer.resume`. The policy is CAET
+    unless you name another; `Caet` is the same class. The threshold follows from the family, the number of arms and the
+    confidence.
 
     >>> caet = Caet.start("best-arm", "bernoulli", arms=2, delta=0.05, costs=[1, 2])
     >>> while not caet.stopped:
@@ -77,9 +80,9 @@ class Explorer:
         family.dispersions(arms)
         source = parameters.cost_source or "known"
         if costs is not None and source != "known":
-            raise InputError(f"costs are given, and cost_source is {source!r}; give one of them")
+            raise InputError(f"costs are given, but cost_source is {source!r}; give one of the two")
         if costs is None and parameters.cost_source == "known":
-            raise InputError("cost_source is 'known', and no costs are given; give both, or neither where each is 1")
+            raise InputError("cost_source is 'known' but no costs are given; give both, or neither if each cost is 1")
         costs = [1.0] * arms if costs is None and source == "known" else costs
         parameters = replace(parameters, cost_source=source, threshold=threshold.name)
         if costs is not None:
@@ -94,6 +97,8 @@ class Explorer:
         if limits and known is not None:
             check_beforehand(limits, known.tolist(), task)
         profile = replace(profile_of_rounds(parameters.solver, limits), tolerance=TARGET_TOLERANCE)
+        if isinstance(family, Bounded) and not BACKENDS[profile.backend].takes_distributions:
+            raise InputError(NO_FORMULA)  # here, and not after the first outcomes
         self.task, self.family, self.arms, self.parameters = task, family, arms, parameters
         self.threshold, self.known_costs, self.profile = threshold, known, profile
         seed = check_whole(seed, "seed", 0, LARGEST_SEED)
@@ -121,16 +126,16 @@ class Explorer:
         Parameters
         ----------
         task, family
-            What is to be found out, and the family of the rewards, each by its name in the grammar or as an object.
+            What to find out, and the family of the rewards, each by its name in the grammar or as an object.
         arms
-            How many arms there are.
+            The number of arms.
         delta, log_inv_delta
-            The error probability that is allowed, or log(1/delta) for a very small one.
+            The largest error probability allowed, or log(1/delta) if it is very small.
         costs
-            The costs of the arms, by default 1 each; or ``cost_source="observed"``, with each reward, or ``"gaps"`` to
-            the best arm.
+            The costs of the arms, by default 1 each. If they are not known, leave them out and give
+            ``cost_source="observed"``, for a cost with each reward, or ``"gaps"`` to the best arm.
         policy, seed
-            Which sampling rule, by its name in `POLICIES`, and the seed of what it draws, if it draws.
+            The sampling rule, by its name in `POLICIES`, and the seed of its random choices, if it makes any.
         settings
             By their names in `caet_opt.exploring.settings.Parameters`: threshold, tracking, solver and so on.
 
@@ -144,7 +149,7 @@ class Explorer:
         parameters = Parameters.read(confidence, {"policy": policy, **settings}, simulated=False)
         explorer = cls(task, family, arms, parameters, costs, seed=seed)
         if costs is not None and max(costs) > LARGEST_AMOUNT:
-            raise InputError(f"costs up to {LARGEST_AMOUNT:g} can be added up, got {max(costs):g}; rescale the costs")
+            raise InputError(f"costs must be at most {LARGEST_AMOUNT:g}, got {max(costs):g}; rescale the costs")
         return explorer
 
     def save(self, path: str | Path) -> None:
@@ -155,7 +160,7 @@ class Explorer:
     def to_text(self, indent: int | None = None) -> str:
         """The whole experiment as JSON, quick to make without an indent: what is asked, was observed, is aimed at."""
         policy, view = self.policy, self.view
-        record = {**self._question, "state": vars(state_of(view)), **policy.save_target(view)}
+        record = {**self._question, "state": state_of(view).to_record(), **policy.save_target(view)}
         record |= policy.save_followed(view)
         return json.dumps(record, indent=indent, allow_nan=False, default=np.ndarray.tolist) + "\n"
 
@@ -193,25 +198,25 @@ class Explorer:
 
     @property
     def stopped(self) -> bool:
-        """Whether the answer is final: every needed pair is settled, unless the policy has a rule of its own. A policy
-        that solves for its target looks where a batch ends."""
+        """Whether the answer is final: every needed pair is settled, unless the policy has its own stopping rule. A
+        policy that solves for its target checks this at the end of a batch."""
         return self.explored and bool(self.policy.functions["ended"](self.view))
 
     @property
     def solves(self) -> int:
-        """How many targets were solved for since the start; those of a state that was set are not known."""
+        """How many targets were solved for since the start or the last resumed state."""
         return int(self.view.aim.numbers[SOLVES]) if isinstance(self.view, Pursuit) else 0
 
     @property
     def widest_gap(self) -> float:
-        """The largest certified gap of a target that was tracked: how much more than the best it costs, in parts of it,
-        at the means of any round that it was decided on in. Zero for a policy that solves nothing."""
+        """The largest certified gap of a target that was tracked: how much more it costs than the best target, relative
+        to the best, at the means of any round that used it. Zero for a policy that does not solve."""
         return float(self.view.aim.numbers[WIDEST]) if isinstance(self.view, Pursuit) else 0.0
 
     @property
     def answer(self) -> Hashable:
-        """The answer that the observations support now; final once `stopped`. Where several may be right, the one that
-        is followed, or that was found to be settled."""
+        """The answer that the observations support now; final once `stopped`. If several may be right, the one that
+        is followed, or that was settled."""
         self._check_explored()
         return self.policy.read_answer(self.view)
 
@@ -252,13 +257,13 @@ class Explorer:
         return self.policy.diagnose(self.view)
 
     def next_arm(self) -> int:
-        """The arm to pull now, a function of the state alone; one without an observation, if there is one."""
+        """The arm to pull now, which depends only on the state; an arm without an observation, if there is one."""
         if not self.explored:
             return self.least_pulled(1, ())[0]
         return self.policy.next_arm(self.view)
 
     def next_arms(self, pulls: int | None = None, pending: Sequence[int] | None = None) -> list[int]:
-        """The arms for several pulls that are handed out at once, before any of them is answered.
+        """The arms for several pulls that are handed out at once, before the first of their outcomes is known.
 
         A function of the state, as `next_arm` is, which is the first of them. A policy with a target shares the pulls
         out by it. Others take each pull for answered by what its arm has brought on average, so that means stay as they
@@ -306,7 +311,7 @@ class Explorer:
         return end - done
 
     def observe(self, arm: int, reward: float, cost: float | None = None) -> None:
-        """Take in what a pull of an arm brought; with observed costs also what it cost.
+        """Record the reward of a pull of an arm, and with observed costs what it cost.
 
         All or nothing: after an error the object is as it was before.
         """
@@ -366,14 +371,15 @@ class Explorer:
             raise InputError(
                 f"the rewards of arms {arm} and {other} are near {means[arm]:g}, where doubles are "
                 f"{ulp(means[arm]):.2g} apart, and their standard deviation is {deviations[other]:.2g}: rounding "
-                "hides what tells these arms apart; tell differences from a constant instead, or another variance"
+                "hides their difference; subtract a constant from all rewards, or give another variance"
             )
 
     def continue_from(self, state: State, target: Target | None = None) -> None:
-        """Go on from a state, forgetting this one; `InputError` when it is none of this experiment."""
+        """Continue from a state and forget the present one; `InputError` if it is not a state of this experiment."""
         self.policy.check_state(state)
         if len(state.counts) != self.arms:
             raise InputError(f"the saved state has {len(state.counts)} arms, not {self.arms}")
+        check_histograms(self.family, state.histograms, state.counts, state.reward_sums)
         for arm, count in enumerate(state.counts):
             if count and (mean := state.reward_sums[arm] / count) not in self.family.mean_space:
                 raise self._outside(mean, arm)

@@ -14,10 +14,12 @@ from collections.abc import Hashable
 from fractions import Fraction
 from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel
 from caet_opt.errors import CaetError
+from caet_opt.exploring.counted import read_histograms, seen_means
 from caet_opt.kernels import ledger
 from caet_opt.kernels.answer_choice import MOST_COMPARED, first_in_turn, slack
 from caet_opt.kernels.ledger import Seen
@@ -27,7 +29,7 @@ from caet_opt.solving.characteristic import solve_question
 from caet_opt.solving.problem import Question
 
 if TYPE_CHECKING:
-    from caet_opt.exploring.policies.base import Policy
+    from caet_opt.exploring.policies.base import Policy, Setup
 
 #: So many right answers are known of, those that come first from the answer for the present means on.
 MOST_LISTED = 64
@@ -76,10 +78,16 @@ def present_model(policy: "Policy", view: Seen) -> BanditModel:
     arms = view.arms.copy()
     for arm in range(arms.shape[1]):
         policy.functions["update_costs"](view.setting, arms, arm)
-    means: list[Any] = arms[ledger.MEAN].tolist()
-    if ledger.is_stated(view):  # what is a number of a statement, and what is a mean, is the double here
+    return empirical_model(policy.setup, arms, ledger.is_stated(view))
+
+
+def empirical_model(setup: "Setup", arms: Array, exact: bool) -> BanditModel:
+    """The model of a view's means and costs, or of its histograms; where statements have numbers, means are exactly the
+    doubles that they are here."""
+    means = seen_means(setup.family, arms[ledger.MEAN], read_histograms(arms))
+    if exact and isinstance(means, list):
         means = list(map(Fraction, means))
-    return BanditModel(policy.setup.family, means, arms[ledger.COST].tolist())
+    return BanditModel(setup.family, means, arms[ledger.COST].tolist())
 
 
 def time_of(policy: "Policy", model: BanditModel, answer: Hashable) -> float:

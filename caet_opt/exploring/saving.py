@@ -50,16 +50,20 @@ FORMATS = {
 NUMBERS = ("solves", "widest_gap", "solved", "decided", "due")
 KEPT_KEYS = ("tied", *NUMBERS, "means", "costs", "intervals")
 
+#: What is kept beside these for rewards in a range, whose targets are kept by lines: `caet_opt.kernels.lines`.
+LINES = "lines"
+
 
 class Kept(NamedTuple):
     """How long a target is kept: whether it is one for ties, `NUMBERS`, the means and costs that it was made for, and
-    the intervals in which it is kept, if there are any."""
+    the intervals in which it is kept, if there are any, or the lines by which it is."""
 
     tied: bool
     numbers: tuple[float, ...]
     means: Array
     costs: Array
     intervals: Array | None
+    lines: Array | None = None
 
 
 class Solution(NamedTuple):
@@ -254,7 +258,8 @@ def read_numbers(values: Any, what: str, length: int, least: float = 0.0) -> Arr
 
 def read_kept(record: Any, solution: Solution | None, arms: int) -> Kept:
     """How long the target is kept."""
-    check_keys(record, KEPT_KEYS, "'kept' of a saved experiment")
+    lines = record.get(LINES) if isinstance(record, dict) else None
+    check_keys(record, KEPT_KEYS if lines is None else (*KEPT_KEYS, LINES), "'kept' of a saved experiment")
     tied, intervals = record["tied"], record["intervals"]
     if not isinstance(tied, bool) or (solution is None and not tied):
         raise InputError("'tied' of a saved experiment must be true or false, and true without a solution")
@@ -266,7 +271,15 @@ def read_kept(record: Any, solution: Solution | None, arms: int) -> Kept:
         read_numbers(record["means"], "'means'", arms, -inf),
         read_numbers(record["costs"], "'costs'", arms),
         None if intervals is None else np.array([read_numbers(ends, "'intervals'", arms, -inf) for ends in intervals]),
+        None if lines is None else read_lines(lines),
     )
+
+
+def read_lines(lines: Any) -> Array:
+    """Bets and points of the statements, as many of each."""
+    if not isinstance(lines, list) or len(lines) != 4 or not all(isinstance(row, list) for row in lines):
+        raise InputError("'lines' of a saved experiment must be four lists")
+    return np.array([read_numbers(row, "'lines'", len(lines[0])) for row in lines])
 
 
 def read_solution(record: Any, arms: int) -> Solution:

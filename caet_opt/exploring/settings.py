@@ -89,7 +89,7 @@ class Setting:
     >>> from caet_opt.exploring.settings import SETTINGS
     >>> theta = next(setting for setting in SETTINGS if setting.name == "theta")
     >>> theta.flag, theta.help
-    ('--theta', 'of the deviational threshold (1.2)')
+    ('--theta', 'exponent theta of the deviational threshold (1.2)')
     """
 
     name: str
@@ -143,14 +143,12 @@ class Parameters:
     delta: float = field(default=ABSENT, compare=False)
     log_inv_delta: float = ABSENT
     policy: str = declare("caet", "policy", "sampling rule")
-    threshold: str | None = declare(
-        None, "threshold", "stopping threshold (e-process, or mixture for a family without log_martingale)"
-    )
+    threshold: str | None = declare(None, "threshold", "stopping threshold (e-process)")
     rho: float | None = declare(
         None,
         "rho",
-        "of the e-process: the prior of each mean is worth so many observations, and more for an arm known to be free; "
-        "a larger rho costs less in long runs, a smaller one in short runs (8)",
+        "e-process: weight of each mean's prior, in observations (8), and more for an arm known to be free; a larger "
+        "rho saves cost in long runs, a smaller one in short runs",
         owner="threshold",
         latex=r"$\rho$",
         expert=True,
@@ -158,7 +156,7 @@ class Parameters:
     theta: float | None = declare(
         None,
         "theta",
-        "of the deviational threshold (1.2)",
+        "exponent theta of the deviational threshold (1.2)",
         owner="threshold",
         symbol="θ",
         latex=r"$\theta$",
@@ -167,7 +165,7 @@ class Parameters:
     constant: float | str | None = declare(
         None,
         "constant",
-        "C of the deviational threshold: a positive number (1), or certified",
+        "constant C of the deviational threshold: a positive number (1), or certified",
         owner="threshold",
         symbol="C",
         latex="$C$",
@@ -176,69 +174,72 @@ class Parameters:
     zero_cost_share: Literal["auto", "paper"] | float = declare(
         "auto",
         "free share",
-        "share of the pulls for the free arms: a number, paper = 1 - log(1/delta)^-r, or auto = that, but at least "
-        f"{LEAST_SHARE:g}",
+        "share of the pulls that goes to free arms: a number; paper, 1 - log(1/delta)^-r; or auto, the same but at "
+        f"least {LEAST_SHARE:g}",
         symbol="alpha",
         latex=r"$\alpha$",
     )
-    r: float = declare(0.4, "r", "see zero_cost_share", latex="$r$", expert=True)
-    r_prime: float = declare(0.1, "r_prime", "see gamma0", symbol="r'", latex="$r'$", expert=True)
+    r: float = declare(0.4, "r", "exponent r in zero_cost_share", latex="$r$", expert=True)
+    r_prime: float = declare(0.1, "r_prime", "exponent r_prime in gamma0", symbol="r'", latex="$r'$", expert=True)
     gamma0: float = declare(
         0.1,
         "gamma0",
-        "estimated costs up to gamma0 log(1/delta)^-r_prime count as zero",
+        "treat estimated costs up to gamma0 log(1/delta)^-r_prime as zero",
         symbol="γ₀",
         latex=r"$\gamma_0$",
         expert=True,
     )
     tracking: Literal["c", "d"] = declare(
-        "d", "tracking", "track the present target (d), or the sum of all targets so far, as the paper does (c)"
+        "d", "tracking", "d tracks the current target; c tracks the sum of all targets so far, as in the paper"
     )
     solve: str = declare(
         "exact",
         "solve",
-        "for the target: exact in every round; lazy or lazy:GAP when the last one, and what follows from it for "
-        f"other means, is no longer certified to cost at most 1 + GAP times the best (GAP {LAZY_GAP:g})",
+        "when to solve for the target: exact, in every round; lazy or lazy:GAP, only when the last solution no longer "
+        f"certifies a target that costs at most 1 + GAP times the best (lazy means a GAP of {LAZY_GAP:g})",
         form="exact|lazy|lazy:GAP",
     )
     batch: float | str = declare(
         1,
         "batch",
-        "pulls that are handed out at once, from one target, before one of them is answered and before the run may "
-        f"stop: a number, or growing:RATIO of the pulls so far (growing: {BATCH_RATIO:g})",
+        "pulls handed out at once, before the first of their outcomes is seen and before the run may stop: a number, "
+        f"or growing:RATIO, this ratio of the pulls so far (growing means a RATIO of {BATCH_RATIO:g})",
         form="N|growing|growing:RATIO",
     )
     cost_source: CostSource | None = declare(
         None,
         "cost source",
-        "known, observed, or gaps to the empirically best arm (gaps for a model whose costs are gaps, else known)",
+        "where costs come from: known, observed with each pull, or gaps to the best empirical mean (known, or gaps if "
+        "the model's costs are gaps)",
     )
     cost_distribution: str = declare(
         "constant",
         "cost distribution",
-        "of observed costs, whose means are the model's: constant, exponential, uniform or bernoulli",
+        "distribution of observed costs, with the model's costs as means: constant, exponential, uniform or bernoulli",
         owner="simulation",
         grid=False,
     )
     max_rounds: int = declare(
-        10_000_000, "max rounds", "a longer run is unfinished", owner="simulation", symbol="round limit", grid=False
+        10_000_000,
+        "max rounds",
+        "stop a run after this many rounds, as unfinished",
+        owner="simulation",
+        symbol="round limit",
+        grid=False,
     )
     max_cost: float | None = declare(
         None,
         "max cost",
-        "no pull is begun that would take the cost beyond this; where costs are not known before, none once it is "
+        "spending limit: no pull starts that would exceed it or, if costs are not known beforehand, after it is "
         "reached (no limit)",
         grid=None,
         recorded=False,
     )
-    max_pulls: int | None = declare(
-        None, "max pulls", "no more pulls than this are made (no limit)", grid=None, recorded=False
-    )
+    max_pulls: int | None = declare(None, "max pulls", "largest number of pulls (no limit)", grid=None, recorded=False)
     limits: str | None = declare(
         None,
         "limits",
-        "shares of the money or of the pulls that targets meet, as cost:0,1<=0.3, pulls:2>=0.1 or pulls:leader=0.5 "
-        "(none)",
+        "limits on shares of the cost or of the pulls, as cost:0,1<=0.3, pulls:2>=0.1 or pulls:leader=0.5 (none)",
         grid=None,
         recorded=False,
         form="LIMIT",
@@ -247,13 +248,14 @@ class Parameters:
     fractions: bool = declare(
         False,
         "fractions",
-        "of the bernoulli family: take any reward from 0 to 1, such as a score or a share, instead of 0 and 1 alone",
+        "bernoulli only: accept any reward from 0 to 1, such as a score, not just 0 and 1; as safe as family "
+        "bounded:0,1, and mostly more expensive",
         owner="observed",
         grid=None,
         recorded=False,
     )
     solver: str | Profile = declare(
-        "native", "solver", "of every round's target: a backend, or a profile.toml", grid=None, recorded=False
+        "native", "solver", "solver of the targets: a backend, or a profile.toml", grid=None, recorded=False
     )
 
     def __post_init__(self) -> None:
@@ -295,7 +297,7 @@ class Parameters:
 
     @classmethod
     def read(cls, confidence: Mapping[str, Any], settings: Mapping[str, Any], *, simulated: bool = True) -> Self:
-        """The parameters from ``delta`` or ``log_inv_delta`` and settings by name; a name that is none is refused."""
+        """The parameters from ``delta`` or ``log_inv_delta`` and settings by name; an unknown name is refused."""
         other = "observed" if simulated else "simulation"
         known = [setting.name for setting in SETTINGS if setting.owner != other]
         for name in settings:

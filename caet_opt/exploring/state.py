@@ -13,8 +13,9 @@ from caet_opt.errors import InputError
 #: Parts that have an entry for every arm.
 VECTORS = ("counts", "reward_sums", "cost_sums", "memory", "reward_rests")
 
-#: A part that states saved by 0.2.0 do not have: its sums of rewards were plain ones.
-RESTS = "reward_rests"
+#: Parts that a saved state may do without: 0.2.0 had no rests, as its sums of rewards were plain ones, and histograms
+#: are for rewards in a range.
+RESTS, HISTOGRAMS = "reward_rests", "histograms"
 
 #: Counts are exact as doubles up to here.
 LARGEST_COUNT = 2**53
@@ -38,6 +39,7 @@ class State:
     memory : what the policy keeps of each arm; one that tracks, the sum of the projected targets of rounds 0 to `round`
     total_cost : everything paid, the sum of cost_sums
     reward_rests : what rounding took from the sums of rewards, see `caet_opt.kernels.ledger.add`
+    histograms : for rewards in a range, how many of each arm's were counted on each level; else nothing
 
     Examples
     --------
@@ -54,6 +56,11 @@ class State:
     memory: tuple[float, ...]
     total_cost: float
     reward_rests: tuple[float, ...]
+    histograms: tuple[tuple[float, ...], ...] = ()
+
+    def to_record(self) -> dict[str, Any]:
+        """What files have of a state: every part, and histograms where there are some."""
+        return {name: part for name, part in vars(self).items() if name != HISTOGRAMS or part}
 
     def means(self) -> Array:
         """Empirical means; NaN for an arm that was never pulled."""
@@ -67,16 +74,19 @@ class State:
     def from_record(cls, record: Any) -> "State":
         """The state back from what `dataclasses.asdict` and JSON made of it; `InputError` when it is not one."""
         names = {entry.name for entry in fields(cls)}
-        if not isinstance(record, dict) or not names - {RESTS} <= set(record) <= names:
+        if not isinstance(record, dict) or not names - {RESTS, HISTOGRAMS} <= set(record) <= names:
             raise InputError(f"a saved state has the keys {', '.join(sorted(names))}")
         for name in set(VECTORS) & set(record):
             if not isinstance(record[name], list) or not record[name]:
                 raise InputError(f"{name} of a saved state must be a list with a number for every arm")
-        parts: dict[str, Any] = {RESTS: [0.0] * len(record["counts"]), **record}
+        parts: dict[str, Any] = {RESTS: [0.0] * len(record["counts"]), HISTOGRAMS: [], **record}
         parts = {name: tuple(part) if name in VECTORS else part for name, part in parts.items()}
+        if not isinstance(parts[HISTOGRAMS], list) or not all(isinstance(one, list) for one in parts[HISTOGRAMS]):
+            raise InputError("histograms of a saved state must be a list of counts for every arm")
+        parts[HISTOGRAMS] = tuple(map(tuple, parts[HISTOGRAMS]))
         cls(**parts).check()
         for name, part in parts.items():
-            if name not in ("round", "counts"):
+            if name not in ("round", "counts", HISTOGRAMS):
                 parts[name] = tuple(map(float, part)) if name in VECTORS else float(part)
         return cls(**parts)
 

@@ -19,8 +19,7 @@ from math import inf, sqrt
 from typing import NamedTuple
 
 from caet_opt.bandits.families.numerics import Array, Integers
-from caet_opt.bandits.tasks.pairs import MARGIN as BEYOND
-from caet_opt.bandits.tasks.pairs import RATIO, surplus_of
+from caet_opt.bandits.tasks.pairs import holds_clearly
 from caet_opt.kernels.boxes import (
     CENTRE,
     DECIDED,
@@ -39,6 +38,7 @@ from caet_opt.kernels.boxes import (
     Aim,
     clear_box,
     fit_box,
+    is_inside,
 )
 from caet_opt.kernels.certify import is_free, mean_of
 from caet_opt.kernels.following import follow_means
@@ -46,6 +46,7 @@ from caet_opt.kernels.instance import Layout, Workspace, solve_in_workspace
 from caet_opt.kernels.interior import CERTIFIED
 from caet_opt.kernels.ledger import (
     ANSWERED,
+    ARM_ROWS,
     COST,
     COUNT,
     CUMULATED,
@@ -66,7 +67,9 @@ from caet_opt.kernels.ledger import (
     TARGET,
     Conditions,
     answer_holds,
+    blur_of,
     column_exceeds,
+    counted_lead,
     evidence_at,
     evidence_of,
     short_pair,
@@ -74,7 +77,9 @@ from caet_opt.kernels.ledger import (
     weigh_pairs,
     write_answer,
 )
+from caet_opt.kernels.lines import lay_lines, line_gap
 from caet_opt.kernels.records import COLUMN_ROWS, ModelNumbers, Plan
+from caet_opt.kernels.term import BOUNDED
 
 #: Leaves more room than rounding takes in evidence that grows with the counts.
 MARGIN = 1.0 - 1e-9
@@ -112,6 +117,19 @@ class Pursuit(NamedTuple):
 def batch_end(setting: Conditions, now: float) -> float:
     """The round in which the pulls that are handed out in this one have all been answered."""
     return now + max(setting.batch, float(int(setting.growth * now)))
+
+
+def is_near_best(view: Pursuit, moved: int) -> bool:
+    """Whether the last solution is certified to be near the best at what is known now, where the mean of an arm has
+    moved, or all for arm -1: the means are in the box, or the lines say so."""
+    setting, aim = view.setting, view.aim
+    if setting.family != BOUNDED:
+        return is_inside(setting, view.arms, aim, moved)
+    gap = line_gap(setting, view.arms, view.pairs, view.margins, aim, moved)
+    if gap <= setting.gap and answer_holds(view, view.arms[MEAN], moved):
+        aim.numbers[WIDEST] = max(aim.numbers[WIDEST], gap)
+        return True
+    return False
 
 
 def keep_mended(view: Pursuit) -> bool:
@@ -173,7 +191,10 @@ def solve_here(view: Pursuit) -> int:
     for p in range(weights.size):
         weights[p] = aim.weights[p] if some else 0.0
     if some:
-        warm, total, phi = True, 0.0, setting.numbers[DISPERSION]
+        warm, total = True, 0.0
+        phi = setting.numbers[DISPERSION]
+        if setting.family == BOUNDED:
+            phi = arms.reshape(arms.size)[ARM_ROWS * arms.shape[1] :]
         for p in range(pairs.shape[1]):
             for side in range(2):
                 arm = pairs[side, p]
@@ -206,10 +227,14 @@ def adopt(view: Pursuit) -> None:
     project_into(arms[TARGET], exploration_floor(arms.shape[1], now), arms[PROJECTED])
     aim.numbers[SOLVES] += 1.0
     aim.numbers[SOLVED], aim.numbers[TIED] = now, 0.0
-    gap = fit_box(setting, arms, pairs, view.margins, aim) if setting.gap > 0.0 else 0.0
+    gap = 0.0
+    if setting.gap > 0.0 and setting.family == BOUNDED:
+        gap = lay_lines(setting, arms, pairs, view.margins, aim)
+    elif setting.gap > 0.0:
+        gap = fit_box(setting, arms, pairs, view.margins, aim)
     aim.numbers[DECIDED], aim.numbers[DUE] = now, batch_end(setting, now)
     aim.numbers[WIDEST] = max(aim.numbers[WIDEST], setting.tolerance, gap)
-    if setting.gap > 0.0 and aim.numbers[SHORT] >= 0.0:
+    if setting.gap > 0.0 and aim.numbers[SHORT] >= 0.0 and setting.family != BOUNDED:
         for a in range(arms.shape[1]):
             aim.box[PATIENCE, a] = inf
         watch(setting, arms, pairs, view.margins, aim.box, int(aim.numbers[SHORT]))
@@ -222,7 +247,7 @@ def aim_at_ties(setting: Conditions, arms: Array, pairs: Integers, margins: Arra
         target[a] = 0.0
         aim.box[PAID, a], aim.box[CENTRE, a] = arms[COST, a], arms[MEAN, a]
     for p in range(pairs.shape[1]):
-        if is_tie(arms[MEAN], pairs, margins, p):
+        if is_tie(setting, arms[MEAN], pairs, margins, p):
             for side in range(2):
                 if pairs[side, p] >= 0:
                     target[pairs[side, p]] = 1.0
@@ -237,12 +262,11 @@ def aim_at_ties(setting: Conditions, arms: Array, pairs: Integers, margins: Arra
     settle_for(setting, aim, now)
 
 
-def is_tie(means: Array, pairs: Integers, margins: Array, p: int) -> bool:
+def is_tie(setting: Conditions, means: Array, pairs: Integers, margins: Array, p: int) -> bool:
     """Whether the means leave open whether a statement of their answer holds."""
-    a, b = pairs[0, p], pairs[1, p]
     if margins.shape[1] > 0:
-        return not surplus_of(means, a, b, margins[BEYOND, p], margins[RATIO, p]) > 2.0
-    return bool(means[a] == means[b])
+        return not holds_clearly(means, pairs, margins, p, blur_of(setting))
+    return bool(means[pairs[0, p]] == means[pairs[1, p]])
 
 
 def settle_for(setting: Conditions, aim: Aim, now: float) -> None:
@@ -315,7 +339,8 @@ def look(view: Pursuit) -> None:
         for arm in range(arms.shape[1]):
             aim.box[PATIENCE, arm] = inf
     set_patience(aim.box, arms, view.pairs, short, inf)
-    evidence = evidence_of(setting, arms, view.pairs, view.margins, short)
+    # what is known of rewards in a range tells faster by betting than by its evidence
+    evidence = inf if setting.family == BOUNDED else evidence_of(setting, arms, view.pairs, view.margins, short)
     if evidence > setting.level and column_exceeds(view, short, evidence, False):
         weigh_pairs(view, -1)
         short = short_pair(view)
@@ -332,8 +357,17 @@ def watch(setting: Conditions, arms: Array, pairs: Integers, margins: Array, box
 
     Z_ab is homogeneous in the counts, does not fall in them, and is largest at the corner (high_a, low_b) of the box:
     while both counts are at most k times the present ones, it is at most k times what it would be there, and a pair
-    with evidence up to the level is short. Without a box it is looked at whenever one of its arms is pulled.
+    with evidence up to the level is short. Without a box it is looked at whenever one of its arms is pulled. Of rewards
+    in a range log E is at most what one point of the boundary says, and an outcome adds at most so much to that: each
+    arm may use up half of what is missing.
     """
+    if setting.family == BOUNDED:
+        lead, growth_a, growth_b = counted_lead(setting, arms, pairs, margins, short)
+        for side in range(2):
+            arm, growth = pairs[side, short], growth_a if side == 0 else growth_b
+            if arm >= 0:
+                box[PATIENCE, arm] = arms[COUNT, arm] + outcomes_left(-lead, growth)
+        return
     a, b, factor = pairs[0, short], pairs[1, short], 0.0
     x, y = mean_of(box[HIGH], a), mean_of(box[LOW], b)
     if setting.gap > 0.0 and (x > y if margins.shape[1] == 0 else box[LOW, max(a, b)] <= box[HIGH, max(a, b)]):
@@ -341,6 +375,13 @@ def watch(setting: Conditions, arms: Array, pairs: Integers, margins: Array, box
         if corner < setting.level:
             factor = MARGIN * setting.level / corner if corner > 0.0 else inf
     set_patience(box, arms, pairs, short, factor)
+
+
+def outcomes_left(missing: float, growth: float) -> float:
+    """How many outcomes use up half of what is missing at most, if each adds this much."""
+    if not (missing > 0.0 and growth < inf):
+        return 0.0
+    return 0.5 * MARGIN * missing / growth if growth > 0.0 else inf
 
 
 def set_patience(box: Array, arms: Array, pairs: Integers, p: int, factor: float) -> None:

@@ -8,6 +8,7 @@ from caet_opt.kernels.aiming import Pursuit, fit_layout, forget_target
 from caet_opt.kernels.instance import solve_in_workspace
 from caet_opt.kernels.interior import CERTIFIED
 from caet_opt.kernels.ledger import (
+    ARM_ROWS,
     CHOSEN,
     COST,
     DISPERSION,
@@ -22,6 +23,7 @@ from caet_opt.kernels.ledger import (
 )
 from caet_opt.kernels.records import ModelNumbers
 from caet_opt.kernels.several import CHOICE_GROWTH, write_star
+from caet_opt.kernels.term import BOUNDED
 
 #: So many right answers are compared with the one that is followed at a time.
 MOST_COMPARED = 6
@@ -124,15 +126,11 @@ def time_here(view: Pursuit) -> float:
         effort[a] = 0.0
     for q in range(weights.size):
         weights[q] = 0.0
+    phi = setting.numbers[DISPERSION]
+    if setting.family == BOUNDED:
+        phi = arms.reshape(arms.size)[ARM_ROWS * arms.shape[1] :]
     given = ModelNumbers(
-        setting.family,
-        setting.error,
-        setting.low,
-        setting.high,
-        arms[MEAN],
-        setting.numbers[REST],
-        arms[COST],
-        setting.numbers[DISPERSION],
+        setting.family, setting.error, setting.low, setting.high, arms[MEAN], setting.numbers[REST], arms[COST], phi
     )
     status, _, _, upper = solve_in_workspace(
         given, layout, plan, effort, weights, False, setting.tolerance, setting.target, setting.limit, workspace

@@ -35,6 +35,9 @@ BET_STEPS, POINT_STEPS, LAST_BET, LAST_POINT, LAST_LEAN, FARTHEST = 200, 200, 1e
 #: A bet stays below its limit by so much: rounding must not take it beyond.
 INSIDE = 1.0 - 32.0 * UNIT
 
+#: From this part of a rate on, what a poorly known slope may add to it is looked at again.
+POOR = 1e-12
+
 #: Beyond this ``l h`` the logarithms are added up as they are.
 DIRECT = 0.5
 
@@ -156,13 +159,33 @@ def excess(slope: float, room: float) -> float:
     return slope * room if slope > 0.0 else 0.0
 
 
+def room_below(
+    table: Array,
+    start: int,
+    side: int,
+    t: float,
+    h: float,
+    bet: float,
+    blur: float,
+    loose: float,
+    reach: float,
+) -> float:
+    """How far below a bet the best one is at most: psi' is positive, in spite of rounding, at a bet ``reach`` below it;
+    all of the bet where that cannot be told."""
+    if not 0.0 < reach < bet:
+        return bet
+    _, _, rest, rest_error, _ = bet_bounds(table, start, side, t, h, bet - reach, blur, loose)
+    return reach * (1.0 + 4.0 * UNIT) + UNIT * bet if rest - rest_error > 0.0 else bet
+
+
 def rate_bounds(
     table: Array, start: int, side: int, t: float, h: float, bet: float, blur: float, loose: float
 ) -> tuple[float, float]:
     """D(t) from below and from above.
 
     Below is psi(l). Above, psi being concave, ``psi(l) + psi'(l) (l* - l)`` for the best bet l* in [0, 1 / t]: so l is
-    moved until psi' is negative in spite of rounding.
+    moved until psi' is negative in spite of rounding. Where an end has little mass, psi' is known poorly, and l* has to
+    be shown to be near.
     """
     limit, nearest = INSIDE / (t + blur), t * INSIDE - blur
     most, bet = 1.0 / nearest if nearest > 0.0 else inf, min(bet, limit)
@@ -176,6 +199,10 @@ def rate_bounds(
         value, error, rest, rest_error, curve = bet_bounds(table, start, side, t, h, bet, blur, loose)
         over = value + error + max(0.0, rest_error - rest) * bet + excess(rest + rest_error, most - bet)
         above = min(above, over)
+    if (rest_error - rest) * bet > POOR * above and curve > 0.0:
+        reach = 4.0 * (rest_error + abs(rest)) / curve
+        room = room_below(table, start, side, t, h, bet, blur, loose, reach)
+        above = min(above, value + error + (rest_error - rest) * room + excess(rest + rest_error, most - bet))
     return below, above * (1.0 + 4.0 * UNIT)
 
 

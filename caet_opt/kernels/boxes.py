@@ -38,7 +38,7 @@ cost over log(1/delta) tends to the same limit as with a solve in every round. T
 when the rounds have grown by `GROWTH`, so that forced exploration falls as it should.
 """
 
-from math import inf, sqrt
+from math import inf, nan, sqrt
 from typing import NamedTuple
 
 from caet_opt.bandits.families.numerics import Array, Integers
@@ -48,7 +48,7 @@ from caet_opt.kernels.certify import is_free, mean_of
 from caet_opt.kernels.ledger import COST, COUNT, DISPERSION, GAPS, MEAN, OBSERVED, SPENT, Conditions
 from caet_opt.kernels.margin_term import margin_bends, margin_term, statement_term
 from caet_opt.kernels.records import PIECE
-from caet_opt.kernels.term import GAUSSIAN, pair_term, variance
+from caet_opt.kernels.term import BOUNDED, GAUSSIAN, pair_term, variance
 
 #: Entries of Aim.numbers: how many solves there were, the largest gap of a target that was tracked, the round of the
 #: last solve, the last round in which the target was decided on, and the one in which it will be next; whether that
@@ -61,6 +61,11 @@ SOLVES, WIDEST, SOLVED, DECIDED, DUE, TIED, FOLLOWING, SHORT, ENDED = range(AIM_
 #: ``c + G' nu`` of the solve; and those that are intervals.
 LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD, PATIENCE, REDUCED = range(BOX_ROWS := 9)
 INTERVALS = [LOW, HIGH, CHEAP, DEAR]
+
+#: Rows of Aim.lines, for each statement about rewards in a range: a bet of each arm, zero where there are none and not
+#: a number where nothing is known; the points' distances from the ends; what lines say of D there at least; what it is
+#: at most. See `caet_opt.kernels.lines`.
+BET_A, BET_B, PLACE_A, PLACE_B, FLOOR_A, FLOOR_B, RATE_A, RATE_B = range(LINE_ROWS := 8)
 
 #: A target is solved for anew once the rounds have grown by this factor.
 GROWTH = 1.1
@@ -80,7 +85,7 @@ TRIES, ENOUGH, LEAP = 6, 0.8, 16.0
 
 class Aim(NamedTuple):
     """Where a policy that solves aims: effort per arm and weight per pair of the last solution, the pairs that it is
-    for, the box, and the numbers above.
+    for, the box, the numbers above, and the lines of rewards in a range, of which others have no columns.
 
     >>> caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2], solve="lazy")
     >>> caet.observe(0, 1.5)
@@ -94,12 +99,15 @@ class Aim(NamedTuple):
     solved: Integers
     box: Array
     numbers: Array
+    lines: Array
 
 
 def clear_box(aim: Aim) -> None:
     """No box: nothing is known of other means."""
     for a in range(aim.box.shape[1]):
         aim.box[LOW, a], aim.box[HIGH, a] = inf, -inf
+    for p in range(aim.lines.shape[1]):
+        aim.lines[BET_A, p] = nan
 
 
 def is_inside(setting: Conditions, arms: Array, aim: Aim, arm: int) -> bool:
@@ -315,8 +323,9 @@ def rates_at(
 
 
 def can_follow(setting: Conditions) -> bool:
-    """Whether a box can follow the means (`caet_opt.kernels.following`): costs are known, or count as one."""
-    return setting.cost_source != OBSERVED and setting.cost_source != GAPS
+    """Whether a box can follow the means (`caet_opt.kernels.following`): costs are known, or count as one, and means
+    say all."""
+    return setting.cost_source != OBSERVED and setting.cost_source != GAPS and setting.family != BOUNDED
 
 
 def place_mean(setting: Conditions, arms: Array, box: Array, arm: int, radius: float) -> None:

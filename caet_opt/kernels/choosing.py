@@ -20,6 +20,7 @@ from caet_opt.kernels.ledger import (
     ROUND,
     Seen,
     answer_holds,
+    counted_rates,
     evidence_between,
     exceeds,
     is_stated,
@@ -29,7 +30,7 @@ from caet_opt.kernels.ledger import (
     write_answer,
 )
 from caet_opt.kernels.margin_term import statement_term
-from caet_opt.kernels.term import pair_term
+from caet_opt.kernels.term import BOUNDED, pair_term
 
 
 def refresh_pairs(view: Seen, arm: int) -> bool:
@@ -168,6 +169,9 @@ def share_of_first(view: Seen, p: int) -> float:
     if is_stated(view):
         if not 0.0 < view.evidence[p] < inf:
             return 0.5
+        if setting.family == BOUNDED:
+            _, da, db = counted_rates(arms, view.pairs, view.margins, p)
+            return wa * da / (wa * da + wb * db)
         _, _, da, db, _ = statement_term(
             setting.family,
             setting.low,

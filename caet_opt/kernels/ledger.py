@@ -6,14 +6,17 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
+from caet_opt.bandits.families.numerics import UNIT as ROUNDING
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST, pairs_hold, statements_hold, write_statements
 from caet_opt.bandits.tasks.pairs import REST as MARGIN_REST
+from caet_opt.kernels.betting import capital_exceeds, capital_lead
 from caet_opt.kernels.certify import mean_of
+from caet_opt.kernels.counting import count_reward, counted_term
 from caet_opt.kernels.e_values import Side, needed_by, needed_evidence, told_apart
 from caet_opt.kernels.records import PIECE
 from caet_opt.kernels.statement_evidence import boundary_point, certain_evidence, statement_evidence
-from caet_opt.kernels.term import pair_term
+from caet_opt.kernels.term import BOUNDED, pair_term
 from caet_opt.kernels.thresholds import E_PROCESS, threshold_value
 
 #: Why `rounds.play` ended: the policy is done, an arm's stream is used up, the given number of rounds is over. Or why
@@ -161,7 +164,9 @@ ROUND, LAST, ANSWERED, CHOSEN, LOOKED = range(CLOCK_ENTRIES := 5)
 #: Rows of View.arms: pulls, sums of rewards and costs, what the policy remembers (the cumulated target of one that
 #: tracks), the target with its projection, the empirical mean, the cost that enters decisions, zero if free, what
 #: rounding took from the sum of rewards, and how ties are broken: the arm that comes first, second and so on, and the
-#: place of each arm in this order.
+#: place of each arm in this order. For rewards in a range there are more rows: dispersions, which are 1, and then, not
+#: by arm but one entry after the other, the table of `caet_opt.kernels.counting`, whose width is its first entry. So
+#: that what follows the named rows is `caet_opt.kernels.records.ModelNumbers.dispersions`.
 COUNT, REWARD, SPENT, MEMORY, TARGET, PROJECTED, MEAN, COST, REST_OF_REWARD, ORDER, PLACE = range(ARM_ROWS := 11)
 
 #: A policy that has no target keeps in its row whether an arm is in some pair.
@@ -192,6 +197,13 @@ def absorb(arms: Array, clock: Array, arm: int, reward: float, paid: float) -> N
     arms[MEAN, arm] = total / arms[COUNT, arm]
     clock[ROUND] += 1.0
     clock[LAST] = arm
+    if arms.shape[0] > ARM_ROWS:
+        count_reward(arms.reshape(arms.size), table_base(arms), arm, reward)
+
+
+def table_base(arms: Array) -> int:
+    """Where, in a view's arms one entry after the other, the table of rewards in a range begins."""
+    return (ARM_ROWS + 1) * int(arms.shape[1])
 
 
 def update_costs(setting: Conditions, arms: Array, arm: int) -> None:
@@ -224,10 +236,16 @@ def is_stated(view: Seen) -> bool:
     return bool(view.margins.shape[1] > 0)
 
 
+def blur_of(setting: Conditions) -> float:
+    """What rounding may have done to the difference of two means of rewards in a range, which are sums of numbers that
+    doubles do not have: equal ones may differ by a few units. Of other rewards two means are what they are."""
+    return 64.0 * ROUNDING * max(abs(setting.low), abs(setting.high)) if setting.family == BOUNDED else 0.0
+
+
 def answer_holds(view: Seen, means: Array, arm: int) -> bool:
     """Whether each statement of the answer about this arm, or each for arm -1, holds for some means without doubt."""
     if is_stated(view):
-        return statements_hold(means, view.pairs, view.margins, arm)
+        return statements_hold(means, view.pairs, view.margins, arm, blur_of(view.setting))
     return pairs_hold(means, view.pairs, arm)
 
 
@@ -266,6 +284,8 @@ def evidence_at(setting: Conditions, arms: Array, pairs: Integers, margins: Arra
         return evidence_between(setting, arms, a, b, x, y)
     if margins[PIECE, p] > 0.0:
         return inf
+    if setting.family == BOUNDED:
+        return counted_rates(arms, pairs, margins, p)[0]
     wa, wb = weight_or_none(setting, arms, a), weight_or_none(setting, arms, b)
     margin, rest, ratio, rest_ratio = (
         margins[MARGIN, p],
@@ -274,6 +294,35 @@ def evidence_at(setting: Conditions, arms: Array, pairs: Integers, margins: Arra
         margins[RATIO_REST, p],
     )
     return statement_evidence(setting.family, setting.low, setting.high, wa, wb, x, y, margin, rest, ratio, rest_ratio)
+
+
+def counted_rates(arms: Array, pairs: Integers, margins: Array, p: int) -> tuple[float, float, float]:
+    """Z of the statement of a column about rewards in a range, and its rates: what the histograms say."""
+    a, b = pairs[0, p], pairs[1, p]
+    x, y, wa, wb = mean_of(arms[MEAN], a), mean_of(arms[MEAN], b), mean_of(arms[COUNT], a), mean_of(arms[COUNT], b)
+    return counted_term(arms.reshape(arms.size), table_base(arms), a, b, x, y, margins[MARGIN, p], wa, wb)
+
+
+def counted_lead(
+    setting: Conditions, arms: Array, pairs: Integers, margins: Array, p: int
+) -> tuple[float, float, float]:
+    """`capital_lead` of the statement of a column about rewards in a range over the level."""
+    a, b = pairs[0, p], pairs[1, p]
+    x, y, wa, wb = mean_of(arms[MEAN], a), mean_of(arms[MEAN], b), mean_of(arms[COUNT], a), mean_of(arms[COUNT], b)
+    flat, base = arms.reshape(arms.size), table_base(arms)
+    return capital_lead(flat, base, a, b, x, y, margins[MARGIN, p], wa, wb, setting.level)
+
+
+def counted_exceeds(
+    setting: Conditions, arms: Array, pairs: Integers, margins: Array, p: int, everywhere: bool
+) -> bool:
+    """`statement_exceeds` for rewards in a range: by betting, at one point of the boundary or everywhere."""
+    a, b = pairs[0, p], pairs[1, p]
+    if not everywhere:
+        return counted_lead(setting, arms, pairs, margins, p)[0] > 0.0
+    x, y, wa, wb = mean_of(arms[MEAN], a), mean_of(arms[MEAN], b), mean_of(arms[COUNT], a), mean_of(arms[COUNT], b)
+    flat, base = arms.reshape(arms.size), table_base(arms)
+    return capital_exceeds(flat, base, a, b, x, y, margins[MARGIN, p], wa, wb, setting.level)
 
 
 def evidence_of(setting: Conditions, arms: Array, pairs: Integers, margins: Array, p: int) -> float:
@@ -330,6 +379,8 @@ def statement_exceeds(
     margin, rest, ratio = margins[MARGIN, p], margins[MARGIN_REST, p], margins[RATIO, p]
     if a < 0 and b < 0:
         return True
+    if family == BOUNDED:
+        return counted_exceeds(setting, arms, pairs, margins, p, everywhere)
     if a >= 0 and b >= 0 and margin == 0.0 and ratio == 1.0:
         return exceeds(setting, arms, now, a, b, evidence, everywhere)
     if not evidence > setting.level:

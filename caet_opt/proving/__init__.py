@@ -36,7 +36,7 @@ def require_flint() -> None:
 def check_certificate(path: str | Path) -> str:
     """The theorem that the certificate in a file proves, in words.
 
-    `InputError` when the file cannot be read or holds no certificate, `SolverError` when it is rejected.
+    `InputError` if the file cannot be read or is not a certificate, `SolverError` if it is rejected.
 
     After ``caet-opt solve models/paper-instance-1.toml --digits 20 --certificate cert.json``:
 

@@ -117,7 +117,7 @@ def pose_exactly(model: BanditModel, task: Task) -> ExactProblem:
     """The problem of a model and a task; `TieError` when doubles cannot tell the two sides of a statement apart."""
     if task.several_right:
         raise InputError(
-            f"task {str(task)!r} may have several right answers, and digits are proven of one; prove those of each "
+            f"task {str(task)!r} may have several right answers, and digits can be proven for one; state each "
             "answer as a task of its own, for example comparisons:0-1-0.05,0-2-0.05"
         )
     if model.distributions is not None:

@@ -46,21 +46,21 @@ REFINED, MARGIN, ROUNDED = 5, 6, 9
 def proven_time(
     model: BanditModel, task: Task | str, digits: int = 50, *, start: CharacteristicTime | None = None
 ) -> ProvenTime:
-    """T* of the numbers that the model was given, proven to a relative ``10^-digits``.
+    """T* for the given numbers, proven to a relative ``10^-digits``.
 
-    The double's answer is refined in high precision and rounded to rational points, from which both bounds follow by
-    ball arithmetic. Numbers mean what `caet_opt.common.exact.exact` says: decimals, fractions and whole numbers
-    themselves, floats their shortest decimal.
+    The answer in double precision is refined in high precision and rounded to rational points; both bounds follow from
+    these by ball arithmetic. Decimals, fractions and whole numbers are exact; a float stands for its shortest
+    decimal.
 
     Parameters
     ----------
     model, task
-        What to solve; the task may be given in the grammar. A family of one's own needs `algebraic_divergence`
+        What to solve; the task may be given in the grammar. A family of your own needs `algebraic_divergence`
         and `unit_variance` in plain arithmetic.
     digits
         From 1 to 1000.
     start
-        The double's answer, where there is one already.
+        The answer in double precision, if you have it already.
 
     Raises
     ------

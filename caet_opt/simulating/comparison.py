@@ -14,9 +14,8 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.common.numbers import digits_beside, in_full, round_down, table, to_digits, write_interval
 from caet_opt.errors import InputError
-from caet_opt.exploring.policies import POLICIES, list_policies
+from caet_opt.exploring.policies import list_policies
 from caet_opt.exploring.settings import RUNS, SEED, Parameters
-from caet_opt.kernels.family_codes import FAMILY_CODES
 from caet_opt.simulating.mean_intervals import cost_columns, mean_interval
 from caet_opt.simulating.runs import Experiment, Interrupted, RunRecord, prepare, run_many, start_explorer
 from caet_opt.simulating.summary import (
@@ -65,15 +64,15 @@ def compare_policies(
     Parameters
     ----------
     model, task
-        The truth, and what is asked about it, the task by name or as an object.
+        The true model, and the task, by name or as an object.
     policies
-        Names of `caet_opt.POLICIES`, as a list or with commas between them, or "all" for those that cover the task.
+        Names in `caet_opt.POLICIES`, as a list or separated by commas, or "all" for every policy that covers the task.
     delta, log_inv_delta
-        The error probability that is allowed, or log(1/delta) for a very small one.
+        The largest error probability allowed, or log(1/delta) if it is very small.
     runs, seed
-        How many runs of each policy, and the seed of all; run i depends on the policy, the seed and i only.
+        How many runs of each policy, and the seed of all; run i depends only on the policy, the seed and i.
     workers, progress
-        Processes, on which nothing depends but the time; what is told the policy and the run, as each run finishes.
+        Number of processes, which changes only the time; a function called with the policy and each finished run.
     settings
         By their names in `caet_opt.exploring.settings.Parameters`: threshold, tracking and so on.
 
@@ -82,15 +81,15 @@ def compare_policies(
     A row per policy, in the order given. ``policy`` and ``runs``; ``mean_cost``, ``cost_low``, ``cost_high`` with a
     95 % interval, and ``cost_at_least``, as in `Summary`; ``cost_10``, ``cost_50``, ``cost_90``, quantiles
     of the cost; ``ratio``, mean cost over the lower bound; ``difference``,
-    the mean over the runs of cost less the cost of the first policy in the same run, with ``difference_low``,
+    the mean over the runs of cost minus the cost of the first policy in the same run, with ``difference_low``,
     ``difference_high``, all zero for the first policy; ``mean_samples``; ``error_rate``, ``error_low``, ``error_high``,
     ``unfinished``, ``guaranteed``, ``assumes`` and ``consistent`` as in `Summary`; ``microseconds_per_round``, of all
-    workers together; ``threshold``. Fewer than 10 runs have no interval of a cost, and a difference has none where one
-    of its costs has none. A run that did not stop counts with what it has cost: costs and samples are then lower
-    estimates, and a difference is too small by what is missing of its own policy, too large by what is missing of the
+    workers together; ``threshold``. Fewer than 10 runs have no interval of a cost, and a difference has none if one
+    of its costs has none. A run that did not stop counts with what it cost so far. Costs and samples are then lower
+    estimates; a difference is too small by the missing costs of its own policy, and too large by those of the
     first.
 
-    Ctrl-C raises `ComparisonInterrupted` with what is finished.
+    Ctrl-C raises `ComparisonInterrupted` with the finished runs.
 
     Examples
     --------
@@ -200,18 +199,18 @@ class PolicyComparison:
         runs = f"{'up to ' if fewest < most else ''}{most} run{'s'[: most != 1]} each"
         tracking = ""
         if any(one.policy.tracks for one in experiments):
-            tracking = f", {name_tracking(experiments[0])} where targets are tracked"
+            tracking = f", {name_tracking(experiments[0])} for policies that track"
         number = f"{len(experiments)} polic{'y' if len(experiments) == 1 else 'ies'}"
         return f"{number} on the same draws{tracking}, {conditions(experiments, runs, self.summaries[0].seed)}"
 
     def _notes(self) -> list[str]:
         """What a difference is, and which numbers are not what they seem."""
         first, *others = self.summaries
-        notes = [f"difference: cost less that of {first.policy} in the same run, on average"] if others else []
+        notes = [f"difference: cost minus the cost of {first.policy} in the same run, on average"] if others else []
         if others and any(summary.unfinished for summary in self.summaries):
             notes += [
-                "a difference is too small by what unfinished runs of its policy would still have cost, and too large "
-                f"by what those of {first.policy} would"
+                "unfinished runs of a policy make its difference too small, those of "
+                f"{first.policy} make every difference too large, by what they would still have cost"
             ]
         reasons: dict[str, list[str]] = {}
         for summary in self.summaries:
@@ -301,8 +300,7 @@ def make_experiments(
 def name_policies(policies: str | Sequence[str], model: BanditModel, task: Task | str) -> list[str]:
     """The names that are given, each once; for "all" those of the policies that cover the task and the family."""
     if policies == ALL:
-        shipped = type(model.family) in FAMILY_CODES
-        return [name for name in list_policies(task) if shipped or not POLICIES[name].shipped_only]
+        return list_policies(task, model.family)
     names = [name.strip() for name in policies.split(",")] if isinstance(policies, str) else list(policies)
     if not names:
         raise InputError(f"no policy is named; give names such as caet, or {ALL!r}")

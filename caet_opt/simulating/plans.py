@@ -12,7 +12,7 @@ from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task, pose_task
 from caet_opt.common.checks import is_number
-from caet_opt.common.numbers import in_full, round_down, table, to_digits, write_interval, write_level
+from caet_opt.common.numbers import in_full, round_down, table, to_digits, write_interval, write_level, write_money
 from caet_opt.errors import CaetError, InputError
 from caet_opt.exploring.settings import SEED, refuse_limits
 from caet_opt.simulating.comparison import Progress, make_experiments, run_policies
@@ -93,8 +93,8 @@ class Plan:
     characteristic_time, lower_bound : T*, and T* kl(delta, 1 - delta), which no strategy undercuts on average; None for
         a task that may have several right answers
     policies : each policy, in the order given
-    difference : the smallest difference that the budget settles; None without a budget, and for a task with levels,
-        margins or ratios
+    difference : the smallest difference that the budget settles; None without a budget, for a task with levels, margins
+        or ratios, and for rewards in a range
 
     Examples
     --------
@@ -130,7 +130,7 @@ class Plan:
 
     @property
     def predicted_cost(self) -> float | None:
-        """``T* beta(tau)`` at this delta, with all means taken for known; None where it cannot be said."""
+        """``T* beta(tau)`` at this delta, with the means taken as known; None if it cannot be computed."""
         return self.cheapest.predicted_cost
 
     @property
@@ -174,11 +174,12 @@ class Plan:
         ]
         if self.lower_bound is not None:
             bound = in_full(round_down(self.lower_bound, DIGITS))
-            lines += [f"{'lower bound':<16} {bound}  no strategy costs less on average"]
+            scope = self.experiment.model.family.bound_scope
+            lines += [f"{'lower bound':<16} {bound}  no strategy{scope} costs less on average"]
         if len(self.policies) > 1:
             lines += ["", self._compare(), "", f"{'cheapest':<16} {best.policy}, by its mean cost"]
         if best.predicted_cost is not None:
-            told = "T* beta(tau) at this delta, means taken for known"
+            told = "T* beta(tau) at this delta, with the means taken as known"
             lines += [f"{'predicted':<16} {in_full(to_digits(best.predicted_cost, DIGITS))}  {told}"]
         lines += [*self._cost_lines(best), *self._budget_lines(best), *self._unfinished_lines()]
         return "\n".join(lines)
@@ -216,17 +217,20 @@ class Plan:
         if self.budget is None or best.within_budget is None or best.within_budget_ci is None:
             return []
         interval = write_interval(*best.within_budget_ci, 3)
-        lines = [f"{'within budget':<16} {best.within_budget:.3g} of runs at {self.budget:g}, 95 % in {interval}"]
+        lines = [
+            f"{'within budget':<16} {best.within_budget:.3g} of runs at {write_money(self.budget)}, 95 % in {interval}"
+        ]
         found = self.difference
         if found is None:
-            told = "not told, as levels, margins and ratios have no rival whose mean alone could be moved"
+            kind = "distributions" if self.experiment.model.distributions else "levels, margins and ratios"
+            told = f"not computed: with {kind}, no rival's mean can be moved by itself"
             return [*lines, f"{'difference':<16} {told}"]
         arms = self.experiment.model.arms
         pair = f"{arms[found.rival]} and {arms[found.leader]}"
         if found.smallest is None:
-            told = f"no difference between {pair} alone is settled within it in {SURE:.0%} of runs"
+            told = f"no difference between {pair} alone is settled within the budget in {SURE:.0%} of runs"
         else:
-            told = f"{found.smallest:.3g} between {pair} is settled within it in {SURE:.0%} of runs"
+            told = f"{found.smallest:.3g} between {pair} is settled within the budget in {SURE:.0%} of runs"
         return [*lines, f"{'difference':<16} {told.replace('%', ' %')}; here it is {found.present:.3g}"]
 
     def _unfinished_lines(self) -> list[str]:
@@ -253,22 +257,22 @@ def plan(
     progress: Progress | None = None,
     **settings: Any,
 ) -> Plan:
-    """What an experiment on a model like this will cost, and how likely it is to be done within a budget.
+    """What an experiment on such a model will cost, and how likely it is to finish within a budget.
 
     Parameters
     ----------
     model, task
-        What the arms may be like, and what is asked about them.
+        A guess of the arms, and the task.
     delta, log_inv_delta
-        The error probability that is allowed, or log(1/delta) for a very small one.
+        The largest error probability allowed, or log(1/delta) if it is very small.
     budget
-        What may be spent; with it, the chance that it is enough, and the smallest difference that it settles.
+        The most you want to spend; adds the chance that it is enough, and the smallest difference that it settles.
     policies
-        Names of `caet_opt.POLICIES`, as a list or with commas between them; the plan is that of the cheapest.
+        Names in `caet_opt.POLICIES`, as a list or separated by commas; the plan is for the cheapest.
     runs, seed, workers, progress
         As in `compare_policies`: the policies see the same draws.
     settings
-        By their names in `caet_opt.exploring.settings.Parameters`; targets are lazy unless told otherwise.
+        By their names in `caet_opt.exploring.settings.Parameters`; targets are lazy by default.
 
     Examples
     --------
@@ -301,8 +305,8 @@ def plan(
         costs, stopped = (np.array([getattr(run, name) for run in records]) for name in ("cost", "stopped"))
         return find_quantiles(costs, stopped)[f"{SURE:g}"]
 
-    if not all(statement.is_plain for statement in chosen.optimum.statements):
-        return found  # a level or a margin has no rival to be moved
+    if model.distributions or not all(statement.is_plain for statement in chosen.optimum.statements):
+        return found  # a level or a margin has no rival to be moved, and a mean says no distribution
     return replace(found, difference=smallest_difference(chosen, budget, found.quantiles[f"{SURE:g}"], simulate))
 
 

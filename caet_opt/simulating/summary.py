@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SIGNIFICANCE = 0.01
 
 #: Why a policy has no interval.
-MAY_STARVE = "the policy may leave the right arm behind, rarely, and then take any time"
+MAY_STARVE = "the policy may, rarely, neglect the right arm and then run for any length of time"
 
 #: Significant digits of costs and samples, and of error rates.
 DIGITS, RATE_DIGITS = 6, 4
@@ -54,13 +54,13 @@ def simulate(
     Parameters
     ----------
     model, task
-        The truth, and what is asked about it, the task by name or as an object.
+        The true model, and the task, by name or as an object.
     delta, log_inv_delta
-        The error probability that is allowed, or log(1/delta) for a very small one.
+        The largest error probability allowed, or log(1/delta) if it is very small.
     runs, seed
-        How many runs, and the seed of all; run i depends on the seed and on i only.
+        How many runs, and the seed of all; run i depends only on the seed and i.
     workers, progress
-        Processes, on which nothing depends but the time; what is told of every run as it finishes.
+        Number of processes, which changes only the time; a function called with each finished run.
     settings
         By their names in `caet_opt.exploring.settings.Parameters`: policy, threshold, tracking and so on.
 
@@ -210,19 +210,19 @@ class Summary:
         level = self.experiment.parameters.log_inv_delta
         spread = f"  expected at least {self.least_text()} (95 %): {self.no_interval_text()}"
         if self.cost_ci is not None:
-            spread = f"  95 % in {numbers.write_interval(*self.cost_ci, DIGITS)}"
+            spread = f"  95 % in {numbers.in_full(numbers.write_interval(*self.cost_ci, DIGITS))}"
         lines = bound_lines(self.experiment)
         if self.predicted_cost is not None:
-            found = f"mean costs were {say_measured(rule_of(self.experiment.parameters))} that in a study"
+            found = f"in a study, mean costs were {say_measured(rule_of(self.experiment.parameters))} that"
             lines += [cost_line("predicted", self.predicted_cost, level, f"  T* beta(tau) at this delta; {found}")]
         digits = numbers.digits_beside(self.mean_cost, self.cost_ci, DIGITS)
         lines += [cost_line("mean cost", self.mean_cost, level, spread, partial(self.write_estimate, digits=digits))]
-        lines += [f"{'quantiles':<12} {write_quantiles(self.quantiles)} of runs cost at most that"]
+        lines += [f"{'quantiles':<12} {write_quantiles(self.quantiles)} (cost of a run)"]
         if self.upper_bound is not None:
             told = "  theta T* log(1/delta), as delta tends to 0"
             lines += [cost_line("upper bound", self.upper_bound, level, told, partial(write_bound, numbers.round_up))]
         elif self.experiment.policy.optimal:
-            lines += ["upper bound  not proven: it takes theta <= e/2, r < 1/2, r_prime < 1/8; for gaps one best arm"]
+            lines += [f"upper bound  not proven: {self.experiment.why_no_bound}"]
         lines += [f"{'samples':<12} {self.write_estimate(self.mean_samples)} on average"]
         if self.mean_solves > 0:
             gap = numbers.write_gap(self.widest_gap)
@@ -235,13 +235,13 @@ class Summary:
 
     def least_text(self) -> str:
         """What the expected cost is at least."""
-        return numbers.round_down(self.cost_at_least, DIGITS)
+        return numbers.in_full(numbers.round_down(self.cost_at_least, DIGITS))
 
     def no_interval_text(self) -> str:
         """Why there is no interval."""
         if self.unfinished:
             return "no upper end while runs are unfinished"
-        return f"no upper end, {MAY_STARVE}" if self.open_ended else f"no interval of fewer than {FEWEST} runs"
+        return f"no upper end, as {MAY_STARVE}" if self.open_ended else f"no interval for fewer than {FEWEST} runs"
 
     def error_text(self) -> str:
         """The error rate with its interval, and whether that is too much."""
@@ -262,7 +262,7 @@ class Summary:
             why += f"; {told} ended {self.limited} of them{left}"
         return (
             f"{self.unfinished} of {self.runs} runs had not stopped{why}; "
-            "they count, so mean cost and samples are lower estimates"
+            "they are counted as far as they went, so mean cost and samples are lower estimates"
         )
 
 
@@ -274,7 +274,7 @@ def name_tracking(experiment: Experiment) -> str:
 def conditions(experiments: Sequence[Experiment], runs: str, seed: int | None) -> str:
     """Costs, runs, confidence and solver, of experiments that differ in their policy alone."""
     parameters = experiments[0].parameters
-    costs = {"known": "known costs", "gaps": "the gaps to the best arm as costs"}.get(
+    costs = {"known": "known costs", "gaps": "costs are the gaps to the best arm"}.get(
         str(parameters.cost_source), f"observed costs ({parameters.cost_distribution})"
     )
     confidence = numbers.write_level(parameters.log_inv_delta)
@@ -286,10 +286,20 @@ def conditions(experiments: Sequence[Experiment], runs: str, seed: int | None) -
 
 
 def threshold_lines(experiment: Experiment) -> list[str]:
-    """The formula of the threshold, and whether it guarantees the error probability, and for which rewards."""
+    """The formula of the threshold, whether it guarantees the error probability, and for which rewards; and where
+    rewards are drawn from samples, that they are."""
     rule, family, level = experiment.rule, experiment.model.family, experiment.parameters.log_inv_delta
     worth = say_worth(rule.guarantees(family), family.describe_assumption(), level)
-    return [f"threshold {rule.name}: {rule.describe()}", f"{worth} ({rule.reason})"]
+    return [f"threshold {rule.name}: {rule.describe()}", f"{worth} ({rule.reason})", *sample_lines(experiment.model)]
+
+
+def sample_lines(model: BanditModel) -> list[str]:
+    """That rewards are drawn from the samples of a pilot, where they are."""
+    sizes = None if model.distributions is None else model.distributions.sampled
+    if sizes is None:
+        return []
+    many = str(sizes[0]) if len(set(sizes)) == 1 else f"{min(sizes)} to {max(sizes)}"
+    return [f"a bootstrap of a pilot: rewards are drawn from its samples, {many} per arm, as if no others existed"]
 
 
 def bound_lines(experiment: Experiment) -> list[str]:
@@ -298,15 +308,16 @@ def bound_lines(experiment: Experiment) -> list[str]:
     if bound is None:
         easiest = experiment.task.write_answer(experiment.optimum.answer, experiment.model.arms)
         return [f"{'T*':<12} {experiment.optimum.value:.9g}  of the easiest right answer: {escape_controls(easiest)}"]
-    nothing = ", zero from delta = 1/2 on" if level <= log(2) else ""
-    told = f"  T* kl(delta, 1 - delta){nothing}"
+    nothing = ", zero for delta of 1/2 or more" if level <= log(2) else ""
+    scope = experiment.model.family.bound_scope
+    told = f"  T* kl(delta, 1 - delta){f',{scope}' if scope else ''}{nothing}"
     lowest = cost_line("lower bound", bound, level, told, partial(write_bound, numbers.round_down))
     return [f"{'T*':<12} {experiment.optimum.value:.9g}", lowest]
 
 
 def write_cost(cost: float | Fraction, digits: int = DIGITS) -> str:
     """A number that bounds nothing."""
-    return f"{float(cost):.{digits}g}"
+    return numbers.in_full(f"{float(cost):.{digits}g}")
 
 
 def write_quantiles(quantiles: Mapping[str, float | None]) -> str:
@@ -318,7 +329,7 @@ def write_quantiles(quantiles: Mapping[str, float | None]) -> str:
 
 def write_bound(rounded: Callable[[float | Fraction, int], str], bound: float | Fraction) -> str:
     """A bound, rounded to its own side."""
-    return numbers.without_zeros(rounded(bound, DIGITS))
+    return numbers.in_full(numbers.without_zeros(rounded(bound, DIGITS)))
 
 
 def cost_line(

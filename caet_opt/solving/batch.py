@@ -101,28 +101,28 @@ def characteristic_times(
 ) -> CharacteristicTimes:
     """T* of each row of means, by the native solver; certified by the rules of `characteristic_time`, or refused.
 
-    A row that compiled code does not certify is tried once more by `characteristic_time`, and what that says is the
-    reason of its refusal: a tie, numbers that are no model, a gap above the tolerance.
+    A row that compiled code does not certify is tried again by `characteristic_time`; if that refuses it, its error is
+    the reason: a tie, numbers that make no model, a gap above the tolerance.
 
     Parameters
     ----------
     family, task
-        Of all rows, as objects or in the grammar.
+        The family and the task of all rows, as objects or in the grammar.
     means
-        An array of N rows of K means. Numbers mean the doubles that they are.
+        An array of N rows of K means, taken as doubles.
     costs
-        An array of as many costs, or K costs for all rows, or ``"gaps"`` for the distances to a row's best mean.
+        An array of N rows of K costs, or K costs for all rows, or ``"gaps"`` for the distances to a row's best mean.
     workers
-        Threads to work in; the answers do not depend on it.
+        Number of threads; the answers do not depend on it.
     tolerance
         Largest accepted relative gap; by default 1e-9.
     limits
-        None: the native solver takes no limits, `characteristic_time` does.
+        Not supported, as the native solver takes no limits; use `characteristic_time`.
 
     Raises
     ------
     InputError
-        No row can have an answer: shapes that do not fit, an unknown family, a task for more arms.
+        No row can have an answer: shapes that do not match, an unknown family, a task for more arms.
 
     Examples
     --------
@@ -133,11 +133,13 @@ def characteristic_times(
     'arms 0 and 1 have equal means (1)'
     """
     if limits:
-        raise InputError("characteristic_times takes no limits, which the native solver does not; solve one by one")
+        raise InputError(
+            "characteristic_times takes no limits; solve models with limits one by one, with characteristic_time"
+        )
     family, task = read_family(family), read_task(task)
     if isinstance(family, Bounded):
         raise InputError(
-            f"many problems at once have means alone, which family {family} cannot do with; use characteristic_time"
+            f"characteristic_times takes means, and family {family} needs distributions; use characteristic_time"
         )
     check_workers(workers)
     profile = find_profile("native")

@@ -70,8 +70,8 @@ def certify(
         sum(q) / max_a [ sum_{e at a} q_e d(mu_a, m_e) / c_a ]  <=  T*  <=  c . w / min_e f_e(w),
 
     widened by what rounding can change; docs/mathematics/certificate.md has the proof. The interval
-    is for the numbers that the model was given: decimals and fractions as they are, floats as the doubles that they
-    are. Where efforts are limited by rows of G, ``G w <= 0`` or ``= 0``, there is a price for each: see
+    holds for the numbers that the model was given: decimals and fractions exactly, floats as the doubles that they
+    are. If efforts are limited by rows of G, ``G w <= 0`` or ``= 0``, there is a price for each: see
     `certify_rows`.
 
     >>> model = BanditModel("gaussian", [1, 0], costs=[1, 1])

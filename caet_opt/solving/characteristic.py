@@ -47,17 +47,17 @@ def characteristic_time(
     ----------
     model, task
         What to solve; the task may be given in the grammar, for example ``"top-arms:2"``. The certified interval
-        holds for the numbers that the model was given: ``int``, ``Decimal`` and ``Fraction`` mean themselves,
-        a float means the double that it is, not the decimal that it was typed as.
+        holds for the numbers that you gave the model: ``int``, ``Decimal`` and ``Fraction`` are exact,
+        and a float stands for the double that it is, not for the decimal that was typed.
     solver
         A backend's name, a profile, or the path of a TOML profile; by default native, and with limits clarabel.
     tolerance
         Largest accepted relative gap; by default the profile's, 1e-9.
     warm_start
-        An earlier result for the same statements, from which solvers that can do so start.
+        An earlier result for the same statements, from which a solver may start.
     limits
-        Shares of the money or of the pulls that efforts have to meet, in the grammar: ``"cost:0,1<=0.3"``,
-        ``"pulls:leader=0.5"``. T* is then the least cost of those that do.
+        Limits on shares of the money or of the pulls, in the grammar: ``"cost:0,1<=0.3"``,
+        ``"pulls:leader=0.5"``. T* is then the least cost of efforts that meet them.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def find(
     try:
         answer = backend().answer(question, profile, start)
     except SolverError as error:
-        told = advice(profile.label, bool(question.limits))
+        told = advice(profile.label, question)
         raise SolverError(f"solver {profile.label!r} failed: {error}; {told}") from error
     result = accept(question, answer, backend.polish, profile.label, profile.tolerance, started)
     count_solve(profile.backend)
@@ -155,7 +155,7 @@ def accept(
     if not gap <= tolerance:
         raise SolverError(
             f"solver {solver!r} reached a certified gap of {write_gap(gap)}, above the tolerance "
-            f"{tolerance:.1e} (status: {answer.status}); {advice(solver, bool(question.limits))}",
+            f"{tolerance:.1e} (status: {answer.status}); {advice(solver, question)}",
             gap,
         )
     if answer.certificate is None:
@@ -206,11 +206,11 @@ def polish_point(question: Question, point: Point, own: Certificate) -> tuple[Po
     return point, best
 
 
-def advice(solver: str, limited: bool = False) -> str:
+def advice(solver: str, question: Question) -> str:
     """What to try when a solver did not deliver."""
     others = [
         name
         for name, other in BACKENDS.items()
-        if name != solver and other.solvers != "one" and (other.takes_limits or not limited)
+        if name != solver and other.solvers != "one" and other.takes(question.model, question.limits)
     ]
     return f"try another solver ({', '.join(others)}) or a larger tolerance"

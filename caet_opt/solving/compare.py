@@ -184,22 +184,22 @@ def compare_solvers(
     tolerance: float | None = None,
     limits: Sequence[Limit | str] | Limit | str = (),
 ) -> Comparison:
-    """Solve a model by several solvers, and see whether their certified intervals overlap.
+    """Solve a model with several solvers, and check whether their certified intervals overlap.
 
-    A solver without a certified answer keeps its row. `InputError`, as for a tie, is for the model.
+    A solver without a certified answer keeps its row. An invalid model, such as a tie, raises `InputError`.
 
     Parameters
     ----------
     model, task
         What to solve; the task may be given in the grammar.
     solvers
-        Backends, profiles or paths of profiles, a mapping gives them names; by default every installed backend.
+        Backends, profiles or paths of profiles; a mapping gives them names; by default every installed backend.
     repeat
-        Timed re-solves, of which the median counts; with none, the time is that of the one solve.
+        Number of timed re-solves, whose median is reported; with 0, the time of the one solve.
     tolerance
         Largest accepted relative gap; by default that of each profile.
     limits
-        As for `characteristic_time`; backends that take none are left out unless they are named.
+        As for `characteristic_time`; backends without limits are left out unless you name them.
 
     Examples
     --------
@@ -214,12 +214,17 @@ def compare_solvers(
     if tolerance is not None:
         profiles = {name: replace(profile, tolerance=tolerance) for name, profile in profiles.items()}
     asked = read_limits(limits, model.arms)
-    if solvers is None and asked:
-        profiles = {name: one for name, one in profiles.items() if BACKENDS[one.backend].takes_limits}
+    if solvers is None:
+        profiles = those_able(profiles, model, asked)
     _ = ask(model, task, asked).problem  # what cannot be solved fails here
     if repeat > 0:
         prepare(profiles)
     return measure(model, task, profiles, repeat, asked)
+
+
+def those_able(profiles: Mapping[str, Profile], model: BanditModel, limits: Sequence[Limit]) -> dict[str, Profile]:
+    """The profiles whose backends take a model under these limits."""
+    return {name: one for name, one in profiles.items() if BACKENDS[one.backend].takes(model, limits)}
 
 
 def name_solvers(solvers: Solver | Sequence[Solver] | Mapping[str, Solver] | None) -> dict[str, Profile]:

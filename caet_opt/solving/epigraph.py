@@ -30,11 +30,11 @@ def epigraph(
 def epigraph(model: BanditModel, task: Task | str, language: str = "cvxpy", *, limits: Limits = ()) -> Any:
     """``max t  s.t.  t <= f_e(w),  sum_a c_a w_a = 1,  w >= 0`` in CVXPY or Pyomo, to read, extend and solve.
 
-    The program is one of the model's numbers, in the paper's units: w is the effort per arm, and t is 1 / T* at the
-    optimum. Both languages have ``effort``, by the arms' names or numbers, ``rate``, and ``statements`` by their texts;
-    ``read`` takes the solved program back and certifies it, whichever solver it was. Free arms are pulled at will:
-    they have no effort. Costly arms that no statement needs have one, of 0 unless a constraint of yours asks for more.
-    Where T* is 0 the program is unbounded, and is read back as T* = 0.
+    The program is in the paper's units: w is the effort per arm, and t is 1 / T* at the
+    optimum. Both languages have ``effort``, by the arms' names or numbers, ``rate``, and ``statements`` by their texts.
+    ``read`` certifies the solved program, whichever solver you used. Free arms have no effort.
+    Costly arms that no statement needs have an effort, which is 0 unless your constraints ask for more.
+    If T* is 0, the program is unbounded, and is read back as T* = 0.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def epigraph(model: BanditModel, task: Task | str, language: str = "cvxpy", *, l
         ``"cvxpy"`` for a `ConicEpigraph` with its ``problem``, ``"pyomo"`` for an `AlgebraicEpigraph`, which is a
         ConcreteModel.
     limits
-        Shares that efforts have to meet, as for `characteristic_time`: constraints by their texts in ``limits``.
+        As for `characteristic_time`; they become constraints, by their texts in ``limits``.
 
     Examples
     --------

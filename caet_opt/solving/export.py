@@ -30,7 +30,7 @@ def format_of(path: str | Path) -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         known = ", ".join(f"{ending} ({what})" for ending, what in FORMATS.items())
-        raise InputError(f"{path}: the ending says the format of a program: {known}")
+        raise InputError(f"{path}: unknown format; the name of the file must end in one of: {known}")
     return suffix
 
 

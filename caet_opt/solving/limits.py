@@ -41,7 +41,7 @@ class LimitPrice(NamedTuple):
         text, point = f"limit {self.limit.write(arms)}: share {self.share:.6g}", 0.01 * abs(self.price)
         if self.price == 0:
             return f"{text}, does not bind"
-        return f"{text}, binds; one point more would {'save' if self.price < 0 else 'cost'} {point:.3g}"
+        return f"{text}, binds; one percentage point more would {'save' if self.price < 0 else 'cost'} {point:.3g}"
 
 
 def find_leader(limits: Sequence[Limit], task: Task, means: Sequence[Any]) -> int | None:
@@ -66,8 +66,8 @@ def check_beforehand(limits: Sequence[Limit], costs: Sequence[float], task: Task
     """Raise `InputError` for limits that make no sense for arms of these costs, whatever their means will be."""
     if limits and task.several_right:
         raise InputError(
-            f"rounds follow no limits where several answers may be right, as with task {str(task)!r}; leave out the "
-            "limits or the tolerance"
+            f"task {str(task)!r} may have several right answers, and limits cannot be kept then; leave out the limits "
+            "or the tolerance"
         )
     leaders = range(len(costs)) if any(limit.arms is None for limit in limits) else [None]
     if leaders != [None] and task.leader(0) is None:
@@ -89,8 +89,8 @@ def check_arms(limit: Limit, costs: Sequence[float], names: Sequence[str], leade
             raise InputError(f"limit '{limit}' names arm {arm}, but the model has arms 0 to {len(costs) - 1}")
         if limit.kind == "pulls" and not costs[arm] > 0:
             raise InputError(
-                f"limit '{limit.write(names)}': arm {names[arm]} costs nothing, and shares of pulls are of "
-                "arms that cost something; limit others"
+                f"limit '{limit.write(names)}': arm {names[arm]} is free, and shares of pulls count only "
+                "arms that cost something; limit other arms"
             )
 
 
@@ -131,7 +131,7 @@ def check_limits(
     arm = next(arm for arm in needed if remember_least(rows, costs, (arm,)) == 0)
     which = name(lambda some: remember_least(some, costs, (arm,)) == 0)
     raise InputError(
-        f"limits leave nothing to arm {names[arm]}, which the task needs, so that T* is infinite: {which}; change or "
+        f"limits leave nothing for arm {names[arm]}, which the task needs, so T* is infinite: {which}; change or "
         "leave out one"
     )
 

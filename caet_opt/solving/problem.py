@@ -359,7 +359,7 @@ def ask_one(model: BanditModel, task: Task, limits: tuple[Limit, ...] = ()) -> Q
     """The question that is one program; `InputError` where several answers may be right, each a program of its own."""
     if task.several_right:
         raise InputError(
-            f"task {str(task)!r} is no single program: each right answer has its own; give the statements of one "
+            f"task {str(task)!r} has a program for each right answer, not one; give the statements of one answer "
             'as a task, Custom([["0 > 1 - 0.05", ...]])'
         )
     return ask(model, task, limits)
@@ -471,8 +471,8 @@ def check_no_ties(model: BanditModel, task: Task, statements: tuple[Statement, .
             )
         elif statement_side(*statement_numbers(model, statement)) != HOLDS:
             raise TieError(
-                f"{equality(model, statement)} but for a difference that double precision does not have; subtract "
-                "what the numbers have in common, or rescale them"
+                f"{equality(model, statement)} up to a difference too small for double precision; subtract a constant "
+                "from all numbers, or rescale them"
             )
 
 
@@ -510,7 +510,7 @@ def too_close(model: BanditModel, a: int, b: int, where: str) -> TieError:
     first, second = decimal_text(model.exact_means[a]), decimal_text(model.exact_means[b])
     return TieError(
         f"arms {name_arm(model, a)} and {name_arm(model, b)} differ ({first} and {second}), but not in double "
-        f"precision, {where}; subtract what the means have in common, or rescale them"
+        f"precision, {where}; subtract a constant from all means, or rescale them"
     )
 
 

@@ -31,9 +31,9 @@ class Profile:
     max_iterations : limit on the solver's iterations
     time_limit : limit on the solver's time in seconds; none by default
     fallback : backend to try when this one has no certified answer; none by default
-    solver : which solver of the backend's language: one that CVXPY has installed, as ``"ECOS"``, for ``"cvxpy"``, which
-        needs one; one that Pyomo finds, as an executable ``"ipopt"``, for ``"pyomo"``, which else uses its own Ipopt
-    options : the solver's own options, passed on as they are
+    solver : for ``"cvxpy"``, required: a solver that CVXPY has installed, as ``"ECOS"``; for ``"pyomo"``, optional: an
+        executable that Pyomo finds, as ``"ipopt"``, instead of Ipopt as a library
+    options : the solver's own options, passed on unchanged
 
     Examples
     --------

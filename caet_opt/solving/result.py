@@ -54,14 +54,14 @@ class CharacteristicTime:
     value : T* at the returned proportions; the true T* lies in [lower, upper]
     gap : relative width of the certified interval
     effort : w*, pulls per unit of information, scaled so that the binding terms are one and c . w = value
-    statements : what the answer asserts
-    multipliers : the share of T* of each statement, which sum to `value`; a statement that enters the certificate twice
-        (`columns` says which) has two
-    solver, iterations, seconds : who computed it
+    statements : the statements that the answer makes
+    multipliers : the share of T* of each statement; they sum to `value`; a statement that enters the certificate twice
+        (see `columns`) has two
+    solver, iterations, seconds : the solver, its iterations and its time
     solver_gap : the gap of the solver's own point, before it was polished
-    limits : the limits that efforts had to meet, with their shares and prices at the optimum
-    chosen, times : where several answers may be right, the one that is easiest, whose the rest is but for ``lower``,
-        and what is known of each; see `answer` and `answers`
+    limits : the limits, with their shares and prices at the optimum
+    chosen, times : if several answers may be right, the easiest one, to which all but ``lower`` belongs,
+        and what is known about each; see `answer` and `answers`
 
     Examples
     --------
@@ -92,7 +92,7 @@ class CharacteristicTime:
 
     @property
     def answer(self) -> Hashable:
-        """The answer that T* is of: the right one, or the easiest of several."""
+        """The answer to which T* belongs: the right one, or the easiest of several."""
         if self.times:
             return self.chosen
         return self.task.answer(self.model.means if self.columns.is_plain else self.model.exact_means)
@@ -115,7 +115,7 @@ class CharacteristicTime:
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """What the answer asserts."""
+        """The statements that the answer makes."""
         return self.columns.statements
 
     @property
@@ -193,7 +193,7 @@ class CharacteristicTime:
         return bound
 
     def to_record(self) -> dict[str, Any]:
-        """The answer as plain values, by the names of the public contract: what JSON, tables and manifests say."""
+        """The answer as plain values, as in JSON, tables and manifests."""
         return {
             "task": str(self.task),
             "family": str(self.model.family),

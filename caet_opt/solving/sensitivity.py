@@ -74,7 +74,9 @@ def mean_sensitivities(model: BanditModel, columns: Columns, effort: Array, mult
     is free, x is ``(mu_a - e) / r``.
     """
     if model.distributions is not None:
-        raise InputError("rewards in a range have no sensitivity to means, which do not say how they are distributed")
+        raise InputError(
+            "rewards in a range have no sensitivity to means, since means do not determine their distribution"
+        )
     means, costs, theta = model.means, (*model.costs, 0.0), model.family.natural_parameter
     w, result = effort / model.dispersions, np.zeros(len(means))
     with np.errstate(divide="ignore"):

@@ -41,8 +41,8 @@ def list_right(model: BanditModel, task: Task) -> list[Hashable]:
     found = list(islice(task.right_answers(model.exact_means), MOST_RIGHT + 1))
     if len(found) > MOST_RIGHT:
         raise InputError(
-            f"task {str(task)!r} has more than {MOST_RIGHT} right answers at these means, each of which has a T*; ask "
-            "for a smaller tolerance, or about fewer arms"
+            f"task {str(task)!r} has more than {MOST_RIGHT} right answers at these means, and each has a T*; use a "
+            "smaller tolerance, or fewer arms"
         )
     if not found:
         raise TieError(f"task {str(task)!r} has no answer that is right at these means")

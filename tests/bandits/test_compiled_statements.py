@@ -71,11 +71,11 @@ def test_an_answer_whose_statements_hold_stays(text, lower, means, arm, value):
     several that are right."""
     task = posed(text, lower)
     before, strict = columns(task, means), holds(task.statements(means.tolist()), means)
-    assert pairs.statements_hold(means, *before, -1) == strict
+    assert pairs.statements_hold(means, *before, -1, 0.0) == strict
     asserted = task.statements(means.tolist())
     means[arm] = value / 10
-    now = pairs.statements_hold(means, *before, arm)
-    assert now == compiled()["statements_hold"](means, *before, arm)
+    now = pairs.statements_hold(means, *before, arm, 0.0)
+    assert now == compiled()["statements_hold"](means, *before, arm, 0.0)
     assert now == holds([statement for statement in asserted if arm in statement.arms], means)
     if strict and now:
         right = [task.answer_statements(answer, ARMS) for answer in task.right_answers(means.tolist())]
@@ -99,13 +99,13 @@ def test_near_a_boundary_what_holds_is_the_answer(text, y, steps):
     )
     means = np.array([boundary * (1 + steps * 2.0**-53), y])
     for one in (statement, statement.reverse):
-        if pairs.statements_hold(means, *encode([one]), -1):
+        if pairs.statements_hold(means, *encode([one]), -1, 0.0):
             assert one in task.statements(means.tolist())
-            assert not pairs.statements_hold(means, *encode([one.reverse]), -1)
+            assert not pairs.statements_hold(means, *encode([one.reverse]), -1, 0.0)
             exactly = judge(one, [Fraction(mean) for mean in means.tolist()])
             assert exactly == 1
     if abs(steps) <= 1:
-        assert not pairs.statements_hold(means, *encode([statement]), -1)
+        assert not pairs.statements_hold(means, *encode([statement]), -1, 0.0)
 
 
 @pytest.mark.parametrize("text", TEXTS[:6])
@@ -121,7 +121,7 @@ def test_tasks_without_margins_have_the_shapes_and_pairs_that_they_had(text):
     np.testing.assert_array_equal(written.T, task.pairs(means))
     np.testing.assert_array_equal(margins[MARGIN], 0.0)
     np.testing.assert_array_equal(margins[RATIO], 1.0)
-    assert pairs.statements_hold(means, written, margins, -1) == pairs.pairs_hold(means, written, -1)
+    assert pairs.statements_hold(means, written, margins, -1, 0.0) == pairs.pairs_hold(means, written, -1)
     mirrored = parse_task(text, lower_is_better=True)
     assert mirrored.compiled_form(ARMS).shape == shape + MIRRORED
     assert mirrored.compiled_shape(ARMS) is None

@@ -34,8 +34,8 @@ def test_arms_have_names_whatever_is_in_them(arm):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("pulls:0<0.3", "is none; write 'cost:0,1<=0.3'"),
-        ("money:0<=0.3", "is none"),
+        ("pulls:0<0.3", "is not a limit; write 'cost:0,1<=0.3'"),
+        ("money:0<=0.3", "is not a limit"),
         ("pulls:0<=1.5", "a share is a number from 0 to 1"),
         ("pulls:0<=-0.1", "a share is a number from 0 to 1"),
         ("pulls:0<=nan", "a share is a number from 0 to 1"),

@@ -216,7 +216,7 @@ def test_levels_margins_and_the_direction_are_written_and_read_back(path, entry)
 
 def test_a_task_that_would_be_read_as_the_name_of_an_arm_is_not_written(path):
     entry = ModelFile(BanditModel(Bernoulli(), [0.8, 0.6], arms=["a", "0-0.05"]), parse_task("control:0-0.05"))
-    with pytest.raises(InputError, match="would be read as another one"):
+    with pytest.raises(InputError, match="would be read as another task"):
         write_model(path, entry)
 
 

@@ -1,5 +1,6 @@
 """Pairs of models from a table of scores."""
 
+from itertools import cycle
 from math import nan
 
 import numpy as np
@@ -8,27 +9,56 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caet_opt import BanditModel, InputError, LiveExperiment, characteristic_time, paired
-from caet_opt.bandits.paired import TASK, decide
+from caet_opt import BanditModel, InputError, LiveExperiment, characteristic_time, paired, parse_family, parse_task
+from caet_opt.bandits.paired import TASK
 
 SCORE = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
 
 
 @given(st.lists(st.tuples(SCORE, SCORE), min_size=1, max_size=12))
-def test_a_decided_item_is_for_whom_the_mean_difference_is(rows):
-    """p > 1/2 where the mean difference is positive, and a decision costs price / E abs(d): by counting draws."""
+def test_rewards_are_differences_and_the_level_is_nought(rows):
+    """The mean is the difference of the means, and ``above:0`` says which of them is larger."""
     first, second = np.array(rows).T
+    model = paired({"a": first, "b": second}, [2, 1]).model
+    assert model.costs == (3,)
+    assert model.means[0] == pytest.approx(first.mean() - second.mean(), abs=1e-12)
+    assert model.distributions.sampled == (len(rows),)
+    if model.means[0]:
+        above = parse_task(TASK).answer(model.means)
+        assert (len(above) == 1) == (first.sum() > second.sum())
+
+
+@pytest.mark.parametrize(
+    ("scores", "family"),
+    [
+        ([0, 1, 1], "bounded:-1,1,2"),
+        ([1, 1, 1], "bounded:-1,1,2"),
+        ([0.25, 1, 0.5], "bounded:-1,1,8"),
+        ([1 / 3, 2 / 3, 1], "bounded:-1,1,6"),
+        ([0.7, 0.1, 0.6], "bounded:-1,1"),
+        ([0.71, 0.13, 0.6], "bounded:-1,1,40"),
+    ],
+)
+def test_levels_are_those_of_the_scores_ties_included(scores, family):
+    pairs = paired({"a": scores, "b": [0.0, 0.0, 1.0]})
+    assert str(pairs.model.family) == family
+    assert parse_family(pairs.family) == pairs.model.family
+
+
+def test_a_difference_of_decimals_is_one():
+    pairs = paired({"a": [0.7, 0.3], "b": [0.6, 0.1]})
+    assert pairs.differences[0].tolist() == [0.1, 0.2]
+
+
+@pytest.mark.parametrize("table", [([1, 1, 1, 0, 1], [1, 0, 0, 1, 1]), ([1, 1, 1, 1, 0, 0], [0, 0, 1, 0, 1, 0])])
+def test_ties_of_right_or_wrong_cost_their_price_and_say_nothing(table):
+    """T* is that of the items on which the models differ, at the price of all."""
+    first, second = map(np.array, table)
     pairs = paired({"a": first, "b": second}, [2, 1])
-    if not np.any(first - second):
-        with pytest.raises(InputError, match="the same score on every item"):
-            _ = pairs.model
-        return
-    draws = (np.arange(4) + 0.5) / 4
-    decided = [decide(d, draw) for d in first - second for draw in draws]
-    ones, zeros = decided.count(1), decided.count(0)
-    assert pairs.model.means[0] == pytest.approx(ones / (ones + zeros))
-    assert pairs.model.costs[0] == pytest.approx(3 * len(decided) / (ones + zeros))
-    assert np.sign(ones - zeros) == np.sign(round(np.mean(first - second), 12))
+    wins, losses = np.sum(first > second), np.sum(first < second)
+    decided = BanditModel("bernoulli", [wins / (wins + losses)], [3 * len(first) / (wins + losses)])
+    expected = characteristic_time(decided, "above:0.5").value
+    assert characteristic_time(pairs.model, TASK).value == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_data_frame_and_all_pairs():
@@ -44,21 +74,23 @@ def test_pairing_is_cheaper_where_scores_go_together_and_not_where_they_do_not()
     together = {"a": [1] * 8 + [0] * 2, "b": [1] * 7 + [0] * 3}
     apart = {"a": [1] * 8 + [0] * 2, "b": [0] * 3 + [1] * 7}
     alone = characteristic_time(BanditModel("bernoulli", [0.8, 0.7]), "best-arm").value
-    by_pairs = [paired(table).model for table in (together, apart)]
-    assert by_pairs[0].means == (1.0,)
-    assert characteristic_time(by_pairs[0], TASK).value < alone / 4
-    assert characteristic_time(by_pairs[1], TASK).value > alone
+    by_pairs = [characteristic_time(paired(table).model, TASK).value for table in (together, apart)]
+    assert by_pairs[0] < alone / 4
+    assert by_pairs[1] > alone
 
 
 def test_one_pair_is_a_live_experiment(tmp_path):
-    """A task about levels needs no second arm."""
-    pairs = paired({"a": [1, 0], "b": [0, 0]})
+    """A task about levels needs no second arm; ties are outcomes like others."""
+    pairs = paired({"a": [1, 0, 0.5], "b": [0, 0, 0.25]})
     told = {"arms": pairs.arms, "delta": 0.05, "costs": pairs.costs}
-    with LiveExperiment.start(tmp_path / "pair.caet", TASK, "bernoulli", **told) as experiment:
-        while pulls := experiment.next():
-            experiment.record(pulls[0].arm, 1)
+    with LiveExperiment.start(tmp_path / "pair.caet", TASK, pairs.family, **told) as experiment:
+        for reward in cycle(pairs.differences[0]):
+            if not (pulls := experiment.next()):
+                break
+            experiment.record(pulls[0].arm, reward, pull=pulls[0].number)
         assert experiment.answer == "a over b"
         assert experiment.verify() == []
+        assert experiment.status()["spent"] == 2 * experiment.status()["recorded"]
     with pytest.raises(InputError, match="needs at least two arms, got 1"):
         LiveExperiment.start(tmp_path / "one.caet", "best-arm", "bernoulli", **told)
 
@@ -80,8 +112,3 @@ def test_one_pair_is_a_live_experiment(tmp_path):
 def test_bad_tables(table, options, message):
     with pytest.raises(InputError, match=message):
         paired(table, **options)
-
-
-def test_a_difference_out_of_range():
-    with pytest.raises(InputError, match=r"in \[-1, 1\], got 1.5"):
-        decide(1.5, 0)

@@ -323,7 +323,7 @@ def test_a_task_is_posed_for_a_model():
         ("above:2", "level 2 must be between"),
         ("control:huge", "unknown arm 'huge'"),
         ("control:3+0.1", "names arm 3"),
-        (parse_task("best-arm", lower_is_better=True), "the model does not say that the lower mean is better"),
+        (parse_task("best-arm", lower_is_better=True), "the model does not say that lower means are better"),
         ("cheapest:control:small-0.1", "arm 0 is the cheapest and qualifies whatever the means are"),
     ]:
         with pytest.raises(InputError, match=words):

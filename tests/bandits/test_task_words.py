@@ -14,11 +14,11 @@ MEANS = [3, 4, 2, 1]
 
 #: A task, its words, those where the lower mean is the better one, and its answer for the means in both cases.
 WORDS = [
-    ("best-arm", "best arm", "best arm, lower is better", "b", "d"),
+    ("best-arm", "best arm", "lowest arm", "b", "d"),
     ("ranking", "ranking", "ranking, lower is better", "b > a > c > d", "d < c < a < b"),
     ("top-arms:2", "best 2 arms", "best 2 arms, lower is better", "a, b", "c, d"),
     ("groups:0,1/2,3", "best of 2 groups", "best of 2 groups, lower is better", "b, c", "a, d"),
-    ("control:0", "better than a", "better than a, lower is better", "b", "c, d"),
+    ("control:0", "better than a", "below a", "b", "c, d"),
     ("control:0+1.5", "above a + 1.5", "below a - 1.5", "none", "d"),
     ("control:0-1.5", "above a - 1.5", "below a + 1.5", "b, c", "b, c, d"),
     ("control:0*1.2", "above 1.2 * a", "below a / 1.2", "b", "c, d"),

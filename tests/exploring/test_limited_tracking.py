@@ -80,11 +80,11 @@ def test_a_live_experiment_keeps_limits_by_name(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"policy": "top-two"}, "policy 'top-two' meets no limits; 'caet' does"),
-        ({"policy": "track-and-stop"}, "meets no limits"),
+        ({"policy": "top-two"}, "policy 'top-two' cannot keep to limits; use 'caet'"),
+        ({"policy": "track-and-stop"}, "cannot keep to limits"),
         ({"costs": None, "cost_source": "observed"}, "limits need costs that are known beforehand, not observed ones"),
         ({"costs": None, "cost_source": "gaps"}, "not gaps ones"),
-        ({"costs": [0, 1, 1]}, "arm 0 costs nothing"),
+        ({"costs": [0, 1, 1]}, "arm 0 is free"),
         ({"limits": ["cost:0<=0.3", "cost:0>=0.5"]}, "limits cannot be met together"),
         ({"limits": ["pulls:leader=0.5", "cost:2<=0.2"]}, "where arm 2 leads, limits cannot be met together"),
         ({"limits": ["pulls:7<=0.3"]}, "names arm 7"),
@@ -96,7 +96,7 @@ def test_limits_that_are_not_met_are_refused_before_the_first_round(changed, mes
         start(**changed)
     assert message in str(refusal.value)
     if "policy" in changed:
-        with pytest.raises(InputError, match="meets no limits"):
+        with pytest.raises(InputError, match="cannot keep to limits"):
             simulate(MODEL, "best-arm", delta=0.1, runs=1, limits=LIMITS, **changed)
 
 

@@ -179,9 +179,9 @@ def test_the_command_prints_a_line_per_threshold(capsys):
     ]
     assert rows[0][2:5] == ["5.603", "463.2", "65.50"]
     assert lines[10] == (
-        "proven: guaranteed for independent Gaussian rewards of variance 1: wrong with probability at most 0.05"
+        "proven means: guaranteed for independent Gaussian rewards of variance 1: wrong with probability at most 0.05"
     )
-    assert lines[11] == "no strategy: at least 30.89 on average, T* kl(delta, 1 - delta)"
+    assert lines[11] == "lower bound: no strategy costs less than 30.89 on average, T* kl(delta, 1 - delta)"
 
 
 def test_the_command_as_json_is_the_table(capsys):

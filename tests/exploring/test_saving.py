@@ -45,7 +45,7 @@ def test_the_threshold_is_that_of_the_experiment(arms, family, delta):
         ({"delta": 2.9957}, "strictly between 0 and 1"),
         ({"delta": "0.05"}, "strictly between 0 and 1"),
         ({"costs": None, "cost_source": "known"}, "no costs are given"),
-        ({"cost_source": "observed"}, "costs are given, and cost_source is 'observed'; give one of them"),
+        ({"cost_source": "observed"}, "costs are given, but cost_source is 'observed'; give one of the two"),
         ({"costs": [1, 1]}, "cost"),
         ({"costs": None, "cost_source": "guessed"}, "unknown cost source 'guessed'"),
         ({"treshold": "mixture"}, "unknown setting 'treshold'; did you mean 'threshold'"),

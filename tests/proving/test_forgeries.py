@@ -65,13 +65,21 @@ def test_answers_that_are_none_are_rejected(answers):
 HOSTILE = hostile()
 
 
+def million_steps():
+    """Seconds on a core for a million steps of a loop, here and now."""
+    started = time.process_time()
+    for _ in range(1_000_000):
+        started += 0.0
+    return time.process_time() - started
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_megabyte_is_judged_in_a_few_seconds(name):
     written = json.dumps(HOSTILE[name])
     assert len(written) < 1.2e6
     started = time.process_time()
     assert not is_accepted(written)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 200 * million_steps()  # about ten seconds, longer on a busy machine
 
 
 def fits(answers, arms):

@@ -268,7 +268,7 @@ def test_solve_prints_proven_digits_and_writes_a_certificate(tmp_path, capsys):
     assert main([*FLAGS, "--digits", "40", "--certificate", str(path)]) == 0
     out = capsys.readouterr().out
     assert "T* = 11.65685424949238019520675489683879231428\n" in out
-    assert "refined, not proven: the digits of the proportions" in out
+    assert "computed, not proven: the digits of the proportions" in out
     assert "0.58578643762690495120" in out
     assert [file.name for file in tmp_path.iterdir()] == ["cert.json"]
     assert main(["check", str(path)]) == 0

@@ -255,7 +255,7 @@ def test_a_proof_vindicates_a_formula_against_a_wrong_interval(monkeypatch, caps
     monkeypatch.setattr(judges, "characteristic_time", lowered)
     status, out, _ = run(capsys, "two-gaussian-arms", "--instances", "3", "--slow", "0", "--workers", "1")
     assert status == 1
-    assert out.endswith("proven digits agree with the formula here: suspect what it was compared with\n")
+    assert out.endswith("the proven digits agree with the formula here, so suspect the solver\n")
 
 
 def test_interrupted(monkeypatch, capsys):

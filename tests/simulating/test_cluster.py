@@ -149,7 +149,7 @@ def test_blocks_that_fail_are_reported_and_the_rest_goes_on(capsys, tmp_path, sc
     assert found is not None, err
     assert found["blocks_stored"] == 18, err
     assert sorted(err.splitlines()) == [
-        f"caet-opt: given up: easy-model, log(1/delta) = 1, seed 0, runs {runs}: {error}"
+        f"caet-opt: gave up on easy-model, log(1/delta) = 1, seed 0, runs {runs}: {error}"
         for runs, error in (
             ("10 to 14", "its worker processes died, one after the other"),
             ("5 to 9", "ArithmeticError: no luck"),

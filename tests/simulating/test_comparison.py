@@ -198,8 +198,8 @@ def test_unfinished_runs_make_lower_estimates():
     text = str(comparison)
     row = next(line for line in text.splitlines() if line.startswith("uniform ")).split()
     assert (row[1], row[-3]) == (">=", "0/3")
-    assert "uniform: 3 of 3 runs had not stopped after 2 rounds; they count, so mean cost and samples are lower" in text
-    assert "too large by what those of uniform would" in text
+    assert "uniform: 3 of 3 runs had not stopped after 2 rounds; they are counted as far as they went, so mean" in text
+    assert "those of uniform make every difference too large" in text
     assert comparison.to_frame()["unfinished"].tolist() == [3, 3, 3]
 
 
@@ -226,7 +226,7 @@ def test_the_table(capsys):
     lines = run_command(capsys, "simulate", *QUICK, "--policy", ",".join(NAMES)).splitlines()
     assert lines[0] == "task best-arm, family gaussian, 3 arms"
     assert lines[1] == (
-        "3 policies on the same draws, D-tracking where targets are tracked, known costs; 4 runs each, seed 0, "
+        "3 policies on the same draws, D-tracking for policies that track, known costs; 4 runs each, seed 0, "
         "delta = 0.1; solver native"
     )
     assert lines[2].startswith("threshold e-process: ")
@@ -234,8 +234,8 @@ def test_the_table(capsys):
     assert [line.split("  ")[0] for line in lines[5:7]] == ["T*", "lower bound"]
     assert lines[8].split("  ")[0] == "policy"
     assert [line.split()[0] for line in lines[9:12]] == NAMES
-    assert lines[-2] == "difference: cost less that of uniform in the same run, on average"
-    assert lines[-1] == "no interval of fewer than 10 runs: uniform, caet, top-two"
+    assert lines[-2] == "difference: cost minus the cost of uniform in the same run, on average"
+    assert lines[-1] == "no interval for fewer than 10 runs: uniform, caet, top-two"
     frame = compare(seed=0)
     for line, row in zip(lines[9:12], frame.to_dict("records"), strict=True):
         cells = line.replace("[", "").replace("]", "").replace(",", "").split()

@@ -100,14 +100,14 @@ def test_the_summary_says_how_many_and_how_many_answers_were_left():
     assert found.cost_ci is None
     rounds = simulate(MODEL, "best-arm", delta=0.05, runs=3, seed=2, max_rounds=5)
     assert (rounds.limited, rounds.answers_left, rounds.unfinished) == (0, None, 3)
-    assert "3 of 3 runs had not stopped after 5 rounds; they count" in str(rounds)
+    assert "3 of 3 runs had not stopped after 5 rounds; they are counted" in str(rounds)
 
 
 def test_answers_that_are_too_many_are_not_counted():
     model = BanditModel("gaussian", [float(arm) for arm in range(7)], costs=[1.0] * 7)
     found = simulate(model, "ranking", delta=0.05, runs=2, max_pulls=9)
     assert (found.limited, found.answers_left) == (2, None)
-    assert "max_pulls 9 ended 2 of them; they count" in str(found)
+    assert "max_pulls 9 ended 2 of them; they are counted" in str(found)
 
 
 def test_a_run_that_cannot_begin():

@@ -61,7 +61,7 @@ def test_all_go_by_the_task_of_the_study(tmp_path):
         ({"policy": 3}, "policy must be a string, got 3"),
         (
             {"policy": "all", "log_inv_deltas": {"from": 1, "to": 9, "points": 5000}},
-            "the grid has 150000 cells, and may have 100000",
+            "the grid has 150000 cells, more than 100000",
         ),
     ],
     ids=lambda value: str(value)[:40],

@@ -288,7 +288,10 @@ def test_blocks_of_another_version_are_told_and_not_mixed(folder, tmp_path, caps
     rewritten(folder, "0.0.1", cells[0].id, monkeypatch)
     assert load_results(folder).groupby("version", observed=True).size().to_dict() == {"0.0.1": 24, __version__: 72}
     assert main(["table", str(folder)]) == 0
-    assert f"The runs are of caet-opt 0.0.1, {__version__}; this is caet-opt {__version__}." in capsys.readouterr().out
+    assert (
+        f"The runs were made by caet-opt 0.0.1, {__version__}; this is caet-opt {__version__}."
+        in capsys.readouterr().out
+    )
     assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
     assert "Runs of other versions: caet-opt 0.0.1" in (tmp_path / "page.html").read_text()
     before = contents(folder), (folder / "manifest.json").read_bytes()
@@ -451,7 +454,7 @@ def test_cells_without_runs(folder, capsys):
     assert [other["runs"] for other in others] == [24, 24, 24]
     assert main(["table", str(folder)]) == 0
     out = capsys.readouterr().out
-    assert "24 runs are missing; the same sweep computes them." in out
+    assert "24 runs are missing; run the same sweep again to compute them." in out
     assert out.splitlines()[1].split()[:6] == ["easy-model", "1", "0", "-", "-", "-"]
 
 
@@ -481,9 +484,9 @@ def test_results_as_a_table_for_machines(folder, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("{folder} --delta 0.1", "--delta is for models; results have been computed"),
+        ("{folder} --delta 0.1", "--delta is for models; these results are already computed"),
         ("{folder} --solvers clarabel", "--solvers is for models"),
-        ("{folder} {folder}", "a table of results is of one folder"),
+        ("{folder} {folder}", "give one folder of results"),
         ("{folder} --columns model,rato", "unknown column 'rato'; did you mean 'ratio'?"),
         ("{folder}/blocks", "no model file"),
     ],

@@ -213,7 +213,7 @@ def test_a_block_that_fails_three_times_is_reported_and_the_rest_goes_on(
     assert tries.read_text() == "xxxxxx"
     assert (found["blocks_stored"], found["runs_stored"]) == (18, 86)
     assert sorted(err.splitlines()) == [
-        f"caet-opt: given up: easy-model, log(1/delta) = {level}, seed 0, runs 5 to 9: {error}" for level in (1, 3)
+        f"caet-opt: gave up on easy-model, log(1/delta) = {level}, seed 0, runs 5 to 9: {error}" for level in (1, 3)
     ]
     left = Store(folder).read_manifest()["failures"]
     assert left == found["failures"]
@@ -252,7 +252,7 @@ def test_a_full_disk_stops_it_cleanly(tmp_path, study, undisturbed, capsys, monk
         _, err = run_sweep(capsys, study, folder, status=1)
     assert err == (
         f"caet-opt: error: {folder}: cannot be written (No space left on device); "
-        f"{writes - 1} of 20 blocks are stored, and the same command goes on\n"
+        f"{writes - 1} of 20 blocks are stored; run the same command to resume\n"
     )
     assert not list(folder.rglob("*.part"))
     assert len(contents(folder)) == writes - 1
@@ -271,7 +271,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path, study, undisturbed, capsys):
     assert process.exitcode == 130
     stored = len(contents(folder))
     assert log.read_text() == (
-        f"caet-opt: interrupted; {stored} of 4000 blocks are stored, and the same command goes on\n"
+        f"caet-opt: interrupted; {stored} of 4000 blocks are stored; run the same command to resume\n"
     )
     assert not any(map(is_running, workers))
     assert len(load_results(folder)) == 5 * stored
@@ -334,8 +334,8 @@ def test_a_dry_run_prints_the_cells_and_writes_nothing(tmp_path, study, capsys):
     assert [line.split()[:4] for line in lines[1:5]] == [
         [model, level, "customary", "24"] for model in ("easy-model", "free-model") for level in ("1", "3")
     ]
-    assert lines[6] == "mean costs were 0.86 to 1.30 times the predicted ones in a study"
-    assert lines[7] == f"4 cells, 96 runs, of which 0 are stored in {tmp_path / 'none'}"
+    assert lines[6] == "in a study, mean costs were 0.83 to 1.30 times the predicted cost"
+    assert lines[7] == f"4 cells, 96 runs, 0 of them stored in {tmp_path / 'none'}"
     assert lines[8].startswith("20 blocks to compute, about ")
     assert lines[8].endswith(" with 2 workers; nothing was run")
     assert not (tmp_path / "none").exists()
@@ -387,8 +387,8 @@ BAD = [
     ({"seed": -1}, "", "seed must be a whole number, zero or more, got -1"),
     ({"block": 2.5}, "", "block must be a positive whole number, got 2.5"),
     ({"log_inv_deltas": {"from": 1, "to": 9, "points": 10**11}}, "", "points of log_inv_deltas must be at most 100000"),
-    ({"log_inv_deltas": {"from": 1, "to": 9, "points": 10**5}}, "", "the grid has 200000 cells, and may have 100000"),
-    ({"runs": 10**12}, "", "make 800000000000 files, and may make 1000000; give a larger block, or fewer runs"),
+    ({"log_inv_deltas": {"from": 1, "to": 9, "points": 10**5}}, "", "the grid has 200000 cells, more than 100000"),
+    ({"runs": 10**12}, "", "make 800000000000 files, more than 1000000; use larger blocks or fewer runs"),
     ({"runs": 10**12, "block": 10**9}, "", "block must be at most 1000000, got 1000000000"),
     ({"runs": 10**18, "block": 10**6}, "", "runs must be at most 1000000000000, got 1000000000000000000"),
     ({"max_rounds": 10**18}, "", "max_rounds must be at most 1000000000000000, got 1000000000000000000"),
@@ -403,7 +403,7 @@ BAD = [
     ({}, "--out {folder}/old", "not a manifest of format 4; name another folder"),
     ({}, "--out {folder}/damaged", "manifest.json: damaged"),
     ({}, "--workers 0", "--workers"),
-    ({}, "--workers 2 --scheduler tcp://localhost:1", "give --workers, processes of this machine, or --scheduler"),
+    ({}, "--workers 2 --scheduler tcp://localhost:1", "give --workers, for this machine, or --scheduler"),
 ]
 
 

@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import log as mplog
+from mpmath import mpf, workdps
 from scipy.optimize import minimize_scalar
 
 from caet_opt import BanditModel, InputError, SolverError, TieError, certify, characteristic_time
 from caet_opt.cli import main
+from caet_opt.exploring.settings import Parameters
 from caet_opt.kernels import bounded_term
+from caet_opt.simulating.comparison import name_policies
+from caet_opt.simulating.runs import Experiment
+from caet_opt.simulating.studies.cells import make_cells
+from caet_opt.simulating.studies.study import read_study
 
 SCORES = [0, 0.25, 0.5, 0.75, 1]
 EXAMPLE = BanditModel(
@@ -151,6 +158,41 @@ def test_random_samples_are_certified():
         assert found.gap <= 1e-9
 
 
+def exact_rate(values, masses, point):
+    """D at a point below the mean, the best bet found by halving, with 60 digits."""
+    with workdps(60):
+        gaps = [mpf(float(value)) - mpf(point) for value in values]
+        low, high = mpf(0), 1 / mpf(point)
+        for _ in range(180):
+            bet = (low + high) / 2
+            grows = sum(mass * gap / (1 + bet * gap) for gap, mass in zip(gaps, masses, strict=True)) > 0
+            low, high = (bet, high) if grows else (low, bet)
+        return sum(mass * mplog(1 + low * gap) for gap, mass in zip(gaps, masses, strict=True))
+
+
+@pytest.mark.parametrize("mass", [1e-4, 1e-7, 1e-8, 1e-10, 1e-13])
+@pytest.mark.parametrize("point", [0.3, 0.45, 0.52])
+def test_a_rate_is_known_to_its_last_digits_where_an_end_has_little_mass(mass, point):
+    """The best bet is within about the mass of its limit there."""
+    values, masses = [0.0, 0.4, 0.5, 0.6], [mass, 0.2, 0.3, 0.5 - mass]
+    model = BanditModel("bounded:0,1", levels=values, probabilities=[masses, masses])
+    table = model.distribution_table
+    start, mean = bounded_term.row_of(table, 0, 0), sum(map(np.prod, zip(values, masses, strict=True)))
+    bet, _ = bounded_term.find_bet(table, start, 0, point, mean - point, 0.0)
+    low, high = bounded_term.rate_bounds(table, start, 0, point, mean - point, bet, 0.0, 1e-16)
+    assert low <= exact_rate(values, masses, point) <= high
+    assert high - low <= 1e-12 * high
+
+
+@pytest.mark.parametrize("mass", [1e-6, 1e-8, 1e-12])
+def test_little_mass_at_both_ends_is_certified(mass):
+    rows = [[mass, 0.2, 0.3, 0.5 - 2 * mass, mass], [mass, 0.4, 0.3, 0.3 - 2 * mass, mass]]
+    model = BanditModel("bounded:0,1", levels=[0, 0.4, 0.5, 0.6, 1], probabilities=rows)
+    first, second = (characteristic_time(model, "best-arm", solver=solver) for solver in ("native", "clarabel"))
+    assert max(first.gap, second.gap) <= 1e-12
+    assert max(first.lower, second.lower) <= min(first.upper, second.upper)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -158,7 +200,7 @@ def test_random_samples_are_certified():
         ({"levels": [0, 1]}, "probabilities is missing"),
         ({"levels": [0, 1], "probabilities": [[0.5, 0.4], [0.5, 0.5]]}, "arm 0 sum to 0.9, not to 1"),
         ({"levels": [1, 0], "probabilities": [[0.5, 0.5], [0.4, 0.6]]}, "levels must be in order"),
-        ({"levels": [0, 2], "probabilities": [[0.5, 0.5], [0.4, 0.6]]}, r"level 2 is outside \[0, 1\]"),
+        ({"levels": [0, 2], "probabilities": [[0.5, 0.5], [0.4, 0.6]]}, r"a level is 2, outside \[0, 1\]"),
         ({"levels": [0, 1], "probabilities": [[1.5, -0.5], [0.4, 0.6]]}, "negative"),
         ({"levels": [0, 1], "probabilities": [[0.5], [0.4, 0.6]]}, "arm 0 has 1 probabilities for 2 levels"),
         ({"levels": [0, float("nan")], "probabilities": [[0.5, 0.5], [0.4, 0.6]]}, "finite number"),
@@ -174,7 +216,7 @@ def test_models_that_are_none(arguments, words):
     ("samples", "words"),
     [
         ([[0.5], []], "sample of arm 1 is empty"),
-        ([[0.5], [1.2]], r"reward of arm 1 1.2 is outside \[0, 1\]"),
+        ([[0.5], [1.2]], r"reward of arm 1 is 1.2, outside \[0, 1\]"),
         ([[0.5], [float("nan")]], "finite number"),
         ([[0.5], [5e-324]], "all but an end of the range"),
         ([0.5, 0.4], "must be a list"),
@@ -229,7 +271,8 @@ def test_a_file_of_samples(tmp_path, capsys):
     second = json.loads(capsys.readouterr().out)
     assert first["characteristic_time"] == second["characteristic_time"]
     assert second["lower_bound"]["kl"] > 0
-    assert second["threshold"] is None
+    assert second["threshold"] == "e-process"
+    assert second["predicted_cost"] > second["lower_bound"]["kl"]
 
 
 @pytest.mark.parametrize(
@@ -257,9 +300,6 @@ def test_files_of_samples_that_are_none(text, words, tmp_path, capsys):
         ["solve", "judge-scores", "--digits", "20"],
         ["solve", "judge-scores", "--show-program"],
         ["curve", "judge-scores", "--sweep", "mean:0", "--from", "0.7", "--to", "0.9", "--no-figure"],
-        ["simulate", "judge-scores", "--delta", "0.05"],
-        ["plan", "judge-scores", "--delta", "0.05"],
-        ["thresholds", "judge-scores", "--delta", "0.05"],
     ],
 )
 def test_commands_that_refuse_in_one_line(words, capsys):
@@ -267,6 +307,48 @@ def test_commands_that_refuse_in_one_line(words, capsys):
     told = capsys.readouterr().err
     assert "bounded:0,1" in told
     assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["solve", "judge-scores"],
+        ["plan", "judge-scores", "--runs", "2"],
+        ["simulate", "judge-scores", "--runs", "2"],
+        ["thresholds", "judge-scores"],
+        ["table", "judge-scores"],
+    ],
+)
+def test_a_lower_bound_says_for_whom_it_holds(command, capsys):
+    assert main([*command, "--delta", "0.05"]) == 0
+    scope = "for all distributions in the range" if command[0] == "table" else "for all distributions in [0, 1]"
+    assert scope in capsys.readouterr().out
+    assert main([*["bernoulli-two-arms" if word == "judge-scores" else word for word in command], "--delta=0.05"]) == 0
+    assert "all distributions" not in capsys.readouterr().out
+
+
+def test_all_solvers_and_policies_are_those_that_take_rewards_in_a_range(capsys):
+    assert main(["solve", "judge-scores", "--cross-check", "--json"]) == 0
+    assert {one["solver"] for one in json.loads(capsys.readouterr().out)["solvers"]} == {"native", "clarabel", "ipopt"}
+    assert main(["compare", "judge-scores", "--repeat", "1"]) == 0
+    assert "pyomo" not in capsys.readouterr().out
+    named = name_policies("all", EXAMPLE, "best-arm")
+    assert {"caet", "top-two-ids", "uniform"} < set(named)
+    assert not {"kl-lucb", "thompson-top-two", "chernoff-racing"} & set(named)
+    for policy in named:
+        Experiment(EXAMPLE, "best-arm", Parameters(delta=0.1, policy=policy))
+
+
+def test_a_study_of_all_policies_takes_those_for_the_family(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text('models = ["judge-scores"]\ndeltas = [0.1]\npolicy = "all"\n')
+    found = {cell.experiment.parameters.policy for cell in make_cells(read_study(path))}
+    assert found == set(name_policies("all", EXAMPLE, "best-arm"))
+
+
+def test_samples_without_a_task_are_told_what_is_missing(capsys):
+    assert main(["plan", "--samples", "pilot.csv", "--family", "bounded:0,1", "--delta", "0.05"]) == 2
+    assert "missing --task; a model without a file needs --family, --samples and --task" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("sweep", [["--sweep", "cost:large", "--from", "0.01", "--to", "0.1"]])

@@ -109,8 +109,8 @@ def test_what_is_here_goes_before_what_is_shipped(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("paper-instance-11", "no such file, and no model of the catalogue; did you mean 'paper-instance-1'?"),
-        ("qqq", "no such file, and no model of the catalogue; caet-opt models lists the catalogue"),
+        ("paper-instance-11", "no such file, and no such model in the catalogue; did you mean 'paper-instance-1'?"),
+        ("qqq", "no such file, and no such model in the catalogue; caet-opt models lists the catalogue"),
         ("mine/paper-instance-1", "mine/paper-instance-1: no such file"),
         ("qqq.toml", "qqq.toml: no such file"),
     ],

@@ -90,7 +90,11 @@ def test_limits_are_written_too(tmp_path, capsys):
     ("name", "file", "words"),
     [
         ("champion-and-challenger", "p.lp", "the term of 'red > blue' is not linear; write .nl, .gms, .bar"),
-        ("champion-and-challenger", "p.mod", "the ending says the format of a program: .nl (AMPL's solvers)"),
+        (
+            "champion-and-challenger",
+            "p.mod",
+            "unknown format; the name of the file must end in one of: .nl (AMPL's solvers)",
+        ),
         ("free-of-charge", "p.nl", "there is no program to write"),
         ("on-time", "nowhere/p.nl", "p.nl: cannot be written (No such file or directory)"),
     ],
@@ -107,5 +111,5 @@ def test_what_is_read_is_not_written_over(tmp_path, capsys):
     path = tmp_path / "p.nl.map"
     path.write_text((Path(__file__).parents[2] / "models" / "on-time.toml").read_text())
     assert main(["solve", str(path), "--write", str(tmp_path / "p.nl")]) == 2
-    assert "would be written over" in capsys.readouterr().err
+    assert "would be overwritten" in capsys.readouterr().err
     assert [one.name for one in tmp_path.iterdir()] == ["p.nl.map"]

@@ -105,7 +105,7 @@ def test_gaps_are_costs_and_the_free_arm_has_no_share_of_the_pulls():
     model = BanditModel("gaussian", [1.5, 1, 0.5], costs="gaps")
     found = characteristic_time(model, "best-arm", limits="pulls:1<=0.3")
     assert found.value == pytest.approx(68 / 3, rel=1e-12)  # w_1 = 8, w_2 = 8 * 7 / 3 where 2 would do
-    with pytest.raises(InputError, match="arm 0 costs nothing"):
+    with pytest.raises(InputError, match="arm 0 is free"):
         characteristic_time(model, "best-arm", limits="pulls:leader<=0.3")
 
 
@@ -169,9 +169,9 @@ def test_a_wrong_certificate_is_none():
         (
             "best-arm",
             ["pulls:2<=0.5", "cost:1<=0"],
-            "leave nothing to arm 1, which the task needs, so that T* is infinite: 'cost:1<=0'",
+            "leave nothing for arm 1, which the task needs, so T* is infinite: 'cost:1<=0'",
         ),
-        ("best-arm", ["cost:0>=1"], "leave nothing to arm 1"),
+        ("best-arm", ["cost:0>=1"], "leave nothing for arm 1"),
         ("ranking", ["pulls:leader=0.5"], "task 'ranking' has no leader"),
         ("ranking", ["pulls:3<=0.5"], "names arm 3, but the model has arms 0 to 2"),
     ],

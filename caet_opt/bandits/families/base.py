@@ -47,11 +47,11 @@ class MeanSpace(NamedTuple):
 class Family(ABC):
     """A one-parameter exponential family, described by its mean.
 
-    A subclass states five formulas of the family with unit dispersion, each of them elementwise, and how to draw
-    from it. Compiled code has the divergences of the shipped families once more, one number at a time
-    (`caet_opt.kernels.term`), and tests hold the two against each other. Dispersion (a Gaussian's
+    A subclass defines five elementwise formulas of the family with unit dispersion, and how to draw
+    from it. Compiled code has its own scalar version of the shipped families' divergences
+    (`caet_opt.kernels.term`); tests compare the two. Dispersion (a Gaussian's
     variance, the inverse of a gamma's shape) divides the divergence: an arm of dispersion phi is an arm of unit
-    dispersion whose effort counts 1/phi, which is how every solver here sees it.
+    dispersion whose effort counts 1/phi, and every solver treats it so.
 
     >>> family = parse_family("gaussian:4")
     >>> isinstance(family, Family), family.unit_divergence(3.0, 1.0, -2.0), family.dispersions(2)
@@ -158,21 +158,27 @@ class Family(ABC):
         return self.unit_divergence(x, y, y - x) / (dispersion if x.ndim else dispersion[0])
 
     def describe_assumption(self) -> str:
-        """What a guarantee takes for granted of the rewards, for printing after "guaranteed for".
+        """What a guarantee assumes about the rewards, for printing after "guaranteed for".
 
         >>> parse_family("poisson").describe_assumption(), parse_family("gamma:2.5").describe_assumption()
         ('independent Poisson rewards', 'independent gamma rewards of shape 2.5')
         """
         return f"independent {NAMED_AFTER.get(self.name, self.name)} rewards"
 
+    @property
+    def bound_scope(self) -> str:
+        """For which arms a strategy must be right so that the lower bound holds for it, where that is not the family's
+        own parameter alone; printed after "any strategy"."""
+        return ""
+
     def with_fractions(self) -> "Family":
-        """The family for rewards that may lie anywhere in its range, where its e-process is valid for these, too."""
+        """The family for rewards anywhere in its range, if its e-process is valid for them."""
         raise InputError(
             f"fractions are for the bernoulli family, whose rewards are 0 or 1 without them; not for {self.name!r}"
         )
 
     def unstated(self) -> str | None:
-        """What is to be said where a parameter on which a guarantee depends was not stated but taken by default."""
+        """The error message if a parameter that a guarantee depends on was not given; None otherwise."""
         return None
 
     def check_means(self, means: Sequence[float]) -> None:
@@ -215,7 +221,7 @@ class Family(ABC):
             if abs(mean) > self.largest_drawn:
                 raise InputError(
                     f"mean {mean:g} of arm {arm} is too large to draw {self.name} rewards, "
-                    f"which can be done up to {self.largest_drawn:g}; rescale the means"
+                    f"whose means can be up to {self.largest_drawn:g}; rescale the means"
                 )
 
     #: A reward of zero where zero is no mean stands for one that is too small for a double, and counts as this, the
@@ -232,7 +238,7 @@ class Family(ABC):
         if not low <= reward <= high or (self.counts and reward % 1.0 != 0.0):
             kind = "whole numbers" if self.counts else "numbers"
             span = MeanSpace(low, high, low_included=True, high_included=high < np.inf)
-            raise InputError(f"reward {reward:g} is none of the {self.name} family, whose rewards are {kind} in {span}")
+            raise InputError(f"reward {reward:g} is outside the {self.name} family, whose rewards are {kind} in {span}")
         return max(reward, self.least_counted) if low == 0.0 and not self.mean_space.low_included else reward
 
 

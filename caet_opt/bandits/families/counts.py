@@ -15,7 +15,7 @@ from caet_opt.errors import InputError
 class Bernoulli(Family):
     """``d(x, y) = x log(x / y) + (1 - x) log((1 - x) / (1 - y))``.
 
-    With ``fractions`` rewards are any numbers v in [0, 1], as scores and shares are, and the e-process stays valid. Its
+    With ``fractions``, rewards are any numbers v in [0, 1], such as scores, and the e-process stays valid. Its
     factor at a mean p of the prior and a mean x of the boundary is ``(p / x)^v ((1 - p) / (1 - x))^(1 - v)``, convex in
     v, hence at most the chord ``v p / x + (1 - v) (1 - p) / (1 - x)``. The expectation of the chord for rewards of mean
     m, whatever their distribution, is ``1 + (m - x) (p - x) / (x (1 - x))``: at most 1 where m and p are not on the
@@ -46,8 +46,8 @@ class Bernoulli(Family):
     def count_reward(self, reward: float) -> float:
         if not self.fractions and 0.0 < reward < 1.0:
             raise InputError(
-                f"reward {reward:g} is none of the bernoulli family, whose rewards are 0 and 1; start with fractions "
-                "(--fractions) to take any number between them"
+                f"reward {reward:g} is outside the bernoulli family, whose rewards are 0 and 1; to take any number "
+                "between them, start with family bounded:0,1, or with fractions (--fractions)"
             )
         return super().count_reward(reward)
 

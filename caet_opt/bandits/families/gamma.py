@@ -64,7 +64,7 @@ class Exponential(Family):
         super().check_drawing(means)
         if min(means) < self.smallest_drawn:
             raise InputError(
-                f"mean {min(means):g} is too small to draw {self.name} rewards, which can be done down to "
+                f"mean {min(means):g} is too small to draw {self.name} rewards, whose means can be as small as "
                 f"{self.smallest_drawn:g}; rescale the means"
             )
         shape = 1.0 / self.dispersions(1)[0]

@@ -19,7 +19,7 @@ MOST_WRITTEN = 6
 
 
 class Gaussian(Family):
-    """``d(x, y) = (x - y)^2 / (2 variance)``; one variance for all arms, or one per arm; 1 where none is stated.
+    """``d(x, y) = (x - y)^2 / (2 variance)``; one variance for all arms, or one per arm; 1 by default.
 
     >>> print(Gaussian().divergence(3.0, 1.0))
     2.0

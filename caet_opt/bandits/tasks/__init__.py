@@ -40,13 +40,13 @@ def parse_task(text: str, names: Sequence[str] = (), *, kept: bool = False, lowe
     Parameters
     ----------
     text
-        In the grammar.
+        The task in the grammar.
     names
-        Of the arms, by which they can be given, too, in quotes or not; without, by number only.
+        Names of the arms, which the text may use, in quotes or not; without them, arms are given by number only.
     kept
-        Whether the text is from a file, where digits mean the number of an arm, whatever arms are called.
+        Whether the text is from a file, where digits always mean the number of an arm.
     lower_is_better
-        Whether an arm is better if its mean is lower, which ``(lower is better)`` at the end of the text says, too.
+        Whether an arm is better if its mean is lower; ``(lower is better)`` at the end of the text means the same.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def check_direction(model: BanditModel, task: Task) -> None:
     if task.lower_is_better != model.lower_is_better and custom_part(task) is None:
         said = "says" if model.lower_is_better else "does not say"
         raise InputError(
-            f"the model {said} that the lower mean is better, and the task is {task}; say the same of both"
+            f"the model {said} that lower means are better, but the task is {task}; make both say the same"
         )
 
 

@@ -39,9 +39,9 @@ class Form(NamedTuple):
 class Task(ABC):
     """A pairwise exploration task (Definition 1): each answer asserts statements, most of them "a beats b".
 
-    Means are floats, or exact: whole numbers, decimals, fractions, of which answers are exact. Ties between means are
-    broken by the lower arm number, and what is equal to a margin or level does not exceed it, so that `answer` is
-    defined for any means; whether a tie matters is decided where the statements are used.
+    Means are floats, or exact numbers (whole numbers, decimals, fractions), for which answers are exact. Of tied means
+    the lower arm number comes first, and a mean equal to a margin or level does not exceed it, so `answer` is
+    defined for any means. Whether a tie matters is decided where the statements are used.
 
     >>> task = parse_task("top-arms:2")
     >>> task.answer([3, 4, 2])
@@ -82,7 +82,7 @@ class Task(ABC):
 
     @abstractmethod
     def answer_statements(self, answer: Hashable, arms: int) -> tuple[Statement, ...]:
-        """What the answer asserts of ``arms`` arms."""
+        """The statements that the answer makes about ``arms`` arms."""
 
     def statements(self, means: Sequence[Any]) -> tuple[Statement, ...]:
         """The statements of the answer that holds for these means."""
@@ -141,19 +141,19 @@ class Task(ABC):
             check_statement(statement, family, str(self))
 
     def for_costs(self, costs: Sequence[Any]) -> Self:
-        """The task for arms of which pulls have these costs; most tasks do not depend on them."""
+        """The task for arms with these costs; most tasks do not depend on them."""
         return self
 
     def with_margin(self, margin: Number) -> "Task":
-        """The same task with another margin, where it has one of which all its statements are made."""
+        """The same task with another margin, if all its statements share one."""
         raise InputError(f"task {str(self)!r} has no margin; control:ARM and comparisons:A-B can have one")
 
     def with_ratio(self, ratio: Number) -> "Task":
-        """The same task with another ratio, where it has one of which all its statements are made."""
+        """The same task with another ratio, if all its statements share one."""
         raise InputError(f"task {str(self)!r} has no ratio; control:ARM and comparisons:A-B can have one")
 
     def with_level(self, level: Number) -> "Task":
-        """The same task with another level, where it has one."""
+        """The same task with another level, if it has one."""
         raise InputError(f"task {str(self)!r} has no level; above:LEVEL and cheapest:above:LEVEL have one")
 
     def count_statements(self, arms: int) -> int:
@@ -161,7 +161,7 @@ class Task(ABC):
         return arms - 1
 
     def statements_at_risk(self, arms: int) -> int:
-        """R: for every truth, so many false statements that each wrong answer asserts one of them.
+        """R: a number of false statements, for every truth, such that each wrong answer makes one of them.
 
         A truth inverts one direction of each two arms: K (K - 1) / 2. A task for which fewer will do overrides this.
         """
@@ -186,7 +186,7 @@ class Task(ABC):
         return str(self) + LOWER * lower
 
     def write_answer(self, answer: Hashable, names: Sequence[str]) -> str:
-        """An answer in words, with the names of the arms: those that it is, or what it asserts.
+        """An answer in words, with the names of the arms.
 
         >>> means, names = [3, 4, 2], ["a", "b", "c"]
         >>> for task in map(parse_task, ("ranking", "above:2.5", "above:5", "comparisons:0-1+0.5")):
@@ -268,7 +268,7 @@ def check_statement(statement: Statement, family: Family, task: str) -> None:
         if not space.low < level < space.high:
             where = f"between {space.low:g} and {space.high:g}, the ends of the {family.name} means"
             raise InputError(
-                f"task {task!r}: level {number_text(level)} must be {where}, or nothing is to be found out"
+                f"task {task!r}: level {number_text(level)} must be {where}; otherwise there is nothing to find out"
             )
     elif abs(margin) >= space.high - space.low:
         length = f"the means of the {family.name} family, which are in {space}"

@@ -26,23 +26,23 @@ MOST_JUDGED = 50_000
 
 
 class Custom(Task):
-    """Answers as lists of statements; all means without ties must satisfy exactly one of them.
+    """Answers as lists of statements; any means without ties must satisfy exactly one answer.
 
     A statement is a pair, ``(0, 1)`` for "0 beats 1", or a text: ``"0 > 1 + 0.02"``, ``"2 > 0.8"``, ``"2 < 0.8"``. A
     whole number after the sign is an arm; the level 1 is written ``1.0``.
 
-    With pairs alone, up to `ENUMERATION_LIMIT` compared arms, every order is tried. Else, that no two answers overlap
-    is checked all the same: they can hold together unless the margins around a cycle of their statements add up to zero
-    or more. That every case is covered is then checked for the means at hand.
+    If all statements are pairs, of up to `ENUMERATION_LIMIT` arms, every order is tried. Otherwise it is still checked
+    that no two answers overlap: two can hold together unless the margins around a cycle of their statements add up to
+    zero or more. That some answer covers the case is then checked for the given means.
 
     Parameters
     ----------
     answers
         A list of statements for each answer.
     names
-        Of the arms, by which texts may call them, too.
+        Names of the arms, which texts may use.
     lower_is_better
-        Whether the first arm of a pair is the one with the lower mean; texts say what they say.
+        Whether the first arm of a pair is the one with the lower mean; texts are not affected.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class LowerIsBetter(Task):
 
     def __init__(self, task: Task) -> None:
         if task.name == "custom" or task.lower_is_better:
-            raise InputError(f"task {str(task)!r} says itself which means are larger than others")
+            raise InputError(f"task {str(task)!r} already says which means are larger")
         self.task = task
         sign = task.answer_sign and task.answer_sign.replace(">", "<")
         vars(self).update(name=task.name, needs_costs=task.needs_costs, answer_sign=sign)  # of the class elsewhere

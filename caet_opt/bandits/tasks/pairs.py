@@ -240,16 +240,28 @@ def pairs_hold(means: Array, pairs: Integers, arm: int) -> bool:
     return True
 
 
-def statements_hold(means: Array, pairs: Integers, margins: Array, arm: int) -> bool:
+def holds_clearly(means: Array, pairs: Integers, margins: Array, p: int, blur: float) -> bool:
+    """Whether the statement of a column holds by more than ``blur``, what rounding may have done to two means, and by
+    twice what it can do from there.
+
+    Twice, so that a statement that holds here is one that `write_statements` writes, though the ratio of its reverse is
+    rounded, too.
+    """
+    a, b, margin, ratio = pairs[0, p], pairs[1, p], margins[MARGIN, p], margins[RATIO, p]
+    if not surplus_of(means, a, b, margin, ratio) > 2.0:
+        return False
+    if not blur > 0.0:
+        return True
+    x, y = means[a] if a >= 0 else 0.0, means[b] if b >= 0 else 0.0
+    return bool((x - ratio * y) - margin > blur)
+
+
+def statements_hold(means: Array, pairs: Integers, margins: Array, arm: int, blur: float) -> bool:
     """Whether each statement about this arm holds clearly, or each statement for arm -1.
 
-    As with `pairs_hold`, the answer is then the one that has these statements. Twice the rounding is asked for, so that
-    a statement that holds here is one that `write_statements` writes, though the ratio of its reverse is rounded, too.
+    As with `pairs_hold`, the answer is then the one that has these statements.
     """
     for p in range(pairs.shape[1]):
-        a, b = pairs[0, p], pairs[1, p]
-        if (arm < 0 or a == arm or b == arm) and not surplus_of(
-            means, a, b, margins[MARGIN, p], margins[RATIO, p]
-        ) > 2.0:
+        if (arm < 0 or pairs[0, p] == arm or pairs[1, p] == arm) and not holds_clearly(means, pairs, margins, p, blur):
             return False
     return True

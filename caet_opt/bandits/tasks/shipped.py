@@ -45,7 +45,7 @@ class BestArm(Task):
         return Form(STARS, np.array([arms, *range(arms)], dtype=np.int64))
 
     def describe(self, names: Sequence[str] = (), lower: bool = False) -> str:
-        return "best arm" + LOWER * lower
+        return "lowest arm" if lower else "best arm"
 
 
 class TopArms(Task):

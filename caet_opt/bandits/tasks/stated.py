@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from caet_opt.bandits.tasks.arm_names import SIGNS, split_margin
-from caet_opt.bandits.tasks.base import LOWER, NONE, Form, Pair, Task, check_arms_exist, name_arm, read_arm
+from caet_opt.bandits.tasks.base import NONE, Form, Pair, Task, check_arms_exist, name_arm, read_arm
 from caet_opt.bandits.tasks.constraints import can_hold
 from caet_opt.bandits.tasks.pairs import CHEAPEST, LISTED, STATED
 from caet_opt.bandits.tasks.statements import (
@@ -108,9 +108,9 @@ class Above(Qualifying):
 
 
 class Control(Qualifying):
-    """Which arms have a larger mean than a control arm, or one that is larger than ``ratio control + margin``.
+    """Which arms have a larger mean than a control arm, or than ``ratio control + margin``.
 
-    With a margin below zero, or a ratio below one, these are the arms that are not worse by so much.
+    With a margin below zero, or a ratio below one, these are the arms that are not worse by that much.
 
     >>> Control(0).answer([3, 4, 2]), Control(0).pairs([3, 4, 2])
     ((1,), ((1, 0), (0, 2)))
@@ -167,17 +167,17 @@ class Control(Qualifying):
             ratio = number_text(self.ratio)
             return f"{than} {name} / {ratio}" if lower else f"{than} {ratio} * {name}"
         if self.margin == 0:
-            return f"better than {name}" + LOWER * lower
+            return f"{'below' if lower else 'better than'} {name}"
         return f"{than} {name} {'+' if (self.margin > 0) != lower else '-'} {number_text(abs(self.margin))}"
 
     def with_margin(self, margin: Number) -> "Control":
         if self.ratio != 1:
-            raise InputError(f"task {str(self)!r} has a ratio, and no margin beside it")
+            raise InputError(f"task {str(self)!r} has a ratio, so it cannot have a margin")
         return type(self)(self.control, margin)
 
     def with_ratio(self, ratio: Number) -> "Control":
         if self.margin != 0:
-            raise InputError(f"task {str(self)!r} has a margin, and no ratio beside it")
+            raise InputError(f"task {str(self)!r} has a margin, so it cannot have a ratio")
         return type(self)(self.control, ratio=ratio)
 
     def __str__(self) -> str:
@@ -185,10 +185,10 @@ class Control(Qualifying):
 
 
 class Cheapest(Task):
-    """The cheapest arm that qualifies, or ``"none"``: it does, and every cheaper one does not.
+    """The cheapest arm that qualifies, or ``"none"``: it qualifies, and every cheaper arm does not.
 
-    Which arms qualify is a task of its own. Of equal costs the lower arm number is the cheaper one. A control arm that
-    may be worse than itself qualifies. Costs have to be known: `for_costs` says them.
+    Another task says which arms qualify. Of arms with equal costs, the one with the lower number counts as cheaper. The
+    control qualifies if the margin is below zero or the ratio below one. Costs must be known: `for_costs` sets them.
 
     >>> task = Cheapest(Above(2.5)).for_costs([3, 2, 1])
     >>> task.answer([3, 4, 2])
@@ -211,7 +211,7 @@ class Cheapest(Task):
         if not known._candidates():
             raise InputError(
                 f"task {str(self)!r}: arm {known._fallback()} is the cheapest and qualifies whatever the means are; "
-                "nothing is to be found out"
+                "there is nothing to find out"
             )
         return known
 
@@ -254,7 +254,7 @@ class Cheapest(Task):
         return self.task.count_statements(arms)
 
     def statements_at_risk(self, arms: int) -> int:
-        """As many as arms are asked about: a wrong answer asserts the wrong one of the two statements of some arm."""
+        """The number of arms in question: a wrong answer makes the wrong one of the two statements about some arm."""
         return self.task.statements_at_risk(arms)
 
     def compiled_form(self, arms: int) -> Form:
@@ -299,8 +299,8 @@ class Cheapest(Task):
 
 
 class Comparisons(Task):
-    """For each listed pair of arms, which one has the larger mean; with a margin, whether the first one exceeds the
-    second by more. An answer has a pair for each, turned around where it is not so.
+    """For each listed pair of arms, which one has the larger mean; with a margin, whether the first exceeds the
+    second by more than that. An answer has each listed pair, or its reverse.
 
     >>> Comparisons([(0, 1), (2, 3)]).pairs([3, 4, 2, 1])
     ((1, 0), (2, 3))
@@ -347,7 +347,7 @@ class Comparisons(Task):
         )
 
     def list_answers(self, arms: int) -> Iterable[Hashable]:
-        """With ratios, every combination, though some means have not all of them."""
+        """With ratios, every combination, though some of them no means may have."""
         either = product(*((pair, pair[::-1]) for pair in self.compared))
         if any(statement.ratio != 1 for statement in self.stated):
             return either

@@ -23,7 +23,7 @@ PLAIN = (ZERO, ONE)
 class Statement(NamedTuple):
     """``winner > ratio * loser + margin`` for the means of two arms.
 
-    An arm that is None has mean 0, costs nothing and is never pulled, so that levels are margins:
+    None stands for an arm of mean 0 that costs nothing and is never pulled, so levels are margins:
 
         a > level    is    Statement(a, None, level)
         a < level    is    Statement(None, a, -level)
@@ -54,7 +54,7 @@ class Statement(NamedTuple):
 
     @property
     def reverse(self) -> "Statement":
-        """What holds where it does not, up to the boundary: ``loser > (winner - margin) / ratio``."""
+        """What holds if this does not, up to the boundary: ``loser > (winner - margin) / ratio``."""
         if self[2:] == PLAIN:
             return Statement(self.loser, self.winner)
         return Statement(self.loser, self.winner, -self.margin / self.ratio, 1 / self.ratio)

@@ -51,7 +51,7 @@ class Tolerant(Task):
         if self.tolerance <= 0:
             raise InputError(f"task '{task}~': the tolerance must be above 0, got {number_text(self.tolerance)}")
         if any(statement.ratio != 1 for statement in task.numbered_statements()):
-            raise InputError(f"task {str(task)!r} has a ratio, and no tolerance beside it")
+            raise InputError(f"task {str(task)!r} has a ratio, so it cannot have a tolerance")
         note = NOTES[type(task)].format(number_text(self.tolerance))
         # of the class elsewhere
         vars(self).update(name=task.name, answer_sign=task.answer_sign, answer_note=note and f" ({note})")

@@ -1,5 +1,6 @@
 """Sampling rules, each a class."""
 
+from caet_opt.bandits.families import Family
 from caet_opt.bandits.tasks import Task, parse_task
 from caet_opt.common.registry import Registry
 from caet_opt.errors import InputError, unknown_name
@@ -16,7 +17,7 @@ POLICIES: Registry[type[Policy]] = Registry(
     >>> list(POLICIES)[:4]
     ['caet', 'track-and-stop', 'oracle', 'uniform']
     >>> POLICIES["uniform"].about
-    'every arm in turn'
+    'pulls every arm in turn'
     """,
     *(CostAware, TrackAndStop, Oracle, Uniform, EqualSpending, Ctas, ChernoffOverlap, TopTwo, TopTwoIds),
     *(ThompsonTopTwo, BestChallenger, KlLucb, Ugape, KlRacing, ChernoffRacing),
@@ -30,15 +31,19 @@ def find_policy(name: str) -> type[Policy]:
     return POLICIES[name]
 
 
-def list_policies(task: Task | str) -> list[str]:
-    """The names of the policies that cover a task.
+def list_policies(task: Task | str, family: Family | None = None) -> list[str]:
+    """The names of the policies that cover a task, and a family if one is given.
 
+    >>> from caet_opt import parse_family
     >>> from caet_opt.exploring.policies import list_policies
     >>> len(list_policies("best-arm")), len(list_policies("ranking"))
     (15, 10)
+    >>> len(list_policies("best-arm", parse_family("bounded:0,1")))
+    9
     """
     task = parse_task(task) if isinstance(task, str) else task
-    return [name for name, policy in POLICIES.items() if policy.covers(task)]
+    known = [name for name, policy in POLICIES.items() if policy.covers(task)]
+    return known if family is None else [name for name in known if POLICIES[name].fits(family)]
 
 
 __all__ = ["POLICIES", "Policy", "find_policy", "list_policies"]

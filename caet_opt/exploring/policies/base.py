@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from math import fsum, inf, nan
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from caet_opt.bandits.families import Family
+from caet_opt.bandits.families import Bounded, Family
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.tasks import Pair, Statement, Task
@@ -18,13 +18,14 @@ from caet_opt.bandits.tasks.pairs import REST
 from caet_opt.bandits.tasks.statements import encode
 from caet_opt.errors import InputError
 from caet_opt.exploring import compiling
+from caet_opt.exploring.counted import Counted, extra_rows, read_histograms, write_histograms
 from caet_opt.exploring.following import choose_answer
 from caet_opt.exploring.saving import TARGET_KEYS, Followed, Target
 from caet_opt.exploring.settings import COST_SOURCES, Parameters
 from caet_opt.exploring.state import State
-from caet_opt.exploring.stopping import EProcess, Threshold
+from caet_opt.exploring.stopping import Betting, EProcess, Threshold
 from caet_opt.exploring.stopping.base import PairState
-from caet_opt.exploring.stopping.e_process import foreign_martingales, prior_scales
+from caet_opt.exploring.stopping.e_process import foreign_martingales, largest_exceeded, prior_scales
 from caet_opt.kernels import e_values, ledger, statement_evidence
 from caet_opt.kernels.compile import Kernel, list_functions
 from caet_opt.kernels.e_values import told_apart
@@ -128,7 +129,7 @@ class Setup:
     @cached_property
     def has_known_formula(self) -> bool:
         """Whether compiled code knows the formula of the threshold, whatever numbers are in it."""
-        known = {(kind.value, kind.needed) for kind in (Threshold, EProcess)}
+        known = {(kind.value, kind.needed) for kind in (Threshold, EProcess, Betting)}
         return (type(self.threshold).value, type(self.threshold).needed) in known
 
     @cached_property
@@ -153,7 +154,9 @@ class Setup:
 
     def is_stated(self, statements: Sequence[Statement]) -> bool:
         """Whether a view of some statements of the task has their margins: where any statement of the task is more than
-        the order of two arms."""
+        the order of two arms, or no formula in two means says what the order is worth."""
+        if isinstance(self.family, Bounded):
+            return True
         numbered = (*self.task.numbered_statements(), *statements)
         return not all(statement.is_plain for statement in numbered)
 
@@ -209,12 +212,20 @@ class Setup:
         found = interpret_evidence(type(self.family))[name](self.code, *ends, *weights, *means, *numbers)
         return float(found)
 
+    def counted(self, state: State) -> Counted | None:
+        """What the histograms of a state say; None where means and counts say all."""
+        if not isinstance(self.family, Bounded):
+            return None
+        return Counted(self.family, state.counts, state.means(), state.histograms)
+
     def evidence(self, state: State, statements: Sequence[Statement | Pair], means: Array) -> Array:
         """Z of each statement; a pair (a, b) is the statement that a beats b."""
         return np.array([self.evidence_of(state, Statement(*statement), means) for statement in statements])
 
     def evidence_of(self, state: State, statement: Statement, means: Array) -> float:
         """The same of one statement."""
+        if (counted := self.counted(state)) is not None:
+            return counted.evidence(statement)
         winner, loser = self.sides_of(state, means, statement)
         if statement.is_plain and winner is not None and loser is not None:
             with np.errstate(over="ignore"):  # as in compiled code: evidence that is not a number stops no run
@@ -229,7 +240,12 @@ class Setup:
         return np.array([self.needed_by(state, Statement(*statement), means, found) for statement, found in weighed])
 
     def needed_by(self, state: State, statement: Statement, means: Array, evidence: float) -> float:
-        """The same of one statement."""
+        """The same of one statement; of rewards in a range ``level + Z - log E``, log E taken at one point."""
+        if (counted := self.counted(state)) is not None:
+            lead = counted.lead(statement, self.threshold.level)
+            if lead > 0.0 and not counted.exceeds(statement, self.threshold.level):
+                return evidence
+            return evidence - lead if lead < inf else self.threshold.level
         sides = self.sides_of(state, means, statement)
         numbers = () if statement.is_plain else numbers_of(statement)[:3]
         return self.needed_of(evidence, state.round, *sides, *numbers)
@@ -240,8 +256,12 @@ class Setup:
         evidence = self.evidence(state, statements, means)
         if not isinstance(rule, EProcess):
             return list(zip(evidence.tolist(), self.needed(state, statements, means, evidence).tolist(), strict=True))
-        weighed, level = [], rule.level
+        weighed, level, counted = [], rule.level, self.counted(state)
         for statement, found in zip(statements, evidence.tolist(), strict=True):
+            if counted is not None:
+                exceeds = partial(counted.exceeds, Statement(*statement))
+                weighed.append((largest_exceeded(exceeds, level, found), level))
+                continue
             winner, loser = self.sides_of(state, means, Statement(*statement))
             margin, rest, ratio, _ = numbers_of(Statement(*statement))
             x = self.point_of(winner, loser, margin, rest, ratio)
@@ -337,6 +357,7 @@ class Policy(ABC):
     tracks : whether a target is tracked, by the setting ``tracking``
     needs_truth : whether it has to know the true model
     shipped_only : whether it has formulas for the shipped families alone
+    by_means : whether it has formulas in means alone, such as confidence bounds, which rewards in a range do not have
     takes_limits : whether its pulls tend to shares that meet limits
     may_starve : whether it can leave an arm without pulls for ever, dropped or never again of interest: then rare runs
         in which that is the right arm may take any time, and decide the expected cost without being seen in most
@@ -356,6 +377,7 @@ class Policy(ABC):
     tracks: ClassVar[bool] = False
     needs_truth: ClassVar[bool] = False
     shipped_only: ClassVar[bool] = False
+    by_means: ClassVar[bool] = False
     takes_limits: ClassVar[bool] = False
     may_starve: ClassVar[bool] = False
 
@@ -384,9 +406,14 @@ class Policy(ABC):
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.check(setup.task)
-        self.check_limits(setup.parameters)
-        if self.shipped_only and setup.code < 0:
+        self.check_limits(setup.parameters, setup.family)
+        if not self.fits(setup.family) and setup.code < 0:
             raise InputError(f"policy {self.name!r} knows the shipped families only, not {setup.family}; use 'top-two'")
+        if not self.fits(setup.family):
+            raise InputError(
+                f"policy {self.name!r} goes by formulas in means, which rewards in a range do not have; use 'caet', "
+                "'top-two-ids' or another that goes by statements"
+            )
         self.setting = self.make_setting()
         self.functions = interpret_play(type(self), type(setup.family))
         if not setup.has_known_formula:
@@ -402,6 +429,13 @@ class Policy(ABC):
         return cls.covered is None or isinstance(task, cls.covered)
 
     @classmethod
+    def fits(cls, family: Family) -> bool:
+        """Whether there are the formulas of a family that the rule needs."""
+        if cls.by_means and isinstance(family, Bounded):
+            return False
+        return type(family) in FAMILY_CODES or not cls.shipped_only
+
+    @classmethod
     def check(cls, task: Task) -> None:
         """Raise `InputError` for a task that the rule is not defined for."""
         if not cls.covers(task):
@@ -409,17 +443,22 @@ class Policy(ABC):
             raise InputError(f"policy {cls.name!r} covers {tasks}, not {task}; 'caet' covers every task")
 
     @classmethod
-    def check_limits(cls, parameters: Parameters) -> None:
-        """Raise `InputError` for limits that the rule does not meet, or that costs that are estimated may change."""
+    def check_limits(cls, parameters: Parameters, family: Family) -> None:
+        """Raise `InputError` for limits that the rule does not meet, or that costs that are estimated may change, and
+        for rewards in a range, of which few outcomes leave the programs under limits without a certificate."""
+        if parameters.limits is not None and isinstance(family, Bounded):
+            raise InputError(f"limits are not for runs with {family} rewards; T* takes them: caet-opt solve --limit")
         if parameters.limits is not None and not cls.takes_limits:
-            raise InputError(f"policy {cls.name!r} meets no limits; 'caet' does, which solves for its target")
+            raise InputError(f"policy {cls.name!r} cannot keep to limits; use 'caet'")
         if parameters.limits is not None and parameters.cost_source not in (None, "known"):
             raise InputError(f"limits need costs that are known beforehand, not {parameters.cost_source} ones")
 
     def begin(self) -> Seen:
         """Before the first round, with nothing to remember."""
         setup = self.setup
-        arms = np.zeros((ledger.ARM_ROWS, setup.arms))
+        arms = np.zeros((ledger.ARM_ROWS + extra_rows(setup.family), setup.arms))
+        if isinstance(setup.family, Bounded):
+            write_histograms(setup.family, arms)
         if self.blind or setup.known_costs is not None:
             arms[ledger.COST] = 1.0 if self.blind else setup.known_costs
         arms[ledger.ORDER], arms[ledger.PLACE] = setup.tie_order, np.argsort(setup.tie_order)
@@ -466,6 +505,8 @@ class Policy(ABC):
         arms[ledger.REST_OF_REWARD], arms[ledger.MEMORY] = state.reward_rests, state.memory
         seen = arms[ledger.COUNT] > 0
         arms[ledger.MEAN, seen] = state.means()[seen]
+        if isinstance(self.setup.family, Bounded):
+            write_histograms(self.setup.family, arms, state.histograms)
         view.clock[ledger.ROUND] = state.round
         if not np.all(seen):
             return view
@@ -600,7 +641,8 @@ def state_of(view: Seen) -> State:
         total = fsum(costs)
     except OverflowError:
         total = inf
-    return State(int(view.clock[ledger.ROUND]), counts, rewards, costs, memory, total, rests)
+    histograms = read_histograms(view.arms)
+    return State(int(view.clock[ledger.ROUND]), counts, rewards, costs, memory, total, rests, histograms)
 
 
 def without_rests(margins: Array) -> Array:

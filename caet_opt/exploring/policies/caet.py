@@ -14,7 +14,7 @@ class CostAware(TrackingPolicy):
     """
 
     name = "caet"
-    about = "pulls towards the best shares for the means so far (the paper)"
+    about = "tracks the optimal shares of the pulls, by the means estimated so far (the paper)"
     predictable = True
     optimal = True
     takes_limits = True
@@ -28,7 +28,7 @@ class TrackAndStop(TrackingPolicy):
     """
 
     name = "track-and-stop"
-    about = "the same as if every pull cost 1 (Garivier, Kaufmann 2016)"
+    about = "like caet, but as if every pull cost 1 (Garivier, Kaufmann 2016)"
     blind = True
 
 
@@ -43,7 +43,7 @@ class Ctas(TrackingPolicy):
     """
 
     name = "ctas"
-    about = "spends towards the best shares of the money (Kanarios, Zhang, Ying 2024)"
+    about = "like caet, but tracks shares of the money, not of the pulls (Kanarios, Zhang, Ying 2024)"
     by_money = True
     tracks = False
     optimal = True

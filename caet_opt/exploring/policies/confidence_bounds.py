@@ -17,6 +17,7 @@ class Marking(IndexPolicy):
 
     covered = (BestArm, TopArms)
     may_starve = True
+    by_means = True
 
     @staticmethod
     def choose(view: Seen) -> int:
@@ -87,7 +88,7 @@ class Ugape(Marking):
     """
 
     name = "ugape"
-    about = "the surest arm or its closest rival, whichever has fewer pulls (Gabillon et al. 2012)"
+    about = "pulls the surest arm or its closest rival, whichever has fewer pulls (Gabillon et al. 2012)"
 
     @staticmethod
     def learn(view: Seen, arm: int) -> None:

@@ -13,7 +13,7 @@ class Uniform(IndexPolicy):
     """Every arm in turn: the least pulled. Its pulls tend to 1 / K."""
 
     name = "uniform"
-    about = "every arm in turn"
+    about = "pulls every arm in turn"
 
     @staticmethod
     def choose(view: Seen) -> int:
@@ -28,7 +28,7 @@ class EqualSpending(IndexPolicy):
     """
 
     name = "equal-spending"
-    about = "spends the same on every arm that costs something"
+    about = "spends the same amount on every arm that is not free"
 
     @staticmethod
     def choose(view: Seen) -> int:
@@ -46,7 +46,7 @@ class Oracle(IndexPolicy):
     """
 
     name = "oracle"
-    about = "pulls towards the best shares for the true means (simulations only)"
+    about = "tracks the optimal shares of the pulls for the true means (simulations only)"
     predictable = True
     optimal = True
     takes_limits = True

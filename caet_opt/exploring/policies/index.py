@@ -16,12 +16,12 @@ if TYPE_CHECKING:  # what `respond` is compiled with, for each policy its own
 
 
 class IndexPolicy(Policy):
-    """A rule that is one function of what is known, `choose`.
+    """A policy given by one function of what is known, `choose`.
 
-    A rule may remember something by arm, in the row MEMORY, which `learn` changes after each observation, and have a
-    stopping rule of its own, `ended`. The three are static methods in the subset of Python that numba compiles: the
-    object calls them as they are, and the compiled loop compiles them, so that both go the same way. They are called
-    once every arm has an observation. CONTRIBUTING.md has a whole policy.
+    A policy may remember a number for each arm, in the row MEMORY, which `learn` changes after each observation, and
+    may have its own stopping rule, `ended`. The three are static methods in the subset of Python that numba compiles.
+    They give the same results interpreted and compiled, and are called
+    once every arm has an observation. CONTRIBUTING.md has an example.
 
     >>> issubclass(POLICIES["top-two"], IndexPolicy), issubclass(POLICIES["caet"], IndexPolicy)
     (True, False)
@@ -65,7 +65,7 @@ class IndexPolicy(Policy):
         return view
 
     def pretend(self, view: Seen, arm: int) -> Seen:
-        """The pull counts as if it had brought what its arm has brought on average."""
+        """Count the pull as if its reward were the mean reward of its arm."""
         count = view.arms[ledger.COUNT, arm]
         brought, cost = view.arms[ledger.REWARD, arm] / count, view.arms[ledger.SPENT, arm] / count
         ledger.absorb(view.arms, view.clock, arm, brought, cost)

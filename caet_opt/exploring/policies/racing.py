@@ -23,6 +23,7 @@ class Elimination(IndexPolicy):
 
     covered = (BestArm,)
     may_starve = True
+    by_means = True
 
     @staticmethod
     def choose(view: Seen) -> int:
@@ -66,7 +67,7 @@ class ChernoffOverlap(Elimination):
     """
 
     name = "chernoff-overlap"
-    about = "drops losing arms; cheap ones are pulled more often (CO: Kanarios, Zhang, Ying 2024)"
+    about = "pulls cheap arms more often, and drops arms that lose (CO: Kanarios, Zhang, Ying 2024)"
 
     @staticmethod
     def choose(view: Seen) -> int:
@@ -89,7 +90,7 @@ class ChernoffRacing(Elimination):
     """
 
     name = "chernoff-racing"
-    about = "arms in turn; drops the worst once the evidence says so (Garivier, Kaufmann 2016)"
+    about = "pulls arms in turn; drops the worst when the evidence against it suffices (Garivier, Kaufmann 2016)"
 
     @staticmethod
     def learn(view: Seen, arm: int) -> None:
@@ -111,7 +112,7 @@ class KlRacing(Elimination):
     """
 
     name = "kl-racing"
-    about = "arms in turn; drops those whose bounds are too low (Kaufmann, Kalyanakrishnan 2013)"
+    about = "pulls arms in turn; drops the worst when its upper bound is too low (Kaufmann, Kalyanakrishnan 2013)"
 
     @staticmethod
     def learn(view: Seen, arm: int) -> None:

@@ -8,10 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from caet_opt.bandits.families import Bounded
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.errors import InputError, SolverError
+from caet_opt.exploring.counted import table_size
+from caet_opt.exploring.following import empirical_model
 from caet_opt.exploring.policies.base import Diagnostics, Policy, RoundColumns, Setup, state_of
 from caet_opt.exploring.saving import NUMBERS, TARGET_KEYS, Solution, Target
 from caet_opt.exploring.state import ROUNDING, State
@@ -23,12 +26,13 @@ from caet_opt.kernels.aiming import (
     batch_end,
     decide,
     forget_target,
+    is_near_best,
     keep_mended,
     look,
     next_arm,
 )
 from caet_opt.kernels.answer_choice import choose_followed
-from caet_opt.kernels.boxes import DECIDED, DUE, ENDED, FOLLOWING, GROWTH, PATIENCE, SOLVED, is_inside
+from caet_opt.kernels.boxes import DECIDED, DUE, ENDED, FOLLOWING, GROWTH, PATIENCE, SOLVED
 from caet_opt.kernels.elimination_order import nothing_to_lay_out
 from caet_opt.kernels.instance import Layout, make_workspace
 from caet_opt.kernels.ledger import COUNT, CUMULATED, DONE, MEMORY, ROUND, Seen
@@ -89,7 +93,7 @@ class TrackingPolicy(Policy):
                 if need != DONE:
                     return need
             recent = setting.gap > 0.0 and now < GROWTH * numbers[SOLVED]
-            if recent and is_inside(setting, arms, aim, moved):
+            if recent and is_near_best(view, moved):
                 numbers[DECIDED], numbers[DUE] = now, batch_end(setting, now)
             elif not (recent and keep_mended(view)):
                 need = decide(view, moved)
@@ -130,12 +134,18 @@ class TrackingPolicy(Policy):
             solved=np.full((2, many), UNSOLVED),
             box=np.zeros((boxes.BOX_ROWS, self.setup.arms)),
             numbers=np.zeros(boxes.AIM_NUMBERS),
+            lines=self.make_lines(many),
         )
         aim.numbers[boxes.TIED] = 1.0
         boxes.clear_box(aim)
         aiming.look_anew(aim)
         parts: Any = (*view, aim, self.make_space(columns, None))
         return Pursuit(*parts)
+
+    def make_lines(self, many: int) -> Array:
+        """Lines for so many columns, where targets are kept by them, of which nothing is known."""
+        kept = isinstance(self.setup.family, Bounded) and self.setup.parameters.solve_gap > 0.0
+        return np.full((boxes.LINE_ROWS, many if kept else 0), np.nan)
 
     def copy_view(self, view: Any) -> Any:
         """Both share what a solve works in, as it is written before it is read: all but the layout, which has arms."""
@@ -170,9 +180,8 @@ class TrackingPolicy(Policy):
             found = cached_program("native layout", pattern, lay_out)
         layout, plan = found or nothing_to_lay_out(pairs)
         own = copy_layout(layout)
-        return Space(
-            own, plan, make_workspace(own, plan, 0), np.zeros(self.setup.arms), np.zeros(pairs.shape[1]), sides
-        )
+        workspace = make_workspace(own, plan, table_size(self.setup.family, self.setup.arms))
+        return Space(own, plan, workspace, np.zeros(self.setup.arms), np.zeros(pairs.shape[1]), sides)
 
     def pattern_of(self, columns: RoundColumns) -> Columns:
         """Columns for `lay_out`, the same object for the same columns."""
@@ -191,7 +200,8 @@ class TrackingPolicy(Policy):
         asked, aim = super().put_columns(view, found), pursuit_of(view).aim
         many = asked.pairs.shape[1]
         if many != aim.weights.size:
-            aim = aim._replace(weights=np.zeros(many), solved=np.full((2, many), UNSOLVED))
+            solved = np.full((2, many), UNSOLVED)
+            aim = aim._replace(weights=np.zeros(many), solved=solved, lines=self.make_lines(many))
         return asked._replace(aim=aim, space=self.make_space(columns_in(asked), None))
 
     def solve(self, view: Seen) -> Seen:
@@ -199,10 +209,9 @@ class TrackingPolicy(Policy):
         setup, space, means = self.setup, pursuit_of(view).space, view.arms[ledger.MEAN].tolist()
         answer = self.followed(view) if setup.task.several_right else setup.task.answer(means)
         asserted = setup.task.answer_statements(answer, setup.arms)
-        if ledger.is_stated(view):  # what is a number of a statement, and what is a mean, is the double here
+        if ledger.is_stated(view):  # what is a number of a statement is the double here
             asserted = tuple(statement._replace(margin=Fraction(float(statement.margin))) for statement in asserted)
-            means = list(map(Fraction, means))
-        model = BanditModel(setup.family, means, view.arms[ledger.COST].tolist())
+        model = empirical_model(setup, view.arms, ledger.is_stated(view))
         statements = list_columns(asserted, type(setup.family))
         with without_compiling():  # a round waits for no compiler; who plays many has compiled them
             question = Question(model, setup.task, statements, limits=setup.limits)
@@ -220,7 +229,7 @@ class TrackingPolicy(Policy):
         """The last solution, as far as a solve for these columns that starts from it needs it; None before the first,
         and for another answer."""
         aim, places = pursuit_of(view).aim, places_of(columns, view)
-        if not np.array_equal(aim.solved[:, places], columns.pairs):
+        if isinstance(self.setup.family, Bounded) or not np.array_equal(aim.solved[:, places], columns.pairs):
             return None
         box, value = aim.box, float(np.sum(aim.weights))
         model = BanditModel(self.setup.family, box[boxes.CENTRE].tolist(), box[boxes.PAID].tolist())
@@ -264,6 +273,10 @@ class TrackingPolicy(Policy):
             aim.box[boxes.CENTRE], aim.box[boxes.PAID] = kept.means, kept.costs
             if kept.intervals is not None:
                 aim.box[boxes.INTERVALS] = kept.intervals
+            if kept.lines is not None and kept.lines.shape == aim.lines[LINES].shape:
+                aim.lines[LINES] = kept.lines
+                for p in range(aim.lines.shape[1]):
+                    self.functions["refresh_lines"](view.arms, view.pairs, view.margins, aim, p, -1)
             if saved.followed is None and aim.numbers[boxes.DECIDED] != view.clock[ledger.ROUND]:  # in a batch
                 view = self.ask(view, kept.means)
         known, aim, solution = False, pursuit_of(view).aim, saved.solution
@@ -284,7 +297,7 @@ class TrackingPolicy(Policy):
         return view
 
     def save_target(self, view: Any) -> dict[str, Any]:
-        _, _, solved, box, numbers = aim = view.aim
+        _, _, solved, box, numbers, _ = aim = view.aim
         if not numbers[boxes.DECIDED] > 0.0:
             return dict.fromkeys(TARGET_KEYS)
         intervals = box[boxes.INTERVALS]
@@ -295,6 +308,8 @@ class TrackingPolicy(Policy):
             "costs": box[boxes.PAID],
             "intervals": intervals if np.isfinite(intervals).all() else None,
         }
+        if aim.lines.size and np.isfinite(aim.lines[LINES]).all():
+            kept["lines"] = aim.lines[LINES]
         solution = None
         if (solved != UNSOLVED).all():
             pairs = [[None if arm < 0 else arm for arm in pair] for pair in solved.T.tolist()]
@@ -327,6 +342,9 @@ def reduce_costs(question: Question, found: CharacteristicTime) -> Array:
 
 #: In `Aim.solved`, that no solution is known; -1 is a side that is no arm.
 UNSOLVED = -2
+
+#: Rows of Aim.lines that say all: the others follow from the histograms.
+LINES = [boxes.BET_A, boxes.BET_B, boxes.PLACE_A, boxes.PLACE_B]
 
 #: Entries of Aim.numbers in the order of `saving.NUMBERS`.
 SAVED_NUMBERS = [boxes.SOLVES, boxes.WIDEST, boxes.SOLVED, boxes.DECIDED, boxes.DUE]

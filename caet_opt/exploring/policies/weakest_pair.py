@@ -37,7 +37,9 @@ class BestChallenger(IndexPolicy):
     """
 
     name = "best-challenger"
-    about = "looks at the comparison with least evidence: the arm that adds most per cost (Garivier, Kaufmann 2016)"
+    about = (
+        "takes the comparison with the least evidence; pulls the arm that adds most per cost (Garivier, Kaufmann 2016)"
+    )
     may_starve = True
 
     @staticmethod
@@ -64,7 +66,7 @@ class TopTwo(IndexPolicy):
     """
 
     name = "top-two"
-    about = "one of the two arms of the least certain comparison, by a fair coin (Jourdan et al. 2022)"
+    about = "takes the least certain comparison; pulls one of its two arms at random (Jourdan et al. 2022)"
 
     @staticmethod
     def choose(view: Seen) -> int:
@@ -85,7 +87,7 @@ class TopTwoIds(IndexPolicy):
     """
 
     name = "top-two-ids"
-    about = "the same comparison, its arms by their optimal shares of the cost (Qin, You)"
+    about = "like top-two, but chooses the arm by its optimal share of the cost (Qin, You)"
     optimal = True
 
     @staticmethod
@@ -114,8 +116,9 @@ class ThompsonTopTwo(IndexPolicy):
     """
 
     name = "thompson-top-two"
-    about = "the least certain comparison of a randomly drawn truth (T3C: Shang et al. 2020)"
+    about = "like top-two, but for the answer to means drawn from the posterior (T3C: Shang et al. 2020)"
     shipped_only = True
+    by_means = True
 
     @staticmethod
     def choose(view: Seen) -> int:

@@ -10,7 +10,7 @@ from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.settings import SETTINGS, Parameters, read_level
 from caet_opt.exploring.stopping.base import Threshold
 from caet_opt.exploring.stopping.by_round import Customary, Deviational, Informational
-from caet_opt.exploring.stopping.e_process import EProcess
+from caet_opt.exploring.stopping.e_process import Betting, EProcess
 from caet_opt.exploring.stopping.mixture import Mixture
 
 THRESHOLDS: Registry[type[Threshold]] = Registry(
@@ -27,13 +27,6 @@ THRESHOLDS: Registry[type[Threshold]] = Registry(
 
 #: The settings that belong to one threshold.
 OPTIONS = tuple(setting.name for setting in SETTINGS if setting.owner == "threshold")
-
-
-#: What is said where a threshold is asked for and none is proven.
-NONE_PROVEN = (
-    "no stopping threshold is there yet for family {family}, of which T* can be had; for rewards in [0, 1] family "
-    "bernoulli has one, with fractions (--fractions) in live experiments"
-)
 
 
 def make_threshold(
@@ -58,15 +51,16 @@ def make_threshold(
     """
     if not isinstance(name, str) or name not in THRESHOLDS:
         raise InputError(unknown_name("threshold", str(name), THRESHOLDS))
+    family = parse_family(family) if isinstance(family, str) else family
+    kind = kind_for(name, family)
     for option, given in options.items():
         if option not in OPTIONS:
             raise InputError(unknown_name("option of a threshold", option, OPTIONS))
-        if given is not None and option not in THRESHOLDS[name].options:
+        if given is not None and kind is Betting:
+            raise InputError(f"threshold {name!r} takes no {option} for rewards in a range, where it goes by betting")
+        if given is not None and option not in kind.options:
             takers = ", ".join(repr(other) for other, kind in THRESHOLDS.items() if option in kind.options)
             raise InputError(f"threshold {name!r} takes no {option}; only {takers} does")
-    family = parse_family(family) if isinstance(family, str) else family
-    if isinstance(family, Bounded):
-        raise InputError(NONE_PROVEN.format(family=family))
     task = parse_task(task) if isinstance(task, str) else task
     if not is_whole(arms, 1):
         raise InputError(f"a threshold needs the number of arms, 1 or more, got {arms!r}")
@@ -74,7 +68,17 @@ def make_threshold(
     if task is not None:
         task.check(arms)
         at_risk = task.statements_at_risk(arms)
-    return THRESHOLDS[name].build(family, arms, at_risk, read_level(delta, log_inv_delta), options)
+    return kind.build(family, arms, at_risk, read_level(delta, log_inv_delta), options)
+
+
+def kind_for(name: str, family: Family) -> type[Threshold]:
+    """The class of a threshold for a family: rewards in a range have the e-process alone, by betting; the others are
+    formulas in means, which say too little about them."""
+    if not isinstance(family, Bounded):
+        return THRESHOLDS[name]
+    if name != EProcess.name:
+        raise InputError(f"threshold {name!r} is not defined for rewards in a range; use {EProcess.name!r}")
+    return Betting
 
 
 def threshold_of(parameters: Parameters, family: Family, arms: int, task: Task) -> Threshold:
@@ -87,4 +91,13 @@ def threshold_of(parameters: Parameters, family: Family, arms: int, task: Task) 
     return make_threshold(name, family, arms, task=task, log_inv_delta=parameters.log_inv_delta, **options)
 
 
-__all__ = ["THRESHOLDS", "Customary", "Deviational", "EProcess", "Threshold", "make_threshold", "threshold_of"]
+__all__ = [
+    "THRESHOLDS",
+    "Betting",
+    "Customary",
+    "Deviational",
+    "EProcess",
+    "Threshold",
+    "make_threshold",
+    "threshold_of",
+]

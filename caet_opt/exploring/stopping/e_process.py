@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from math import inf, log, log1p, nan, nextafter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,9 +44,9 @@ class EProcess(Threshold):
     """
 
     name = "e-process"
-    about = "one-sided mixture martingales, log E_ab > log(R / delta); proven for every shipped exponential family"
+    about = "log E_ab > log(R / delta), E_ab from one-sided martingales; proven for every shipped family"
     code = E_PROCESS
-    options = ("rho",)
+    options: ClassVar[tuple[str, ...]] = ("rho",)
 
     rho: float = DEFAULT_RHO
 
@@ -65,7 +65,7 @@ class EProcess(Threshold):
 
     @property
     def reason(self) -> str:
-        return "proven, however often one looks"
+        return "proven, however often you look"
 
     def guarantees(self, family: Family) -> bool:
         return family.has_martingale()
@@ -128,18 +128,12 @@ class EProcess(Threshold):
         ratio: float = 1.0,
         x: float = nan,
     ) -> float:
-        """log E from below: the largest level that it is found to exceed by the rule for stopping, by bisection."""
-        level = self.level
+        """log E from below."""
 
         def exceeds(height: float) -> bool:
             return evidence > self.needed_at(height, family, evidence, winner, loser, margin, ratio, x)
 
-        settled = exceeds(level)
-        low, high = (level, min(evidence, LARGEST)) if settled else (LEAST, level)
-        while high - low > RESOLUTION * max(1.0, low):  # of a large one as a part, since doubles are far apart there
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if exceeds(middle) else (low, middle)
-        return max(low, nextafter(level, inf)) if settled else low
+        return largest_exceeded(exceeds, self.level, evidence)
 
     @classmethod
     def traits(cls, family: Family) -> dict[str, Any]:
@@ -148,6 +142,40 @@ class EProcess(Threshold):
                 f"threshold 'e-process' needs log_martingale, which family {family.name!r} does not have; use 'mixture'"
             )
         return {}
+
+
+@dataclass(frozen=True)
+class Betting(EProcess):
+    """``log E > log(R / delta)`` for rewards in a range: ``E = min over x of M_a(x) M_b(x - margin)``, M the capital of
+    fixed bets against each mean (`caet_opt.kernels.betting`).
+
+    Whatever the distributions in the range, the sampling rule and the moment at which one stops, the error probability
+    is at most delta: docs/mathematics/bounded.md. Finitely many bets are not asymptotically optimal: as delta falls,
+    the cost is within some hundredths of the best.
+    """
+
+    options: ClassVar[tuple[str, ...]] = ()
+
+    def describe(self) -> str:
+        return f"log E > log({self.pairs} / delta) = {self.level:.6g}, by betting on each mean"
+
+    def value(self, t: float, n_a: float, n_b: float) -> float:
+        """The level; what capital misses of the evidence depends on the rewards."""
+        return self.level
+
+    def needed(self, *state: Any, **more: Any) -> float:
+        """Pulls and means do not say: `caet_opt.exploring.counted.Counted` has what does."""
+        raise NotImplementedError
+
+
+def largest_exceeded(exceeds: Callable[[float], bool], level: float, evidence: float) -> float:
+    """log E from below: the largest number that it is found to exceed by the rule for stopping, by bisection."""
+    settled = exceeds(level)
+    low, high = (level, min(evidence, LARGEST)) if settled else (LEAST, level)
+    while high - low > RESOLUTION * max(1.0, low):  # of a large one as a part, since doubles are far apart there
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if exceeds(middle) else (low, middle)
+    return max(low, nextafter(level, inf)) if settled else low
 
 
 @cache

@@ -32,7 +32,7 @@ class Mixture(Threshold):
     """
 
     name = "mixture"
-    about = "Kaufmann and Koolen 2021; proven for every family"
+    about = "the threshold of Kaufmann and Koolen 2021; proven for every family"
 
     gaussian: bool = False
 

@@ -140,17 +140,17 @@ def verify_formula(
     Parameters
     ----------
     function
-        T* of a model and a task. A float is judged in double precision only. To be judged at more digits, compute
+        T* of a model and a task. A float is tested in double precision only. To test more digits, compute
         from ``model.exact_means``, ``model.exact_costs`` and ``model.exact_dispersions`` with mpmath, whose working
         precision is set before the call, or with SymPy, and return such a number.
     instances
         Pairs of a model and a task.
     sampling_proportions
-        u* of a model and a task, verified by what it costs.
+        u* of a model and a task, tested by its cost.
     solvers
-        By default every installed one; the others than the native one judge ``slow`` instances.
+        By default every installed one; solvers other than native test ``slow`` instances.
     digits, proven
-        How many proven digits, and on how many of the instances if not on all of them; none without python-flint.
+        How many proven digits, and on how many of the instances (all by default); none without python-flint.
 
     Examples
     --------

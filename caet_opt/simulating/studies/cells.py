@@ -11,7 +11,7 @@ from typing import Any
 
 from caet_opt.bandits.limits import join_limits
 from caet_opt.bandits.modelfile import ModelFile, read_model, to_table
-from caet_opt.bandits.tasks import Task, pose_task
+from caet_opt.bandits.tasks import pose_task
 from caet_opt.common.files import shortest_names
 from caet_opt.common.numbers import write_level
 from caet_opt.errors import CaetError, InputError, SolverError
@@ -137,7 +137,7 @@ def make_cells(study: Study) -> list[Cell]:
     entries = [read_entry(path, study) for path in paths]
     cells: dict[str, Cell] = {}
     for name, entry in zip(names, entries, strict=True):
-        for level, chosen in product(study.levels, choices(study, entry.task)):
+        for level, chosen in product(study.levels, choices(study, entry)):
             cell = make_cell(study, name, entry, level, chosen)
             twin = cells.setdefault(cell.id, cell)
             if twin.model != name:
@@ -157,12 +157,14 @@ def read_entry(path: Path, study: Study) -> ModelFile:
         raise InputError(f"{study.name}: task for {path}: {error}") from error
 
 
-def choices(study: Study, task: Task) -> Iterator[dict[str, Any]]:
+def choices(study: Study, entry: ModelFile) -> Iterator[dict[str, Any]]:
     """The product of the settings; an option that some of the listed thresholds have, only with those.
 
-    All policies are those that cover the task. Of several kinds of tracking, one that tracks nothing has the first.
+    All policies are those that cover the task and the family. Of several kinds of tracking, one that tracks nothing has
+    the first.
     """
-    grid = {name: list_policies(task) if values == (ALL,) else values for name, values in study.grid.items()}
+    every = list_policies(entry.task, entry.model.family)
+    grid = {name: every if values == (ALL,) else values for name, values in study.grid.items()}
     options = {name: set(THRESHOLDS[name].options) for name in grid.get("threshold", ()) if name in THRESHOLDS}
     known = set().union(*options.values())
     tracking = grid.get("tracking", (None,))[0]

@@ -68,8 +68,8 @@ class Stock(NamedTuple):
         """Raise `InputError` where cells have runs of a version whose runs are others: they are kept, and not mixed."""
         if found := sorted(set().union(*(self.outdated.get(cell.id, ()) for cell in cells))):
             raise InputError(
-                f"{folder}: has runs of caet-opt {' and '.join(found)}, which are not those of caet-opt {__version__}; "
-                "they can be read and reported, but to go on name another folder, or move this one away"
+                f"{folder}: has runs of caet-opt {' and '.join(found)}, which differ from those of {__version__}; "
+                "they can be read and reported, but to continue, name another folder or move this one away"
             )
 
 

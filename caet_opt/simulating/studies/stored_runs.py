@@ -45,16 +45,16 @@ def load_results(folder: str | Path, *, counts: bool = False) -> "pd.DataFrame":
     Parameters
     ----------
     folder
-        Where ``caet-opt sweep`` put them.
+        The folder that ``caet-opt sweep`` wrote.
     counts
-        Whether to have the pulls of each arm too, as a list by run.
+        Whether to include the pulls of each arm, as a list for each run.
 
     Returns
     -------
     A row per run, by cell in the order of the manifest and then by run: ``cell`` and its attributes, words among them
     as categoricals, then ``run``, ``stopped``, ``correct`` (missing when the run did not stop), ``answer``, ``rounds``
-    and ``cost``. ``version`` is that of caet-opt which computed the runs. A damaged file is an `InputError`, and
-    so is a cell with runs of several versions that differ.
+    and ``cost``. ``version`` is the version of caet-opt that computed the runs. A damaged file raises `InputError`, and
+    so does a cell with runs of versions that differ.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def summarise_results(folder: str | Path) -> "pd.DataFrame":
     ``lower_bound = T* kl(delta, 1 - delta)``;
     ``predicted_cost``, T* beta(tau) at this delta; ``mean_samples``; ``errors``, ``error_rate``, ``error_low``,
     ``error_high`` with a 95 % Clopper-Pearson interval whose upper end counts every unfinished run as an error;
-    ``consistent``, whether so many errors are not significantly more than delta allows; ``proportions``, the mean share
+    ``consistent``, whether the errors are not significantly more than delta allows; ``proportions``, the mean share
     of the pulls of costly arms, beside ``sampling_proportions``, u*, and ``pull_shares``, that of all pulls;
     ``cost_10``, ``cost_50`` and ``cost_90``, quantiles of the cost, missing where unfinished runs hide one;
     ``rounds_5`` to ``rounds_95``, quantiles of the stopping time. A cell without a run has missing values.

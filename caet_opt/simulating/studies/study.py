@@ -119,12 +119,12 @@ def check_size(study: Study) -> None:
     choices = prod(len(POLICIES if values == (ALL,) else values) for values in study.grid.values())
     cells = len(study.models) * len(study.levels) * choices
     if cells > MOST_CELLS:
-        raise InputError(f"the grid has {cells} cells, and may have {MOST_CELLS}; make several studies of it")
+        raise InputError(f"the grid has {cells} cells, more than {MOST_CELLS}; split it into several studies")
     blocks = cells * -(-study.runs // study.block)
     if blocks > MOST_BLOCKS:
         raise InputError(
-            f"{study.runs} runs of {cells} cells in blocks of {study.block} make {blocks} files, and may make "
-            f"{MOST_BLOCKS}; give a larger block, or fewer runs"
+            f"{study.runs} runs of {cells} cells in blocks of {study.block} make {blocks} files, more than "
+            f"{MOST_BLOCKS}; use larger blocks or fewer runs"
         )
 
 

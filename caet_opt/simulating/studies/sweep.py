@@ -74,10 +74,10 @@ def sweep(study: Study, cells: Sequence[Cell], store: Store, engine: Engine, pro
 
 
 def run_study(study: str | Path, folder: str | Path | None = None, *, workers: int = 1) -> Path:
-    """Run what is missing of a study on this machine, and return the folder of the results.
+    """Run what a study is still missing on this machine, and return the folder of the results.
 
     ``study`` is the path of a TOML file; the results go to ``results/NAME`` beside the current folder unless a folder
-    is given. Interrupted, it goes on where it was when it is called again. `SolverError` when a block was given up.
+    is given. After an interruption, call it again to resume. `SolverError` if a block failed repeatedly.
 
     >>> from pathlib import Path
     >>> text = 'models = ["models/paper-instance-1.toml"]\\ndeltas = [0.1, 0.05]\\nruns = 10\\nseed = 1'

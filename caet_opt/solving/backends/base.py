@@ -1,11 +1,14 @@
 """What a backend must supply: from a problem to an effort and weights of statements, with no promise about either."""
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.limits import Limit
+from caet_opt.bandits.model import BanditModel
 from caet_opt.errors import MissingExtraError, missing_extra
 from caet_opt.solving.certificate import Certificate
 from caet_opt.solving.problem import Problem, Question
@@ -66,8 +69,15 @@ class Backend:
     takes_options: ClassVar[bool] = True
     #: Whether it takes limits.
     takes_limits: ClassVar[bool] = True
+    #: Whether it takes rewards in a range, which have no formula in their means.
+    takes_distributions: ClassVar[bool] = True
     #: Whether Newton's method on the binding pairs is worth its time after it.
     polish: ClassVar[bool] = True
+
+    @classmethod
+    def takes(cls, model: BanditModel, limits: Sequence[Limit]) -> bool:
+        """Whether it takes a model under these limits."""
+        return (cls.takes_limits or not limits) and (cls.takes_distributions or model.distributions is None)
 
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
         """Solve the problem, from ``start`` if the solver can use one; a backend has this or its own `answer`."""

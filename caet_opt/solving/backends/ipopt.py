@@ -110,6 +110,7 @@ class Pyomo(Ipopt):
 
     name = "pyomo"
     solvers = "any"
+    takes_distributions = False
 
     def solve(self, problem: Problem, profile: Profile, start: Point | None = None) -> Answer:
         if profile.solver is None:
