@@ -148,7 +148,7 @@ def test_a_study_of_a_version_with_other_runs_is_kept_and_not_gone_on_with(study
     before = contents(study)
     monkeypatch.setattr(store_module, "__version__", "0.5.0")
     argv = ["sweep", str(study / "study.toml"), "--out", str(study / "outcome"), "--workers", "1"]
-    message = f"{study / 'outcome'}: has runs of caet-opt 0.2.0, which are not those of caet-opt 0.5.0; "
+    message = f"{study / 'outcome'}: has runs of caet-opt 0.2.0, which differ from those of 0.5.0; "
     if how == "Python":
         with pytest.raises(InputError, match="name another folder"):
             run_study(study / "study.toml", study / "outcome")

@@ -290,7 +290,7 @@ def test_comparisons_print_intervals_outward(capsys):
 @pytest.mark.parametrize("delta", ["0.1", "0.05", "0.0137"])
 def test_thresholds_prints_the_lower_bound_down(capsys, delta):
     text, record = printed(capsys, "thresholds", *MODEL, "--delta", delta)
-    assert Fraction(re.search(r"at least (\S+) on average", text)[1]) <= Fraction(record["lower_bound"])
+    assert Fraction(re.search(r"costs less than (\S+) on average", text)[1]) <= Fraction(record["lower_bound"])
     assert record["delta"] == float(delta)
 
 

@@ -1,1 +1,1 @@
-"""Sockets of other people's tools: each is a module that needs the tool, and that nothing else imports."""
+"""Adaptors for other tools: each is a module that needs its tool, and that nothing else imports."""

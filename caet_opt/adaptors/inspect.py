@@ -2,6 +2,7 @@
 
 inspect asks before each sample whether to run it (its ``EarlyStopping``). A sample waits until the policy hands out a
 pull of its model, and is skipped once the answer is settled or a limit is met. Everything is in the experiment's file.
+Scores that are right or wrong are of the family ``bernoulli``, graded ones from 0 to 1 of ``bounded:0,1``.
 
     evaluation = Evaluation.open_or_start("models.caet", "best-arm", "bernoulli", arms=list(models), delta=0.05)
     tasks = [task_with(questions(), model=models[name], early_stopping=evaluation.arm(name)) for name in models]
@@ -16,7 +17,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from caet_opt.adaptors.inspect_scores import find_score, no_price, price, read_score
+from caet_opt.adaptors.inspect_scores import check_reward, find_score, no_price, price, read_score
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError, missing_extra
@@ -231,20 +232,31 @@ class Gate:
         return EarlyStop(id=id, epoch=epoch, reason=ticket.reason) if ticket.reason else None
 
     async def complete_sample(self, id: str | int, epoch: int, scores: "Mapping[str, SampleScore]") -> None:
-        """Record what a sample brought, and what it cost; one that was not scored is withdrawn."""
-        key, evaluation = (id, epoch), self.evaluation
+        """Record what a sample brought, and what it cost; one that was not scored is withdrawn, and so is one whose
+        score or price is not accepted, with an `InputError` that names it."""
+        key = id, epoch
         self.seen.add(key)
         if key not in self.out:  # inspect has it from an earlier run
             return
-        score = find_score(scores, evaluation.scorer)
+        try:
+            self._record(key, find_score(scores, self.evaluation.scorer))
+        except InputError as error:
+            self._fail(key)
+            raise InputError(f"sample {id}, epoch {epoch}, of {self.name}: {error}") from error
+        finally:
+            self.evaluation.dispatch()
+
+    def _record(self, key: Key, score: "Score | None") -> None:
+        """Record a score as a reward, with its price."""
+        evaluation, experiment = self.evaluation, self.evaluation.experiment
         reward = float("nan") if score is None else evaluation.reward(score)
-        cost = price(self.usage[key], evaluation.experiment.negligible_cost) if evaluation.observed else None
+        cost = price(self.usage[key], experiment.negligible_cost) if evaluation.observed else None
         if isnan(reward):
             self._fail(key)
-        else:
-            evaluation.experiment.record(None, reward, cost, pull=self.out[key].number)
-            del self.out[key], self.usage[key]
-        evaluation.dispatch()
+            return
+        check_reward(reward, experiment.family)
+        experiment.record(None, reward, cost, pull=self.out[key].number)
+        del self.out[key], self.usage[key]
 
     async def complete_task(self) -> dict[str, Any]:
         """What inspect's log says of it."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from caet_opt.bandits.families import Family
 from caet_opt.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -38,6 +39,17 @@ def read_score(score: "Score") -> float:
     elif isinstance(value, int | float):
         return float(value)
     raise InputError(f"score {value!r} is no number; say what it is worth, Evaluation(..., reward=...)")
+
+
+def check_reward(reward: float, family: Family) -> None:
+    """`InputError` for a score that is no reward of the experiment's family, with what would be right."""
+    try:
+        family.count_reward(reward)
+    except InputError as error:
+        raise InputError(
+            f"{error}; scores from LO to HI are rewards of family bounded:LO,HI, and Evaluation(..., reward=...) says "
+            "what another score is worth"
+        ) from error
 
 
 def price(usage: Mapping[str, Any], negligible: float) -> float:

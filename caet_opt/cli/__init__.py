@@ -23,27 +23,27 @@ from caet_opt.version import __version__
 
 #: What each command is for, in the order of the help.
 COMMANDS = {
-    "solve": "certified characteristic time of one model",
-    "check": "whether a certificate of proven digits proves what it states",
-    "table": "many models in one table: T*, proportions, bounds, for people, papers or machines",
-    "curve": "T*, omega* and u* along a swept mean, cost, margin or level, as a figure and CSV",
-    "verify": "closed forms, or a formula of your own, against every solver and proven digits",
-    "thresholds": "which stopping thresholds are proven for a model, and what each would cost",
-    "plan": "what an experiment will cost, how likely a budget is enough, and what difference it settles",
-    "simulate": "runs of the CAET algorithm on a model: cost, samples and errors against the bounds",
-    "sweep": "a grid of models, deltas and parameters, thousands of runs, here or on a cluster",
-    "experiment": "a live experiment in a file: which arm next, what came of it, where it stands, when it stops",
-    "report": "a folder of results as one HTML page, with charts that answer and numbers to download",
-    "compare": "several models by several solvers: certified answers and times",
-    "models": "the catalogue of models, which every command takes by name",
-    "reproduce": "the paper's Figure 1, the convergence of the proportions, the regret curve, every policy",
+    "solve": "compute the characteristic time T* of one model, certified",
+    "check": "check a certificate of proven digits",
+    "table": "list T*, proportions and bounds of many models, for the screen, a paper or a program",
+    "curve": "draw T*, omega* and u* while a mean, cost, margin or level varies",
+    "verify": "test closed forms, or your own formula, against every solver and proven digits",
+    "thresholds": "compare stopping thresholds on a model: which are proven, and what each would cost",
+    "plan": "estimate what an experiment will cost, and what a budget can settle",
+    "simulate": "run CAET or other policies on a model many times: cost, samples, errors",
+    "sweep": "simulate a grid of models, deltas and settings, here or on a cluster",
+    "experiment": "run a live experiment: which arm to pull next, where it stands, when to stop",
+    "report": "make one HTML page from a folder of results",
+    "compare": "solve models with several solvers, and compare answers and times",
+    "models": "list the models that come with caet-opt",
+    "reproduce": "draw the paper's Figure 1 and three more figures",
 }
 
 STATUS_HELP = """\
-exit status: 0 done; 1 no certified answer, solvers disagree, a formula fails, a
-certificate is rejected, or the output cannot be written; 2 the input or the usage is
-wrong; 70 a defect of caet-opt, to be reported (CAET_OPT_DEBUG=1 shows its traceback);
-130 interrupted"""
+exit status: 0 success; 1 no certified answer, solvers disagree, a formula fails, a
+certificate is rejected, or the output cannot be written; 2 wrong input or usage; 70 a
+defect in caet-opt: please report it (CAET_OPT_DEBUG=1 shows the traceback); 130
+interrupted"""
 
 #: What looks like a negative number or a list of them, and is no option.
 NEGATIVE_NUMBER = re.compile(r"-(\d|\.\d|inf\b|nan\b)", re.IGNORECASE)
@@ -177,11 +177,11 @@ def build_parser(command: str | None) -> Parser:
     """The parser of the program, which knows every command by name and the arguments of the one that is asked for."""
     parser = Parser(
         prog="caet-opt",
-        description="Certified characteristic times for cost-aware pairwise pure exploration in bandits.",
+        description="Decide which of several options is best when every trial costs something: T*, plans, experiments.",
         epilog=STATUS_HELP,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=Version, help="show the version, and who provides Ipopt")
+    parser.add_argument("--version", action=Version, help="show the version and which package provides Ipopt")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
         one = commands.add_parser(name, help=summary, allow_abbrev=False)

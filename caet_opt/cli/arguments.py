@@ -77,10 +77,14 @@ def check_delta(delta: float) -> None:
         raise InputError(f"--delta must lie strictly between 0 and 1, got {delta:g}")
 
 
-def add_confidence(group: argparse._ActionsContainer, purpose: str = "error probability that is allowed") -> None:
+def add_confidence(
+    group: argparse._ActionsContainer, purpose: str = "largest error probability allowed, as 0.05"
+) -> None:
     """Declare --delta and --log-inv-delta."""
     group.add_argument("--delta", type=number, metavar="D", help=purpose)
-    group.add_argument("--log-inv-delta", type=number, metavar="L", help="or log(1/delta), for a very small one")
+    group.add_argument(
+        "--log-inv-delta", type=number, metavar="L", help="log(1/delta) instead of delta, if delta is very small"
+    )
 
 
 def read_confidence(arguments: argparse.Namespace) -> dict[str, float | None]:

@@ -9,10 +9,10 @@ from caet_opt.cli.output import say, show
 from caet_opt.proving.result import round_outward
 
 DESCRIPTION = """\
-Check a certificate that solve --certificate wrote: derive the statements from the
-task and the exact means, verify both bounds in ball arithmetic, and compare every
-other entry with what follows from them. The checker is one short file that shares
-no code with the solver: caet_opt/proving/check.py."""
+Check a certificate written by solve --certificate: derive the statements from the task
+and the exact means, verify both bounds in ball arithmetic, and compare every other entry
+with what follows from them. The checker, caet_opt/proving/check.py, is a single file that
+shares no code with the solver."""
 
 EXAMPLES = """\
 examples:

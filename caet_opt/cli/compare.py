@@ -9,13 +9,12 @@ from caet_opt.cli.output import csv_text, output_file, show
 from caet_opt.common.files import shortest_names
 from caet_opt.common.numbers import table
 from caet_opt.presenting.progress import Bar
-from caet_opt.solving.backends import BACKENDS
-from caet_opt.solving.compare import REPEAT, Comparison, measure, name_solvers, prepare
+from caet_opt.solving.compare import REPEAT, Comparison, measure, name_solvers, prepare, those_able
 
 DESCRIPTION = """\
-Solve every model with every solver: T*, its certified gap, the gap of the solver's
-own point, iterations, and the median time of a re-solve with its ratio to the
-fastest solver of the model. A solver that fails keeps its row."""
+Solve every model with every solver. Prints T*, its certified gap, the gap of the
+solver's own point, the iterations, and the median time of a re-solve with its ratio to
+the fastest solver for that model. A solver that fails keeps its row."""
 
 EXAMPLES = """\
 examples:
@@ -32,11 +31,9 @@ HEADINGS = ("solver", "T*", "gap", "own gap", "iterations", "time", "ratio")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument("models", nargs="+", metavar="MODELS", help="model files, or folders of model files")
+    parser.add_argument("--solvers", nargs="+", metavar="S", help="backends or profiles (every installed backend)")
     parser.add_argument(
-        "--solvers", nargs="+", metavar="S", help="backends or profiles (TOML); by default every installed backend"
-    )
-    parser.add_argument(
-        "--repeat", type=count, metavar="N", default=REPEAT, help=f"timed re-solves ({REPEAT}); the median counts"
+        "--repeat", type=count, metavar="N", default=REPEAT, help=f"number of timed re-solves ({REPEAT})"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--csv", metavar="FILE", help="also write every row to this file")
@@ -53,9 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = dict[str, Comparison]()
     with Bar(len(models), "models") as bar:
         for name, entry in models.items():  # one that cannot be solved fails by every solver
-            able = solvers
-            if arguments.solvers is None and entry.limits:
-                able = {label: one for label, one in solvers.items() if BACKENDS[one.backend].takes_limits}
+            able = those_able(solvers, entry.model, entry.limits) if arguments.solvers is None else solvers
             found[name] = measure(entry.model, entry.task, able, arguments.repeat, entry.limits)
             bar.step(note=name)
     rows = [{"model": name, **row} for name, comparison in found.items() for row in comparison.rows()]

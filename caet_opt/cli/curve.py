@@ -22,12 +22,12 @@ from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.presenting.progress import Bar
 
 DESCRIPTION = """\
-Solve a path of models in which one mean or one cost, the margin, ratio or level of the
-task, or the share of a limit runs over a range, and draw T*, the cost proportions and the
-sampling proportions, with a closed form where one applies and a line where the binding
-statements change. Costs that are gaps follow a swept mean, and are frozen around a swept
-cost; control:ARM-0.02 has the margin -0.02; limit:0 is the first limit. A model without a
-T*, as at a tie, is a gap in the curve."""
+Solve a model again and again while one quantity runs over a range: a mean, a cost, the
+margin, ratio or level of the task, or the share of a limit. Draw T*, the cost proportions
+and the sampling proportions, with a closed form where one applies and a line where the
+binding statements change. If costs are gaps, they follow a swept mean; if a cost is
+swept, the others stay fixed. control:ARM-0.02 has the margin -0.02; limit:0 is the first
+limit. Where a model has no T*, as at a tie, the curve has a gap."""
 
 EXAMPLES = f"""\
 {GRAMMAR}
@@ -50,18 +50,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     add_model_arguments(parser)
     path = parser.add_argument_group("the path")
-    path.add_argument("--sweep", metavar="|".join(KINDS.values()), help="what is swept, the arm by number or name")
+    path.add_argument("--sweep", metavar="|".join(KINDS.values()), help="what to sweep; ARM is a number or a name")
     path.add_argument("--from", type=number, dest="start", metavar="A", help="first value")
     path.add_argument("--to", type=number, dest="stop", metavar="B", help="last value")
-    path.add_argument("--points", type=count, default=101, metavar="N", help="points of the grid (101)")
-    path.add_argument("--log", action="store_true", help="even in the logarithm")
-    path.add_argument("--solver", metavar="NAME|PROFILE.toml", help="a backend or a profile; native unless given")
+    path.add_argument("--points", type=count, default=101, metavar="N", help="number of points (101)")
+    path.add_argument("--log", action="store_true", help="space the points evenly on a log scale")
+    path.add_argument("--solver", metavar="NAME|PROFILE.toml", help="a backend, or a profile from solvers/ (native)")
     what = parser.add_argument_group("what to write")
-    what.add_argument("--output", metavar="STEM", help="files STEM.png, STEM.pdf and STEM.csv (results/curve)")
+    what.add_argument("--output", metavar="STEM", help="write STEM.png, STEM.pdf and STEM.csv (results/curve)")
     add_width(what)
-    what.add_argument("--no-title", action="store_true", help="no title above the figure: a paper has a caption")
-    what.add_argument("--only", choices=PANELS, metavar="|".join(PANELS), help="that panel alone: time is T*")
-    what.add_argument("--no-figure", action="store_true", help="the CSV file alone")
+    what.add_argument("--no-title", action="store_true", help="draw no title, for a figure with a caption")
+    what.add_argument("--only", choices=PANELS, metavar="|".join(PANELS), help="draw one panel only; time is T*")
+    what.add_argument("--no-figure", action="store_true", help="write only the CSV file")
     what.add_argument("--json", action="store_true", help="one JSON object instead of files and text")
 
 

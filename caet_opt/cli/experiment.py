@@ -24,6 +24,7 @@ from caet_opt.live.status_text import (
     is_ended,
     say_end,
     say_guarantee,
+    say_ignored_costs,
     say_left,
     say_limits,
     to_words,
@@ -31,11 +32,11 @@ from caet_opt.live.status_text import (
 from caet_opt.live.store import WAIT, is_filled
 
 DESCRIPTION = """\
-An experiment in a file, for pulls that cost something: start it, ask which arm is next,
-record what came of it, look where it stands, until it stops with an answer that is wrong
-with probability at most delta. Every change is on disk before the command answers; any
-number of processes on one machine may work on one file. See docs/live_experiments.md,
-and caet-opt experiment VERB --help."""
+Run an experiment that is kept in a file. Start it, ask which arm to pull next, record the
+outcome, look at its status. It stops with an answer that is wrong with probability at
+most delta. Every change is on disk before the command returns, and any number of
+processes on one machine may use the file at once. See docs/live_experiments.md, and
+caet-opt experiment VERB --help."""
 
 EXAMPLES = f"""\
 {GRAMMAR}
@@ -75,8 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         one = verbs.add_parser(name, help=summary, description=description, allow_abbrev=False)
         one.epilog, one.formatter_class = list_examples(name), argparse.RawDescriptionHelpFormatter
         if name != "list":
-            one.add_argument("file", metavar="FILE", help="of the experiment")
-            help_of_wait = f"how long to wait for another process that writes ({WAIT:g})"
+            one.add_argument("file", metavar="FILE", help="the file of the experiment")
+            help_of_wait = f"how long to wait while another process writes to the file ({WAIT:g})"
             one.add_argument("--wait", type=number, default=WAIT, metavar="SECONDS", help=help_of_wait)
         declare(one)
         one.set_defaults(run_verb=run_verb, parser=one)
@@ -94,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.verb is None:
         raise InputError(f"no verb given; use one of: {', '.join(VERBS)} (see caet-opt experiment --help)")
     if not 0 <= getattr(arguments, "wait", 0.0) <= 1e6:
-        raise InputError(f"--wait must be seconds, zero or more, got {arguments.wait:g}")
+        raise InputError(f"--wait must be a number of seconds, zero or more, got {arguments.wait:g}")
     return int(arguments.run_verb(arguments))
 
 
@@ -102,18 +103,24 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
     """What is asked, and how."""
     parser.add_argument("--task", required=True, metavar="T", help="task, for example best-arm or top-arms:2")
     parser.add_argument("--family", required=True, metavar="F", help="reward family, for example gaussian:4")
-    help_of_arms = "names, as large,small, or how many"
+    help_of_arms = "names of the arms, as large,small, or their number"
     parser.add_argument("--arms", type=plain_text, required=True, nargs="+", metavar="NAME", help=help_of_arms)
-    parser.add_argument("--costs", nargs="+", metavar="C", help="of a pull of each arm (1), unless --cost-source")
+    parser.add_argument("--costs", nargs="+", metavar="C", help="cost of a pull of each arm (1 each)")
     add_direction(parser)
     add_limit(parser)
     add_confidence(parser)
-    parser.add_argument("--seed", type=seed, default=0, metavar="S", help="of the policy's draws, if it draws (0)")
-    parser.add_argument("--unproven", action="store_true", help="allow a threshold that guarantees nothing")
-    help_of_missing = "go on with the experiment in the file, if there is one and it was started in the same words"
+    parser.add_argument(
+        "--seed", type=seed, default=0, metavar="S", help="seed of the policy's random choices, if it makes any (0)"
+    )
+    parser.add_argument("--unproven", action="store_true", help="allow a threshold that is not proven")
+    help_of_missing = "if the file already has an experiment started with the same options, continue it"
     parser.add_argument("--if-missing", action="store_true", help=help_of_missing)
     how = parser.add_argument_group("the algorithm")
     add_settings(parser, how, [setting for setting in FLAGS if setting.name != "limits"])
+    help_of_budget = "the same as --max-cost, under the name that plan has for it"
+    how.add_argument(
+        "--budget", type=number, metavar="X", dest="max_cost", default=argparse.SUPPRESS, help=help_of_budget
+    )
 
 
 def start(arguments: argparse.Namespace) -> int:
@@ -121,7 +128,7 @@ def start(arguments: argparse.Namespace) -> int:
     if arguments.costs is not None and arguments.cost_source not in (None, "known"):
         raise InputError(f"give --costs or --cost-source {arguments.cost_source}, not both")
     if arguments.costs is None and arguments.cost_source == "known":
-        raise InputError("--cost-source known needs --costs; leave out both where each pull costs 1")
+        raise InputError("--cost-source known needs --costs; leave out both if each pull costs 1")
     names = read_names(arguments.arms)
     many = read_whole(names[0]) if len(names) == 1 else None
     arms = names if many is None else many
@@ -143,17 +150,19 @@ def start(arguments: argparse.Namespace) -> int:
     )
     with experiment:
         status = experiment.status()
-    done = f"there already, with {status['recorded']} outcomes" if is_there else "started"
+    done = f"continued, with {status['recorded']} outcomes so far" if is_there else "started"
     say(f"{arguments.file}: {done}; {status['formula']}; {say_guarantee(status)}")
     if arguments.costs is None and arguments.cost_source is None:
-        print("each pull costs 1; --costs or --cost-source would say otherwise")
+        print("each pull costs 1; use --costs or --cost-source to change that")
     return 0
 
 
 def declare_next(parser: argparse.ArgumentParser) -> None:
     """How many, and whether an arm is wanted."""
     parser.add_argument("--pulls", type=count, default=1, metavar="N", help="how many pulls to hand out (1)")
-    parser.add_argument("--arm", metavar="ARM", help="this arm, whatever the policy says; the guarantee stays")
+    parser.add_argument(
+        "--arm", metavar="ARM", help="hand out this arm instead of the policy's choice; the guarantee still holds"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
 
@@ -176,9 +185,9 @@ def hand_out(arguments: argparse.Namespace) -> int:
 def say_nothing(status: dict[str, Any], arm: str | None) -> str:
     """Why no pull was handed out."""
     if status["stopped"] is not None:
-        return f"it has stopped with the answer {status['answer']}"
+        return f"the experiment has stopped with the answer {status['answer']}"
     if is_ended(status):
-        return f"it has ended: {say_end(status)}; {say_left(status)}"
+        return f"the experiment has ended, {say_end(status)}; {say_left(status)}"
     return f"a pull of {'the next arm' if arm is None else arm} would go beyond {say_limits(status)}"
 
 
@@ -188,19 +197,21 @@ def declare_record(parser: argparse.ArgumentParser) -> None:
         "outcome",
         nargs="*",
         metavar="ARM REWARD",
-        help="what came of a pull; without it, CSV on standard input with the columns "
-        f"{', '.join(COLUMNS)}, of which reward and one of pull and arm are needed, all or nothing",
+        help="the outcome of one pull; without it, many are read as CSV from standard input, with the columns "
+        f"{', '.join(COLUMNS)}: reward is required, and pull or arm; if a row is wrong, nothing is recorded",
     )
-    parser.add_argument("--cost", type=number, metavar="C", help="what it cost, where costs are observed")
+    parser.add_argument("--cost", type=number, metavar="C", help="what the pull cost, if costs are observed")
     parser.add_argument(
         "--counts",
         type=plain_text,
         action="append",
         metavar="ARM,SUCCESSES,TRIALS",
-        help="trials that somebody else assigned and counted since the last ones; once for each arm, or a CSV file "
-        "with the columns arm, successes and trials, or arm and reward",
+        help="new trials that were assigned and counted elsewhere; repeat for each arm, or give a CSV file with the "
+        "columns arm, successes and trials, or arm and reward",
     )
-    parser.add_argument("--pull", type=count, metavar="N", help="of which pull; else the oldest of the arm that is out")
+    parser.add_argument(
+        "--pull", type=count, metavar="N", help="number of the pull (the oldest pull of the arm without an outcome)"
+    )
 
 
 def record(arguments: argparse.Namespace) -> int:
@@ -209,8 +220,10 @@ def record(arguments: argparse.Namespace) -> int:
     outcomes = read_outcomes(arguments.outcome, arguments.pull, arguments.cost) if counts is None else []
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         recorded = experiment.record_many(outcomes) if counts is None else experiment.record_counts(counts)
-        answer = experiment.answer
-    say(f"recorded: {recorded}" + ("" if answer is None else f"; it has stopped with the answer {answer}"))
+        answer, ignored = experiment.answer, say_ignored_costs(experiment.summary())
+    say(f"recorded: {recorded}" + ("" if answer is None else f"; the experiment has stopped with the answer {answer}"))
+    if ignored is not None:
+        say(f"caet-opt: warning: {ignored}", to_stderr=True)
     if counts is not None:
         say(COUNTS_NEED)
     return 0
@@ -218,7 +231,7 @@ def record(arguments: argparse.Namespace) -> int:
 
 def declare_release(parser: argparse.ArgumentParser) -> None:
     """Which pulls."""
-    parser.add_argument("pulls", type=count, nargs="+", metavar="PULL", help="numbers of pulls that are out")
+    parser.add_argument("pulls", type=count, nargs="+", metavar="PULL", help="numbers of the pulls to withdraw")
 
 
 def release(arguments: argparse.Namespace) -> int:
@@ -238,22 +251,30 @@ def end(arguments: argparse.Namespace) -> int:
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         is_new, found = experiment.end(), experiment.status()
     if found["stopped"] is not None:
-        words = f"nothing to end: it has stopped with the answer {found['answer']}"
+        words = f"nothing to end: the experiment has stopped with the answer {found['answer']}"
     elif is_new:
         words = f"ended {say_end(found)}; {say_left(found)}"
     else:
-        words = f"was ended before, {say_end(found)}; {say_left(found)}"
+        words = f"had already ended, {say_end(found)}; {say_left(found)}"
     say(f"{arguments.file}: {words}")
     return 0
 
 
 def declare_status(parser: argparse.ArgumentParser) -> None:
     """How to look."""
-    parser.add_argument("--level", type=number, default=LEVEL, metavar="P", help=f"of the intervals ({LEVEL:g})")
+    parser.add_argument(
+        "--level", type=number, default=LEVEL, metavar="P", help=f"confidence level of the intervals ({LEVEL:g})"
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="one JSON object instead of text")
-    how.add_argument("--watch", action="store_true", help="look again and again, until it is over or Ctrl-C")
-    how.add_argument("--verify", action="store_true", help="replay every row and compare; status 1 if they differ")
+    how.add_argument(
+        "--watch", action="store_true", help="keep showing the status until the experiment is over, or Ctrl-C"
+    )
+    how.add_argument(
+        "--verify",
+        action="store_true",
+        help="replay every row and compare with the stored state; exit status 1 if they differ",
+    )
 
 
 def status(arguments: argparse.Namespace) -> int:
@@ -285,7 +306,7 @@ def verify(experiment: LiveExperiment, file: str) -> int:
     for difference in differences:
         say(f"{file}: differs: {difference}")
     if not differences:
-        say(f"{file}: verified, the state is what its {recorded} outcomes give")
+        say(f"{file}: verified, its state follows from its {recorded} outcomes")
     return 1 if differences else 0
 
 
@@ -317,7 +338,7 @@ def tabulate(found: Sequence[Mapping[str, Any]]) -> str:
 
 def declare_export(parser: argparse.ArgumentParser) -> None:
     """Where to."""
-    parser.add_argument("--csv", nargs="?", metavar="OUT", help="a row per pull, to this file or standard output")
+    parser.add_argument("--csv", nargs="?", metavar="OUT", help="write to this file (standard output)")
 
 
 def export(arguments: argparse.Namespace) -> int:
@@ -333,7 +354,7 @@ def export(arguments: argparse.Namespace) -> int:
 
 def declare_backup(parser: argparse.ArgumentParser) -> None:
     """Where to."""
-    parser.add_argument("copy", metavar="COPY", help="a file that does not exist")
+    parser.add_argument("copy", metavar="COPY", help="the new file, which must not exist yet")
 
 
 def backup(arguments: argparse.Namespace) -> int:
@@ -346,8 +367,14 @@ def backup(arguments: argparse.Namespace) -> int:
 
 def declare_report(parser: argparse.ArgumentParser) -> None:
     """Where to."""
-    parser.add_argument("-o", "--output", metavar="PAGE", default="experiment.html", help="the page (experiment.html)")
-    help_of_title = "of the page; the name of the file unless given"
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="PAGE",
+        default="experiment.html",
+        help="write the page to this file (experiment.html)",
+    )
+    help_of_title = "title of the page (the name of the file)"
     parser.add_argument("--title", type=plain_text, metavar="TEXT", help=help_of_title)
 
 
@@ -365,14 +392,22 @@ Verb = tuple[Callable[[argparse.Namespace], int], Callable[[argparse.ArgumentPar
 
 #: What each verb does, which arguments it takes, and what it is for.
 VERBS: dict[str, Verb] = {
-    "start": (start, declare_start, "a new experiment in a new file"),
-    "next": (hand_out, declare_next, "hand out pulls, each once, with their numbers"),
-    "record": (record, declare_record, "take in the outcome of a pull, or many as CSV, each once"),
-    "release": (release, declare_release, "withdraw pulls whose outcomes are not expected any more"),
-    "stop": (end, declare_nothing, "end it by hand: nothing is handed out any more, what is out is still taken"),
-    "status": (status, declare_status, "where it stands: answer, evidence, estimates, money, and what is ahead"),
-    "backup": (backup, declare_backup, "copy the file, whole, whoever is writing to it"),
-    "list": (list_folder, declare_list, "the experiments in a folder"),
-    "export": (export, declare_export, "every pull with its outcome, as CSV"),
-    "report": (report, declare_report, "one page for the browser, without network"),
+    "start": (start, declare_start, "start a new experiment in a new file"),
+    "next": (hand_out, declare_next, "hand out the next pulls, each with a number"),
+    "record": (record, declare_record, "record the outcome of a pull, or of many as CSV"),
+    "release": (release, declare_release, "withdraw pulls whose outcomes will not come"),
+    "stop": (
+        end,
+        declare_nothing,
+        "end the experiment by hand; outcomes of pulls already handed out can still be recorded",
+    ),
+    "status": (
+        status,
+        declare_status,
+        "show where it stands: answer, evidence, estimates, cost so far and still to come",
+    ),
+    "backup": (backup, declare_backup, "copy the file safely, even while others write to it"),
+    "list": (list_folder, declare_list, "list the experiments in a folder"),
+    "export": (export, declare_export, "write every pull with its outcome as CSV"),
+    "report": (report, declare_report, "make one HTML page, which works offline"),
 }

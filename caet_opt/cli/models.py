@@ -23,8 +23,8 @@ from caet_opt.errors import InputError
 from caet_opt.solving.result import headline
 
 DESCRIPTION = """\
-List the models that come with caet-opt. Every command takes them by name, wherever it
-runs; a file of yours is given by its path."""
+List the models that come with caet-opt. Every command takes them by name, from any
+folder. Give your own model files by path."""
 
 EXAMPLES = """\
 examples:
@@ -37,7 +37,7 @@ examples:
 FORMS = {
     "gaussian": "gaussian | gaussian:VAR | gaussian:VAR,VAR,...",
     "gamma": "gamma:SHAPE",
-    "bounded": "bounded:LO,HI | bounded:LO,HI,STEPS",
+    "bounded": "bounded:LO,HI | bounded:LO,HI,STEPS | bounded:LO/LEVEL/.../HI",
     "top-arms": "top-arms:M",
     "groups": "groups:0,1/2,3,4",
     "control": "control:ARM | control:ARM+0.02 | control:ARM-0.02 | control:ARM*1.1",
@@ -58,7 +58,8 @@ GRAMMAR = f"""\
 grammar:
 {write_choices("family", FAMILIES)}
 {write_choices("task", [name for name in TASKS if name != Custom.name], "  (ARM: by number, from 0, or by name)")}
-          best-arm~0.05, and so top-arms, groups, ranking, comparisons: right up to 0.05
+          best-arm~0.05 accepts an answer that is wrong by at most 0.05; so do
+          top-arms, groups, ranking and comparisons with ~0.05
   limit   cost:ARM,..<=SHARE | pulls:ARM,..>=SHARE | pulls:leader=SHARE  (<=, >= or =)
 """
 
@@ -102,28 +103,29 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments that describe the model."""
     parser.add_argument("model", nargs="?", metavar="MODEL", help="a model file, or a name that caet-opt models lists")
     model = parser.add_argument_group("the model, without a file")
-    model.add_argument("--family", metavar="F", help="reward family, for example gaussian or gamma:2")
+    model.add_argument("--family", metavar="F", help="reward family, for example gaussian or bounded:0,1")
     model.add_argument("--means", nargs="+", metavar="M", help="means, as 3,4,2 or 3 4 2")
     told = (
-        "rewards of each arm, in place of means, for family bounded:LO,HI: a CSV file with the columns arm and reward"
+        "CSV file of observed rewards, with the columns arm and reward, instead of means (family bounded:LO,HI only); "
+        "simulated rewards are drawn from them"
     )
     model.add_argument("--samples", metavar="CSV", help=told)
-    model.add_argument("--costs", nargs="+", metavar="C", help="costs, in the same way, or: gaps (1 each)")
+    model.add_argument("--costs", nargs="+", metavar="C", help="cost of a pull of each arm, as 1,1,2, or gaps (1 each)")
     model.add_argument("--task", metavar="T", help="task, for example ranking or top-arms:2")
-    model.add_argument("--arms", type=plain_text, nargs="+", metavar="NAME", help="names of the arms (optional)")
+    model.add_argument("--arms", type=plain_text, nargs="+", metavar="NAME", help="names of the arms, if you like")
     add_direction(model)
     add_limit(model)
 
 
 def add_limit(group: argparse._ActionsContainer) -> None:
     """Declare --limit."""
-    told = "a share of the money or pulls, as cost:0,1<=0.3, pulls:2>=0.1 or pulls:leader=0.5; once for each"
+    told = "limit on a share of the cost or of the pulls, as cost:0,1<=0.3 or pulls:leader=0.5; may be repeated"
     group.add_argument("--limit", action="append", metavar="L", help=told)
 
 
 def add_direction(group: argparse._ActionsContainer) -> None:
     """Declare --lower-is-better."""
-    told = "an arm is better if its mean is lower, as for latencies"
+    told = "the lower the mean, the better the arm, as for latencies"
     group.add_argument("--lower-is-better", action="store_true", help=told)
 
 
@@ -158,7 +160,8 @@ def read_flags(arguments: argparse.Namespace) -> ModelFile:
             "--costs unless all are 1"
         )
     if missing:
-        raise InputError(f"missing {', '.join(missing)}; a model without a file needs --family, --means and --task")
+        what = "--samples" if in_range else "--means"
+        raise InputError(f"missing {', '.join(missing)}; a model without a file needs --family, {what} and --task")
 
     words = arguments.costs
     costs = GAPS if words == [GAPS] else None if words is None else read_list(words, "costs", f" or {GAPS!r}")

@@ -30,7 +30,7 @@ def read_outcomes(words: Sequence[str], pull: int | None, cost: float | None) ->
 def read_counts(words: Sequence[str], others: Any) -> list[tuple[str, int, int]]:
     """Arms with their successes and trials: each word is one, or the name of a CSV file of them or of outcomes."""
     if others.outcome or others.pull is not None or others.cost is not None:
-        raise InputError("--counts stands alone: leave out ARM, REWARD, --pull and --cost")
+        raise InputError("--counts cannot be combined with ARM, REWARD, --pull or --cost; leave these out")
     found: list[tuple[str, int, int]] = []
     for word in words:
         parts = [part.strip() for part in word.rsplit(",", 2)]
@@ -59,7 +59,10 @@ def count_rows(path: str) -> list[tuple[str, int, int]]:
         told = {"successes": cells["reward"], "trials": "1"} if "reward" in cells else cells
         numbers = [read_whole(told[name]) for name in ("successes", "trials")]
         if numbers[0] is None or numbers[1] is None:
-            raise InputError(f"{path}: row {line}: counts and rewards must be whole numbers, got {row}")
+            raise InputError(
+                f"{path}: row {line}: counts and rewards must be whole numbers, got {row}; a graded outcome is "
+                "recorded for a pull that next handed out"
+            )
         found.append((plain_text(cells["arm"]), numbers[0], numbers[1]))
     return found
 
@@ -88,7 +91,7 @@ def read_csv(source: Any) -> list[dict[str, Any]]:
     if not set(header) <= set(COLUMNS) or "reward" not in header or not {"pull", "arm"} & set(header):
         raise InputError(f"the CSV needs a header with reward, pull or arm, and cost if observed, got {header}")
     if twice := [name for name in header if header.count(name) > 1]:
-        raise InputError(f"the CSV has the column {twice[0]} twice; leave one of them")
+        raise InputError(f"the CSV has the column {twice[0]} twice; remove one of them")
     return [read_row(header, row, line) for line, row in enumerate(rows[1:], start=1)]
 
 

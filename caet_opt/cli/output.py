@@ -56,7 +56,7 @@ def add_width(group: argparse._ActionsContainer) -> None:
         return text
 
     widths = ", ".join(f"{name} {inches:g} in" for name, inches in WIDTHS.items())
-    help_text = f"of the figure in a paper: {widths} (page, or what a matplotlibrc file says)"
+    help_text = f"width of the figure: {widths} (page, or the width in a matplotlibrc file)"
     group.add_argument("--width", type=width_name, metavar="|".join(WIDTHS), help=help_text)
 
 

@@ -17,11 +17,12 @@ from caet_opt.simulating.pool import cores
 from caet_opt.simulating.runs import RunRecord
 
 DESCRIPTION = """\
-Plan an experiment on a model that the arms may be like: T*, the cost that no strategy
-undercuts on average, the predicted cost, and by simulation the 10, 50 and 90 % quantiles
-of the cost and the pulls of each arm; of several policies those of the cheapest. With a
-budget also the chance to be done within it, and the smallest difference of the nearest
-pair that it settles in 90 % of runs. Elsewhere this is called a power analysis."""
+Plan an experiment, given a guess of the arms' means. Prints T*, the lower bound (no
+strategy costs less on average), the predicted cost and, from simulated runs, the 10, 50
+and 90 % quantiles of the cost and the pulls of each arm. If you name several policies,
+these are for the cheapest. With --budget, also prints the chance of finishing within the
+budget, and the smallest difference between the nearest pair of arms that the budget
+settles in 90 % of runs. This is a power analysis for experiments that adapt."""
 
 EXAMPLES = f"""\
 {GRAMMAR}
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     runs = parser.add_argument_group("the plan")
     add_confidence(runs)
-    runs.add_argument("--budget", type=number, metavar="B", help="what may be spent")
+    runs.add_argument("--budget", type=number, metavar="B", help="the most you want to spend")
     runs.add_argument("--policy", default="caet", metavar="P,P,...", help="policies to choose from, or all (caet)")
     runs.add_argument("--runs", type=count, default=PLAN_RUNS, metavar="N", help=f"simulated runs ({PLAN_RUNS})")
     runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")

@@ -9,10 +9,10 @@ from caet_opt.errors import InputError, install_hint
 from caet_opt.presenting.report import report_page, require_extra
 
 DESCRIPTION = f"""\
-Make one HTML page of a folder that caet-opt sweep filled, or is still filling: what was
-run, T* and its certificate by model, cost with both bounds, error rates, proportions,
-stopping times and failures. The page holds everything it needs and asks nothing of any
-network. It needs Jinja2;
+Make one HTML page from the results of caet-opt sweep, even while the sweep is running:
+what was run, T* and its certificate for each model, cost with both bounds, error rates,
+proportions, stopping times and failures. The page is one file and works offline. This
+command needs Jinja2;
 {install_hint("report")}."""
 
 EXAMPLES = """\
@@ -24,9 +24,11 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("folder", metavar="FOLDER", help="the results of caet-opt sweep")
-    parser.add_argument("-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)")
-    parser.add_argument("--title", type=plain_text, metavar="TEXT", help="of the page; the study's unless given")
+    parser.add_argument("folder", metavar="FOLDER", help="a folder that caet-opt sweep wrote")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default="report.html", help="write the page to this file (report.html)"
+    )
+    parser.add_argument("--title", type=plain_text, metavar="TEXT", help="title of the page (the study's)")
 
 
 def run(arguments: argparse.Namespace) -> int:

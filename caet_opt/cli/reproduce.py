@@ -22,10 +22,10 @@ from caet_opt.simulating.studies.store import Store, require_pyarrow
 from caet_opt.simulating.studies.stored_runs import summarise_results
 
 DESCRIPTION = """\
-Simulate what a figure shows and write it as PNG, PDF and CSV, with the table on the
-terminal. Quick by default, a minute or two; --full has the paper's quality and takes
-much longer. Rows are written as they are measured, so that an interrupted run keeps
-what it has; policies is a study, which the same command goes on with."""
+Simulate what a figure shows, write it as PNG, PDF and CSV, and print the table. By
+default this takes a minute or two; --full has the paper's quality and takes much longer.
+Rows are written as they are measured, so an interrupted run keeps what it has. policies
+is a study: run the same command again to resume it."""
 
 EXAMPLES = f"""\
 figures:
@@ -42,9 +42,9 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument("figure", metavar="FIGURE", help=", ".join(FIGURES))
-    parser.add_argument("--full", action="store_true", help="the paper's quality: finer, and many more runs")
+    parser.add_argument("--full", action="store_true", help="the paper's quality: a finer grid and many more runs")
     parser.add_argument("--out", default="results", metavar="FOLDER", help="where the files go (results)")
-    parser.add_argument("--runs", type=count, metavar="N", help="runs per point, instead of the setting's own")
+    parser.add_argument("--runs", type=count, metavar="N", help="runs per point, instead of the figure's own number")
     parser.add_argument("--seed", type=seed, default=1, metavar="S", help="seed of the simulation (1)")
     parser.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     add_width(parser)

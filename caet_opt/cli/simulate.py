@@ -16,14 +16,14 @@ from caet_opt.simulating.pool import cores
 from caet_opt.simulating.runs import Experiment, RunRecord, prepare
 
 DESCRIPTION = """\
-Run CAET, or another policy, on a model many times; a run stops when every needed pair
-has more evidence than the threshold, unless the policy has a rule of its own. Prints
-the mean cost with its confidence interval beside the lower bound T* kl(delta, 1 - delta)
-and, for a policy that tends to it, the asymptotic upper bound theta T* log(1/delta),
-with the cost that is predicted at this delta where that is possible, samples, and the
-error rate. Several policies run on the same draws, and print a table with the paired
-difference to the first. Run i depends on the policy, the seed and i only, not on the
-number of workers. Ctrl-C prints what is finished."""
+Run CAET, or another policy, on a model many times. A run stops when the evidence for
+every statement of the answer exceeds the threshold, unless the policy has its own rule.
+Prints the mean cost with its confidence interval, the lower bound T* kl(delta, 1 - delta),
+the number of samples and the error rate. Where possible it also prints the cost predicted
+at this delta and, for policies that approach it, the asymptotic upper bound
+theta T* log(1/delta). Several policies run on the same draws, and a table shows the paired
+difference to the first. Run i depends only on the policy, the seed and i, not on the
+number of workers. Ctrl-C prints the results so far."""
 
 
 #: What the help says of each policy: its rule, and its tasks where these are not all.
@@ -60,11 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--seed", type=seed, default=SEED, metavar="S", help=f"seed of all runs ({SEED})")
     runs.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     how = parser.add_argument_group("the algorithm")
-    help_of_policy = "sampling rule (caet), several with commas between them, or all, for those that cover the task"
+    help_of_policy = "sampling rule (caet); several separated by commas; or all, every policy that covers the task"
     how.add_argument("--policy", default="caet", metavar="P,P,...", help=help_of_policy)
     add_settings(parser, how, OTHER_SETTINGS)
     what = parser.add_argument_group("what to print")
-    what.add_argument("--json", action="store_true", help="one JSON object instead of text; of several policies a list")
+    what.add_argument(
+        "--json", action="store_true", help="one JSON object instead of text; a list for several policies"
+    )
     what.add_argument("--csv", metavar="FILE", help="also write one row per run to this file")
 
 

@@ -29,22 +29,21 @@ from caet_opt.solving.result import BoundForm, CharacteristicTime
 
 DESCRIPTION = """\
 Compute the characteristic time T* of a bandit model and a task, with the optimal
-proportions, and certify it: the interval that is printed contains T* whatever the
-solver did. The model is a TOML file, or the flags --family, --means, --costs (1 each
-unless given) and --task, and --lower-is-better where that is so; with a file, --task
-replaces the file's task.
+proportions. The printed interval is certified: it contains T* whatever the solver did.
+Give the model as a TOML file, by name, or by the flags --family, --means, --task and, if
+you need them, --costs and --lower-is-better. With a file, --task replaces its task.
 
-With --digits the answer is proven: the numbers of the model are taken as the exact
-decimals that were typed, both bounds are evaluated in ball arithmetic, and every
-printed digit of T* is right. --certificate writes the proof, for caet-opt check.
+--digits proves every printed digit of T*: the model's numbers are taken as the exact
+decimals you typed, and both bounds are computed in ball arithmetic. --certificate writes
+the proof to a file; caet-opt check verifies it.
 
-With --write the program goes to a file for other solvers, in the format that its
-ending says: .nl (AMPL), .gms (GAMS), .bar (BARON), or .lp where every term is linear.
-What its names mean is in a second file, FILE.map.
+--write writes the program to a file for other solvers. The ending of its name chooses
+the format: .nl (AMPL), .gms (GAMS), .bar (BARON), or .lp if every term is linear. A
+second file, FILE.map, explains the names.
 
-With --delta, the lower bound is what any strategy pays on average, and the predicted
-cost T* beta(tau) what CAET pays with its default threshold: pulls are counted until
-every statement exceeds the threshold, with all means taken for known."""
+--delta adds two costs: the lower bound, which no strategy beats on average, and the
+predicted cost T* beta(tau) of CAET with its default threshold. The prediction takes the
+means as known and counts pulls until every statement exceeds the threshold."""
 
 EXAMPLES = f"""\
 {GRAMMAR}
@@ -76,20 +75,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     add_model_arguments(parser)
     how = parser.add_argument_group("how to solve it")
-    how.add_argument("--solver", metavar="NAME|PROFILE.toml", help="a backend or a profile from solvers/")
+    how.add_argument("--solver", metavar="NAME|PROFILE.toml", help="a backend, or a profile from solvers/ (native)")
     how.add_argument(
         "--tolerance", type=number, metavar="X", help=f"largest certified relative gap ({DEFAULT_TOLERANCE:g})"
     )
     how.add_argument("--cross-check", action="store_true", help="solve with every installed backend")
-    how.add_argument("--digits", type=count, metavar="N", help="prove so many digits of T*")
+    how.add_argument("--digits", type=count, metavar="N", help="prove this many digits of T*")
     how.add_argument(
-        "--certificate", metavar="CERT.json", help=f"write the proof to this file ({DEFAULT_DIGITS} digits unless told)"
+        "--certificate",
+        metavar="CERT.json",
+        help=f"write the proof to this file ({DEFAULT_DIGITS} digits, or --digits)",
     )
     how.add_argument("--write", metavar="FILE", help=f"write the program to this file, {' '.join(FORMATS)}")
     what = parser.add_argument_group("what to print")
-    add_confidence(what, "also the lower bound on the expected cost, and what CAET is predicted to cost")
+    add_confidence(what, "also print the lower bound on the expected cost and the predicted cost of CAET")
     what.add_argument("--json", action="store_true", help="one JSON object instead of text")
-    what.add_argument("--show-program", action="store_true", help="first the program that is solved")
+    what.add_argument("--show-program", action="store_true", help="also print the program that is solved")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -116,7 +117,7 @@ def write_and_run(entry: ModelFile, arguments: argparse.Namespace, program: str)
     for path, write in writers.items():
         write(files[path])
     if not arguments.json:
-        say(f"program written to {arguments.write}, what its names mean to {arguments.write}{MAP}")
+        say(f"written: {arguments.write}, and {arguments.write}{MAP}, which explains its names")
     return status
 
 
@@ -138,7 +139,7 @@ def answer(entry: ModelFile, arguments: argparse.Namespace, program: str) -> int
 def check_combination(arguments: argparse.Namespace, is_delta_given: bool) -> None:
     """Raise `InputError` for options that exclude each other."""
     if arguments.json and arguments.show_program:
-        raise InputError("--show-program prints text and --json one object; give one of them")
+        raise InputError("--show-program prints text and --json prints one object; give one of them")
     if arguments.cross_check and arguments.solver is not None:
         raise InputError("--cross-check solves with every installed backend; leave out --solver")
     if arguments.cross_check and is_delta_given:
@@ -217,22 +218,21 @@ def say_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> str:
     """The least expected cost at delta, rounded down; from 1/2 on, where guessing is good enough, it is zero."""
     level = arguments.parameters.log_inv_delta
     if result.task.several_right:
-        return "lower bound: only as delta tends to 0, T* log(1/delta), as several answers may be right"
+        return "lower bound: known only as delta tends to 0, T* log(1/delta), because several answers may be right"
     told = f"any {arguments.delta}-PAC strategy" if arguments.delta else f"any strategy at log(1/delta) = {level:.15g}"
+    told += result.model.family.bound_scope
     if result.limits:
         told += " whose expected spending meets the limits"
     who = f"expected cost of {told}: at least"
     if level <= log(2):
-        return f"{who} 0, which is all that can be said from delta = 1/2 on"
+        return f"{who} 0, since guessing is good enough for delta of 1/2 or more"
     bounds = [result.lower_bound(form=form, log_inv_delta=level) for form in get_args(BoundForm)]
-    kl, weaker = (round_down(bound, BOUND_DIGITS) for bound in bounds)
+    kl, weaker = (in_full(round_down(bound, BOUND_DIGITS)) for bound in bounds)
     return f"{who} {kl} (kl form), {weaker} (log form)"
 
 
-def predict_caet(result: CharacteristicTime, parameters: Parameters) -> tuple[Threshold | None, Prediction | None]:
-    """The default threshold of CAET for a model, and what it is predicted to cost; None where none is proven."""
-    if result.model.distributions is not None:
-        return None, None
+def predict_caet(result: CharacteristicTime, parameters: Parameters) -> tuple[Threshold, Prediction | None]:
+    """The default threshold of CAET for a model, and what it is predicted to cost; None where that cannot be said."""
     rule = threshold_of(parameters, result.model.family, len(result.model.means), result.task)
     return rule, predict(result, rule, parameters)
 
@@ -240,12 +240,12 @@ def predict_caet(result: CharacteristicTime, parameters: Parameters) -> tuple[Th
 def say_prediction(result: CharacteristicTime, parameters: Parameters) -> list[str]:
     """What CAET is predicted to cost at delta, where that can be said, and how good predictions have been."""
     rule, prediction = predict_caet(result, parameters)
-    if rule is None or prediction is None:
+    if prediction is None:
         return []
     cost, rounds = (in_full(to_digits(number, PREDICTED_DIGITS)) for number in (prediction.cost, prediction.rounds))
     return [
         f"predicted cost of CAET with the {rule.name} threshold: about {cost}, in about {rounds} rounds; "
-        f"mean costs were {say_measured(parameters.tracking)} that in a study"
+        f"in a study, mean costs were {say_measured(parameters.tracking)} that"
     ]
 
 
@@ -263,7 +263,7 @@ def with_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> dic
     return {
         **result.to_record(),
         "lower_bound": bound,
-        "threshold": None if rule is None else rule.name,
+        "threshold": rule.name,
         "predicted_cost": None if found is None else found.cost,
         "predicted_rounds": None if found is None else found.rounds,
     }
@@ -274,8 +274,8 @@ def say_proven(proven: ProvenTime) -> str:
     low, high = proven.bounds
     return (
         f"T* = {proven.value}\nT* >= {low}\nT* <= {high}\n"
-        "proven for the inputs as exact decimals: every printed digit of T*, rounded, and both bounds\n"
-        "refined, not proven: the digits of the proportions and which statements bind"
+        "proven, with the inputs as exact decimals: both bounds, and every printed digit of T* after rounding\n"
+        "computed, not proven: the digits of the proportions, and which statements bind"
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from caet_opt.cli.arguments import INTERRUPTED, explain, worker_count
 from caet_opt.cli.output import add_width, list_entries, make_folder, say, show
-from caet_opt.common.numbers import are_typed, duration, table, write_level
+from caet_opt.common.numbers import are_typed, duration, in_full, table, write_level
 from caet_opt.errors import InputError
 from caet_opt.exploring.prediction import rule_of, say_measured
 from caet_opt.exploring.settings import RUNS, SEED
@@ -27,30 +27,30 @@ from caet_opt.simulating.studies.study import FIXED, GRID, Study, read_study
 from caet_opt.simulating.studies.sweep import Engine, Progress, expected_rounds, plan, seconds_per_run, sweep
 
 DESCRIPTION = """\
-Run a study: every model at every delta with every choice of parameters, in blocks of
-runs that are kept as they finish. The same command goes on where the last one ended,
-however that ended, and computes only what is missing; a changed study adds cells and
-keeps the others. Run i of a cell is run i of caet-opt simulate with the same seed,
-whatever computed it. A block that fails three times is reported, and the status is 1."""
+Run a study: every model at every delta with every combination of settings (a cell), in
+blocks of runs that are stored as they finish. To resume after any interruption, run the
+same command again: it computes only what is missing. A changed study adds cells and keeps
+the others. Run i of a cell equals run i of caet-opt simulate with the same seed. A block
+that fails three times is reported, and the exit status is 1."""
 
 EXAMPLES = f"""\
 a study:
   title = "Two instances"
-  models = ["../models/paper-*.toml"]     # files, folders and patterns, from this file
+  models = ["../models/paper-*.toml"]     # files, folders, patterns; relative to this file
   log_inv_deltas = {{from = 1, to = 100, points = 7, spacing = "log"}}
                                           # or a list, or deltas = [0.1, 0.01]
-  threshold = ["deviational", "mixture"]  # a setting: one value or a list
-  policy = ["caet", "uniform"]            # or "all": those that cover each model's task
+  threshold = ["deviational", "mixture"]  # a setting: one value, or a list
+  policy = ["caet", "uniform"]            # or "all": every policy that covers the task
   theta = 1.2
-  runs = 1000                             # of every cell ({RUNS})
-  seed = 1                                # of every cell ({SEED})
-  block = 50                              # runs that are kept together
+  runs = 1000                             # runs of every cell ({RUNS})
+  seed = 1                                # seed of every cell ({SEED})
+  block = 50                              # runs stored together
   task = "best-arm"                       # instead of the models' own
 
-settings, one value or a list; the grid is the product of the lists:
+settings that take one value or a list; the grid has every combination:
 {list_entries({name: explain(setting) for name, setting in GRID.items()})}
 
-settings, one value:
+settings that take one value:
 {list_entries({name: explain(setting) for name, setting in FIXED.items()})}
 
 examples:
@@ -69,11 +69,11 @@ REPORTED = ("runs", "runs_stored", "blocks", "blocks_stored", "damaged", "failur
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("study", metavar="STUDY.toml", help="the study file, see below")
-    parser.add_argument("--out", metavar="FOLDER", help="where the results go (results/ and the study's name)")
+    parser.add_argument("study", metavar="STUDY.toml", help="the study file (see below)")
+    parser.add_argument("--out", metavar="FOLDER", help="where the results go (results/NAME-OF-STUDY)")
     parser.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler instead, as tcp://HOST:PORT")
-    parser.add_argument("--dry-run", action="store_true", help="print the cells and an estimated time, run nothing")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="run on this Dask scheduler, as tcp://HOST:PORT")
+    parser.add_argument("--dry-run", action="store_true", help="print the cells and the estimated time; run nothing")
     parser.add_argument("--figures", action="store_true", help="also draw cost and bounds, as PNG and PDF")
     add_width(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check everything, run what is missing, and say what became of it."""
     if arguments.scheduler is not None and arguments.workers is not None:
-        raise InputError("give --workers, processes of this machine, or --scheduler, not both")
+        raise InputError("give --workers, for this machine, or --scheduler, not both")
     require_pyarrow()
     if arguments.figures:
         require_matplotlib()
@@ -124,11 +124,11 @@ def run_missing(study: Study, cells: Sequence[Cell], store: Store, engine: Engin
     for failure in progress.failures:
         first, why = failure["first"], " ".join(failure["error"].split())
         which = f"{names[failure['cell']]}, seed {failure['seed']}, runs {first} to {first + failure['runs'] - 1}"
-        say(f"caet-opt: given up: {which}: {why}", to_stderr=True)
+        say(f"caet-opt: gave up on {which}: {why}", to_stderr=True)
     if ended:  # the end may have come between a block's file and its being counted
         files = store.names()
         stored = f"{sum(job.block.name in files for job in progress.jobs)} of {progress.blocks} blocks are stored"
-        say(f"caet-opt: {ended}; {stored}, and the same command goes on", to_stderr=True)
+        say(f"caet-opt: {ended}; {stored}; run the same command to resume", to_stderr=True)
     return progress, status
 
 
@@ -188,7 +188,7 @@ def show_plan(study: Study, cells: Sequence[Cell], store: Store, arguments: argp
         for cell in cells
     ]
     predicted = {rule_of(cell.experiment.parameters) for cell in cells if cell.experiment.predicted_cost is not None}
-    nearness = f"mean costs were {say_measured(*predicted)} the predicted ones in a study\n" if predicted else ""
+    nearness = f"in a study, mean costs were {say_measured(*predicted)} the predicted cost\n" if predicted else ""
     summary = {"runs": progress.runs, "runs_stored": progress.runs_stored, "blocks": progress.blocks}
     shared = "" if arguments.scheduler else f", {clock(total / workers)} with {workers} workers"
     show(
@@ -196,7 +196,7 @@ def show_plan(study: Study, cells: Sequence[Cell], store: Store, arguments: argp
         lambda: {"cells": rows, **summary, "core_seconds": total, "workers": workers},
         lambda: (
             f"{tabulate(rows, [cell.runs for cell in cells])}\n\n{nearness}{len(cells)} cells, {progress.runs} runs, "
-            f"of which {progress.runs_stored} are stored in {store.folder}\n{progress.blocks} blocks to compute, about "
+            f"{progress.runs_stored} of them stored in {store.folder}\n{progress.blocks} blocks to compute, about "
             f"{clock(total)} on one core{shared}; nothing was run"
         ),
     )
@@ -223,4 +223,4 @@ def tabulate(rows: Sequence[dict[str, Any]], runs: Sequence[int]) -> str:
 
 def write_parameter(value: Any) -> str:
     """A parameter as text."""
-    return "-" if value is None else value if isinstance(value, str) else f"{value:.6g}"
+    return "-" if value is None else value if isinstance(value, str) else in_full(f"{value:.6g}")

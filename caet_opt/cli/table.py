@@ -26,22 +26,21 @@ from caet_opt.simulating.studies.stored_runs import summarise_results
 from caet_opt.solving.backends import DEFAULT_SOLVER
 
 DESCRIPTION = """\
-Solve every model and print one table: a row per model and, where asked for, per solver
-and per delta. Every printed digit of T* is certified. A model that cannot be read or
-solved keeps its row, with the error in place of numbers, and costs no other row. The
-status is then 1 if a solver failed on a valid model, else 2. A file (--output) is for
-keeps: it is not written where a model is wrong, and the error says which. Ctrl-C prints
-what is finished."""
+Solve every model and print one table, with a row for each model and, if you ask, for each
+solver and delta. Every printed digit of T* is certified. A model that cannot be read or
+solved keeps its row, with the error in place of numbers; the exit status is then 1 if a
+solver failed on a valid model, else 2. --output writes no file if a model is invalid.
+Ctrl-C prints the rows so far."""
 
 EXAMPLES = f"""\
-columns (CSV and JSON have all of them unless told otherwise, as raw values, and always
-the error; headings such as T* and u* are names too):
+columns (by name, or by heading such as T* and u*; CSV and JSON have all of them unless
+you choose, as raw values, and always the error):
 {list_entries({column.name: column.explanation for column in columns()})}
 
 formats:
   terminal, markdown     for people, with the conventions below the table
-  latex                  a document with booktabs and siunitx that compiles as it is
-  latex-fragment         the table alone, for \\input
+  latex                  a complete document, which uses booktabs and siunitx
+  latex-fragment         only the table, for \\input
   csv, json              raw values in full precision, vectors as JSON lists; JSON has
                          the conventions too
 
@@ -65,21 +64,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "models",
         nargs="+",
         metavar="MODELS",
-        help="model files, folders of them, names that caet-opt models lists, or one folder of results",
+        help="model files, folders of model files or names that caet-opt models lists; or one folder of results",
     )
     rows = parser.add_argument_group("rows")
-    rows.add_argument("--delta", nargs="+", metavar="D", help="a row with the lower bound for each, as 0.1,0.01")
-    rows.add_argument("--limit", action="append", metavar="L", help="for every model in place of its own limits")
+    rows.add_argument(
+        "--delta", nargs="+", metavar="D", help="add a row with the lower bound for each delta, as 0.1,0.01"
+    )
+    rows.add_argument(
+        "--limit",
+        action="append",
+        metavar="L",
+        help="replace every model's limits, as pulls:leader=0.5; may be repeated",
+    )
     rows.add_argument("--solvers", nargs="+", metavar="S", help=f"a row for each backend or profile ({DEFAULT_SOLVER})")
-    rows.add_argument("--digits", type=count, metavar="N", help="prove so many digits of T*, with exact inputs")
+    rows.add_argument("--digits", type=count, metavar="N", help="prove this many digits of T*, from exact inputs")
     rows.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     what = parser.add_argument_group("what to print")
-    what.add_argument("--columns", nargs="+", metavar="C", help="columns, as 'model,T*,u*' (see below)")
-    digits = f"digits of every number, at most (T* {MOST_DIGITS}, {PAPER_DIGITS} in LaTeX; others fewer)"
+    what.add_argument("--columns", nargs="+", metavar="C", help="columns to print, as 'model,T*,u*' (see below)")
+    digits = f"most digits of any number (T* {MOST_DIGITS}, in LaTeX {PAPER_DIGITS}; others fewer)"
     what.add_argument("--significant", type=count, metavar="N", help=digits)
-    what.add_argument("--caption", type=plain_text, metavar="TEXT", help="above the table; in LaTeX it is LaTeX")
-    what.add_argument("--label", metavar="KEY", help="by which LaTeX refers to the table, as tab:times")
-    what.add_argument("--format", default="terminal", metavar="F", help="see below (terminal)")
+    what.add_argument(
+        "--caption", type=plain_text, metavar="TEXT", help="caption of the table; for LaTeX, written in LaTeX"
+    )
+    what.add_argument("--label", metavar="KEY", help="LaTeX label of the table, as tab:times")
+    what.add_argument("--format", default="terminal", metavar="F", help="output format (terminal; see below)")
     what.add_argument("--output", metavar="FILE", help="write the table to this file")
 
 
@@ -129,8 +137,8 @@ def check_rows(rows: Sequence[Mapping[str, Any]], output: str) -> None:
     said = [f"{row.get('file', row['model'])}: {' '.join(row[ERROR].split())}" for row in failed[:MOST_SAID]]
     reasons = "; ".join(said) + (f"; and {len(failed) - MOST_SAID} more" if len(failed) > MOST_SAID else "")
     if any(row[KIND] == BAD_INPUT for row in failed):
-        raise InputError(f"--output {output}: not written, for {reasons}")
-    print(f"caet-opt: without numbers in {output}: {reasons}", file=sys.stderr)
+        raise InputError(f"--output {output}: not written, because {reasons}")
+    print(f"caet-opt: these rows of {output} have no numbers: {reasons}", file=sys.stderr)
 
 
 def tabulate_models(arguments: argparse.Namespace, models: Sequence[Source]) -> tuple[Table, int]:
@@ -161,21 +169,23 @@ def tabulate_models(arguments: argparse.Namespace, models: Sequence[Source]) -> 
 def tabulate_results(arguments: argparse.Namespace) -> tuple[Table, int]:
     """The same for a study's results: a row per cell."""
     if len(arguments.models) > 1:
-        raise InputError("a table of results is of one folder, with no models beside it")
+        raise InputError("give one folder of results, and no models beside it")
     for name in ("delta", "limit", "solvers", "digits", "workers"):
         if getattr(arguments, name) is not None:
-            raise InputError(f"--{name} is for models; results have been computed")
-    known = results.columns(arguments.significant)
+            raise InputError(f"--{name} is for models; these results are already computed")
+    paper = arguments.format.startswith("latex")
+    known = results.columns(arguments.significant, **({"estimated": results.IN_PAPER} if paper else {}))
     summary = summarise_results(arguments.models[0])
     rows = results.rows(summary)
     names = read_names(arguments.columns)
     if names is None:
         people = arguments.format in FOR_PEOPLE
-        paper = arguments.format.startswith("latex")
         names = results.usual_names(summary, paper) if people else [column.name for column in known]
     chosen = choose_columns(names, known)
     shown = [column.name for column in chosen]
-    return Table(chosen, rows, results.conventions(shown, rows), results.caption(rows), results.notes(summary)), 0
+    return Table(
+        chosen, rows, results.conventions(shown, rows), results.caption(rows), results.notes(summary, shown)
+    ), 0
 
 
 def read_names(words: list[str] | None) -> list[str] | None:

@@ -8,19 +8,18 @@ from caet_opt.cli.arguments import add_confidence, read_confidence
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import show
 from caet_opt.common.numbers import in_full, round_down, table, to_digits
-from caet_opt.errors import InputError
 from caet_opt.exploring.prediction import compare_thresholds, say_measured
 from caet_opt.exploring.settings import Parameters
-from caet_opt.exploring.stopping import NONE_PROVEN
 from caet_opt.exploring.stopping.base import say_worth
 from caet_opt.solving.characteristic import characteristic_time
 
 DESCRIPTION = """\
-Compare the stopping thresholds on a model at one delta: whether each is proven to keep
-the error probability below delta for this family and task, its value beta(tau) at the
-predicted stopping time tau, the predicted cost T* beta(tau), and its formula. Pulls are
-counted at the target u_alpha with its exploration until every pair exceeds the
-threshold, with all means taken for known; the last line says how near that has been."""
+Compare the stopping thresholds on a model at one delta. For each, print whether it is
+proven to keep the error probability at or below delta for this family and task, its value
+beta(tau) at the predicted stopping time tau, the predicted cost T* beta(tau), and its
+formula. The prediction takes the means as known and counts pulls at the target u_alpha,
+exploration included, until every statement exceeds the threshold. The last line says how
+close such predictions have been."""
 
 EXAMPLES = f"""\
 {GRAMMAR}
@@ -47,15 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Solve, predict with every threshold, and print."""
     parameters = Parameters.read(read_confidence(arguments), {})
     entry = find_model(arguments)
-    if entry.model.distributions is not None:
-        raise InputError(NONE_PROVEN.format(family=entry.model.family))
     result = characteristic_time(entry.model, entry.task, limits=entry.limits)
     found = compare_thresholds(result, parameters)
     level, several = parameters.log_inv_delta, result.task.several_right
     least = None if several else result.lower_bound(log_inv_delta=level)
     bound = ""
     if least is not None:
-        bound = f"no strategy: at least {in_full(round_down(least, DIGITS))} on average, T* kl(delta, 1 - delta)"
+        told, scope = in_full(round_down(least, DIGITS)), entry.model.family.bound_scope
+        bound = f"lower bound: no strategy{scope} costs less than {told} on average, T* kl(delta, 1 - delta)"
     assumes = entry.model.family.describe_assumption()
     show(
         arguments.json,
@@ -70,10 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
         lambda: "\n".join(
             [
                 *(*heading(entry), "", tabulate(found), ""),
-                f"proven: {say_worth(True, assumes, parameters.log_inv_delta)}",
+                f"proven means: {say_worth(True, assumes, parameters.log_inv_delta)}",
                 *([bound] if bound else []),
                 f"in a study with the default threshold, mean costs were {say_measured(parameters.tracking)} the "
-                "predicted ones",
+                "predicted cost",
             ]
         ),
     )

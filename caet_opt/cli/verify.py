@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from caet_opt.proving.verification import Failure, JudgeSummary, Plan, Verification
 
 DESCRIPTION = """\
-Verify closed forms of T* on random instances from their whole domain: both branches,
-close to the boundary between them, extreme ratios of gaps and costs. Each solver's
-certified interval, and the interval that is proven to so many digits, must contain the
-formula's value; the table shows the worst relative error, and for u* by how much what
-the formula's proportions cost exceeds T*. An instance that a solver cannot solve is
-counted. A formula that fails is shown with its worst instance, and the status is 1."""
+Test closed forms of T* on random instances from their whole domain: both branches, close
+to the boundary between them, and extreme ratios of gaps and costs. The formula's value
+must lie in every solver's certified interval and in the interval proven to --digits
+digits. The table shows the worst relative error; for u* it shows by how much the cost of
+the formula's proportions exceeds T*. Instances that a solver cannot solve are counted. A
+formula that fails is shown with its worst instance, and the exit status is 1."""
 
 EXAMPLES = """\
 a formula of your own is a Python file that defines
-  characteristic_time(model, task)   T*; a float is judged in double precision, a number of
-                                     mpmath, SymPy or fractions, computed from
-                                     model.exact_means and model.exact_costs, at all digits
-  draw(rng)                          a random (model, task), or instead of it a list
-  INSTANCES                          of such pairs, all of which are used
-  sampling_proportions(model, task)  u*, if you like
+  characteristic_time(model, task)   T*. A float is tested in double precision. To test all
+                                     digits, compute with mpmath, SymPy or fractions from
+                                     model.exact_means and model.exact_costs
+  draw(rng)                          a random (model, task); or, instead of this,
+  INSTANCES                          a list of such pairs, all of which are used
+  sampling_proportions(model, task)  u* (optional)
 
 examples:
   caet-opt verify
@@ -55,15 +55,17 @@ LISTED = "{name}: {title}\n  holds for {domain}\n  source: {source}\n  T* = {for
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help="closed forms (all of them)")
-    parser.add_argument("--formula", metavar="FILE.py", help="instead, a formula of your own, see below")
-    parser.add_argument("--list", action="store_true", help="print the closed forms with their formulas, and stop")
-    how = parser.add_argument_group("how much is verified")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="closed forms to test (all)")
+    parser.add_argument("--formula", metavar="FILE.py", help="test your own formula instead (see below)")
+    parser.add_argument("--list", action="store_true", help="only print the closed forms with their formulas")
+    how = parser.add_argument_group("how much to test")
     how.add_argument("--instances", type=whole, default=200, metavar="N", help="random instances per formula (200)")
-    how.add_argument("--slow", type=whole, default=20, metavar="N", help="of them by each solver but native (20)")
-    how.add_argument("--proven", type=whole, metavar="N", help="of them with proven digits (all)")
+    how.add_argument(
+        "--slow", type=whole, default=20, metavar="N", help="how many of them for each solver other than native (20)"
+    )
+    how.add_argument("--proven", type=whole, metavar="N", help="how many of them with proven digits (all)")
     how.add_argument("--digits", type=whole, default=50, metavar="N", help="proven digits (50)")
-    how.add_argument("--solvers", nargs="+", metavar="S", help="backends; by default every installed one")
+    how.add_argument("--solvers", nargs="+", metavar="S", help="backends (every installed one)")
     how.add_argument("--seed", type=seed, default=0, metavar="S", help="seed of the instances (0)")
     how.add_argument("--workers", type=worker_count, metavar="N", help="processes (one per core)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
@@ -131,7 +133,7 @@ def say_verdicts(verifications: "Sequence[Verification]", plan: "Plan", unproven
             groups.setdefault("every instance" if limit == EVERY else f"the first {limit}", []).append(name)
     lines = ["worst relative errors: " + "; ".join(f"{', '.join(names)} on {which}" for which, names in groups.items())]
     if PROPORTIONS in judges:
-        lines.append("u*: excess of what the formula's proportions cost over T*")
+        lines.append("u*: by how much the cost of the formula's proportions exceeds T*")
     if unproven:
         lines.append(f"left out: {missing_flint()}")
     troubles = [describe_trouble(entry) for entry in verifications if not entry.holds]
@@ -166,7 +168,7 @@ def describe_trouble(verification: "Verification") -> str:
     return (
         f"\n{verification.name} FAILS ({against}); worst by {failure.judge}, relative error {failure.error:.1e}:\n"
         f"  {failure.finding}\n  {write_command(*failure.instance)}"
-        + ("\n  proven digits agree with the formula here: suspect what it was compared with" * failure.proven_right)
+        + ("\n  the proven digits agree with the formula here, so suspect the solver" * failure.proven_right)
     )
 
 

@@ -23,14 +23,14 @@ def name_arms(arms: Any) -> tuple[str, ...]:
             raise InputError(f"arms must be at most {MOST_ARMS}, got {show_value(int(arms))}")
         return read_arm_names(None, int(arms))
     if isinstance(arms, str) or not isinstance(arms, Sequence):
-        raise InputError(f"arms must be their names, as ['large', 'small'], or how many there are, got {arms!r}")
+        raise InputError(f"arms must be a list of names, as ['large', 'small'], or their number, got {arms!r}")
     names = read_arm_names(list(arms), len(arms))
     for number, name in enumerate(names):
         if len(name) > LONGEST_NAME:
-            raise InputError(f"the name of arm {number} has {len(name)} characters; {LONGEST_NAME} are the most")
+            raise InputError(f"the name of arm {number} has {len(name)} characters; at most {LONGEST_NAME} are allowed")
         if name.strip() != name or not name.isprintable() or (name.isdecimal() and name != str(number)):
             raise InputError(
-                f"arm {number} cannot be called {name!r}: a name is a line without spaces around it, and no number"
+                f"arm {number} cannot be called {name!r}: a name is one line without spaces around it, not a number"
             )
     return names
 

@@ -1,4 +1,4 @@
-"""A live experiment: pulls are handed out, outcomes recorded, by several people and programs, over days."""
+"""A live experiment: several people and programs hand out pulls and record outcomes, over days."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,10 +49,10 @@ class Pull(NamedTuple):
 
 
 class LiveExperiment:
-    """An experiment in a file that survives: `next` hands out pulls, `record` takes their outcomes, until `stopped`.
+    """An experiment kept in a file: `next` hands out pulls, `record` takes their outcomes, until `stopped`.
 
-    Every change is a transaction that is on disk before the method returns, and any number of processes may work on one
-    file. The state of the experiment is what its rows give: `verify` replays and compares them. Arms are given by name
+    Every change is a transaction that is on disk before the method returns, and any number of processes may use one
+    file. The state of the experiment follows from its rows: `verify` replays and compares them. Give arms by name
     or by number. See ``docs/live_experiments.md``.
 
     >>> experiment = LiveExperiment.start(
@@ -102,17 +102,17 @@ class LiveExperiment:
         wait: float = WAIT,
         **settings: Any,
     ) -> Self:
-        """A new experiment in a new file; `InputError`, and no file, where something is not right.
+        """Start a new experiment in a new file; if something is wrong, `InputError`, and no file is made.
 
         Parameters
         ----------
         path
-            Of the file, which must not exist.
+            Path of the file, which must not exist yet.
         task, family, delta, log_inv_delta, costs, policy, seed, settings
             As for `Explorer.start`, but a Gaussian family needs its variance: ``"gaussian:4"``, or ``Gaussian(4)``.
             Arms of a task can be given by name, as ``"control:local"``.
         arms
-            The names of the arms, or how many there are.
+            The names of the arms, or their number.
         unproven
             Whether a threshold may be used that is not proven to keep the error probability below delta; the experiment
             then says that it guarantees nothing.
@@ -140,10 +140,10 @@ class LiveExperiment:
         wait: float = WAIT,
         **asked: Any,
     ) -> Self:
-        """The experiment in a file, or, where there is none, a new one: what a program calls that may be started twice.
+        """Open the experiment in a file, or start a new one if there is none; for programs that may be started twice.
 
-        Everything is told as to `start`. Where the experiment in the file was started in other words it stays as it is,
-        and an `InputError` says which.
+        Takes the arguments of `start`. If the experiment in the file was started with other arguments, it is left
+        unchanged, and an `InputError` says which ones differ.
 
         >>> told = {"arms": ["large", "small"], "costs": [3, 5], "delta": 0.05}
         >>> for _ in range(2):
@@ -172,7 +172,7 @@ class LiveExperiment:
 
     @classmethod
     def open(cls, path: str | Path, *, wait: float = WAIT) -> Self:
-        """The experiment in a file, to go on with or to look at; ``wait`` as for `start`.
+        """Open the experiment in a file, to continue or to look at it; ``wait`` as for `start`.
 
         >>> LiveExperiment.open("nothing.caet")
         Traceback (most recent call last):
@@ -190,14 +190,14 @@ class LiveExperiment:
         self.close()
 
     def close(self) -> None:
-        """Close the file, which is then all of it; the next use opens it again."""
+        """Close the file, which then holds everything; the next use opens it again."""
         self._known = None
         self._store.close()
 
     def backup(self, path: str | Path) -> None:
-        """Copy the experiment, as it is at one moment, to a new file, whole or not at all; others may go on meanwhile.
+        """Make a consistent copy of the experiment in a new file, even while others write; on failure there is no copy.
 
-        A plain copy of the file lacks what is still in the log beside it, if a process has it open and writes.
+        A plain copy of the file may lack what is still in the log beside it, if a process has it open.
 
         >>> with LiveExperiment.start("one.caet", "best-arm", "poisson", arms=2, costs=[1, 2], delta=0.1) as experiment:
         ...     pulls = experiment.next(3)
@@ -221,15 +221,20 @@ class LiveExperiment:
             return None if stop is None else name_answer(self._start.task, stop.answer, self.names)
 
     @property
+    def family(self) -> Family:
+        """What rewards are taken for."""
+        return Explorer.from_saved(self._start).family
+
+    @property
     def negligible_cost(self) -> float:
-        """Up to this the mean of an arm's observed costs counts as zero in what the policy decides (``gamma0``)."""
+        """The policy treats an arm as free if the mean of its observed costs is at most this (``gamma0``)."""
         return Explorer.from_saved(self._start).parameters.negligible_cost
 
     def next(self, pulls: int = 1, *, arm: str | int | None = None) -> tuple[Pull, ...]:
-        """Hand out pulls, as many as told, which are out until their outcomes are recorded; none once it has stopped or
-        was ended, and no more than the limits ``max_cost`` and ``max_pulls`` allow (`Allowance`).
+        """Hand out this many pulls, which are out until their outcomes are recorded; none once the experiment has
+        stopped or ended, and no more than the limits ``max_cost`` and ``max_pulls`` allow (`Allowance`).
 
-        The policy decides, counting what is out (`Explorer.next_arms`), unless an arm is named: the
+        The policy decides, counting what is out (`Explorer.next_arms`), unless you name an arm. The
         guarantee holds whoever chooses, as long as nobody knows the outcome.
 
         >>> told = {"arms": 2, "costs": [3, 5], "delta": 0.05, "max_cost": 12}
@@ -257,8 +262,8 @@ class LiveExperiment:
             return choose_arms(explorer, pulls, out)
 
     def end(self) -> bool:
-        """End it by hand: `next` hands out nothing from now on. Outcomes of pulls that are out are still taken, and may
-        still settle the answer. False, and nothing is changed, where it was ended before or has stopped.
+        """End the experiment by hand: `next` hands out nothing any more. Outcomes of pulls that are out are still
+        accepted, and may settle the answer. Returns False, and changes nothing, if it had already ended or stopped.
 
         >>> told = {"arms": ["large", "small"], "costs": [3, 5], "delta": 0.05}
         >>> with LiveExperiment.start("ended.caet", "best-arm", "bernoulli", **told) as experiment:
@@ -274,18 +279,18 @@ class LiveExperiment:
     def record(
         self, arm: str | int | None, reward: float, cost: float | None = None, *, pull: int | None = None
     ) -> None:
-        """Take in the outcome of a pull: the one of this number, or the one of this arm that has been out for longest.
+        """Record the outcome of a pull: the one with this number, or the oldest pull of this arm that is out.
 
-        With observed costs the cost is told, too. An outcome is taken once: a second one of the same pull is refused,
-        and so is one of an arm of which no pull is out. Give the number wherever a program might try twice.
+        With observed costs, give the cost as well. A second outcome of the same pull is refused,
+        and so is an outcome of an arm without a pull that is out. Give the number in programs that might retry.
         """
         self.record_many([{"pull": pull, "arm": arm, "reward": reward, "cost": cost}])
 
     def record_many(self, outcomes: Iterable[Mapping[str, Any]]) -> int:
-        """Take in outcomes in this order, all or none of them, and how many there were.
+        """Record outcomes in this order, all or none of them, and return their number.
 
         Each has a ``reward``, a ``pull`` or an ``arm`` or both, and with observed costs a ``cost``. An error says which
-        one is wrong, counted from 1.
+        outcome is wrong, counted from 1.
         """
         told = list(outcomes)
         if self._known is not None and isinstance((known := self._known[1]).policy, TrackingPolicy):
@@ -308,11 +313,11 @@ class LiveExperiment:
         return len(told)
 
     def record_counts(self, counts: Iterable[tuple[str | int, int, int]]) -> int:
-        """Take in outcomes of yes or no that somebody has counted, each an arm, its successes and its trials, of pulls
-        that nobody handed out; all or none of them, and how many there were.
+        """Record counted yes-or-no outcomes of pulls that nobody handed out, each as an arm, its successes and its
+        trials; all or none of them. Returns the number of trials.
 
-        They are looked at together, once: in which order they came nobody knows. The guarantee holds if they are all
-        that these arms brought since the last ones that were recorded, and if who was assigned to which arm did not
+        They are judged together, since their order is not known. The guarantee holds if they are all outcomes
+        of these arms since the last counts, and if the assignment to arms did not
         depend on outcomes to come; see ``docs/mathematics/live.md``.
 
         >>> told = {"arms": ["old", "new"], "delta": 0.05}
@@ -325,11 +330,9 @@ class LiveExperiment:
         with self._store.writing() as db:
             explorer = self._load(db)
             if not isinstance(explorer.family, Bernoulli):
-                raise InputError(
-                    f"counts are of bernoulli rewards, and these are {explorer.family}; record each outcome"
-                )
+                raise InputError(f"counts are for bernoulli rewards, not {explorer.family}; record each outcome")
             if explorer.parameters.cost_source == "observed":
-                raise InputError("counts say nothing of costs, which are observed here; record each outcome")
+                raise InputError("counts have no costs, but costs are observed here; record each outcome")
             stopped = contents.read_stop(db, self._start) is not None
             self._known, self._renewed = None, False  # until it is on disk
             costs = [0.0] * len(self.names) if explorer.known_costs is None else explorer.known_costs.tolist()
@@ -375,13 +378,16 @@ class LiveExperiment:
             raise InputError("an outcome needs the number of its pull, or an arm")
         oldest = contents.oldest_waiting(db, wanted)
         if oldest is None:
-            raise InputError(f"no pull of arm {self.names[wanted]!r} is out; next hands one out")
+            raise InputError(
+                f"no pull of arm {self.names[wanted]!r} is out; hand one out with next, or record trials that were "
+                "assigned elsewhere as counts"
+            )
         return oldest, wanted
 
     def release(self, *pulls: int) -> None:
-        """Withdraw pulls whose outcomes are not expected any more, all or none: the policy counts them no longer.
+        """Withdraw pulls whose outcomes will not come, all or none; the policy then stops counting them.
 
-        An outcome that comes after all can still be recorded, by its number: it is paid for.
+        If an outcome comes after all, you can still record it by its number: it has been paid for.
         """
         with self._store.writing() as db:
             for number in pulls:
@@ -389,16 +395,16 @@ class LiveExperiment:
                     raise InputError(f"pull {number} is not out: it has an outcome, or was withdrawn before")
 
     def status(self, level: float = LEVEL) -> dict[str, Any]:
-        """Where it stands, as a record that JSON can hold; ``str(experiment)`` says it in words.
+        """Where the experiment stands, as a record for JSON; ``str(experiment)`` says it in words.
 
-        ``level`` is the probability with which all intervals of means, and all of differences, hold at every look.
+        With probability ``level`` all intervals of means hold at every look, and so do all intervals of differences.
         """
         with self._store.reading() as db, without_compiling():
             found = report_status(db, self._load(db), contents.read_stop(db, self._start), self._facts, level)
         return found | {"file": str(self._store.path)}
 
     def history(self, level: float = LEVEL, points: int = POINTS) -> dict[str, Any]:
-        """The way here, at ``points`` moments at most: evidence, what it must exceed, money, estimates, intervals."""
+        """The history, at up to ``points`` moments: evidence, what it must exceed, cost, estimates, intervals."""
         with self._store.reading() as db:
             return list_moments(db, self._load(db), contents.read_stop(db, self._start), self.names, level, points)
 
@@ -413,7 +419,7 @@ class LiveExperiment:
         return to_words(self.status())
 
     def verify(self, progress: Callable[[], None] | None = None) -> list[str]:
-        """Replay every row and compare: what the file says that its rows do not, an empty list where all is well."""
+        """Replay every row and compare with the stored state; returns the differences, or an empty list."""
         with self._store.reading() as db:
             try:
                 return find_differences(db, progress)
@@ -457,7 +463,7 @@ def pose(
     if not (explorer.threshold.guarantees(explorer.family) or unproven):
         raise InputError(
             f"threshold {explorer.threshold.name!r} does not guarantee delta here ({explorer.threshold.reason}); "
-            "use the default, or say unproven to do without a guarantee"
+            "use the default, or unproven to go without a guarantee"
         )
     return explorer, names
 

@@ -11,9 +11,8 @@ level, never one beside it: rounding and an early end of a search make an interv
 """
 
 from collections.abc import Callable
-from functools import partial
 from math import exp, inf, log, log1p, sqrt
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from caet_opt.bandits.families.base import MeanSpace
 from caet_opt.exploring.policies.base import Setup
@@ -43,96 +42,135 @@ FINEST = 0.02
 INSIDE = 30.0
 
 
+class Martingales(Protocol):
+    """log M+ and log M- of each arm's rewards, from below, and what a search over means wants to know."""
+
+    means: list[float]
+    weights: list[float]
+
+    def log_martingale(self, arm: int, x: float, above: bool) -> float:
+        """log M+ of an arm at a mean inside the mean space, or log M-."""
+
+    def floor(self, arm: int, above: bool) -> float:
+        """What that is at least, whatever x."""
+
+    def bound(self, arm: int, level: float, below: bool) -> float:
+        """The point nearest to the empirical mean, below it or above, that was found to be excluded at a level; the end
+        of the mean space if there is none."""
+
+    def spread(self, arm: int) -> float:
+        """About the square of how far the mean of an arm may be from what was seen."""
+
+    def blur(self, *arms: int) -> float:
+        """What rounding may have moved bounds by that are found from the means of some arms."""
+
+
+class Mixtures:
+    """The mixture martingales of a family, of the stopping rule's prior."""
+
+    def __init__(self, setup: Setup, state: State) -> None:
+        self.space, self._variance = setup.family.mean_space, setup.family.unit_variance
+        dispersions, rho = setup.dispersions.tolist(), getattr(setup.threshold, "rho", DEFAULT_RHO)
+        self.means = state.means().tolist()
+        self.weights = [count / dispersion for count, dispersion in zip(state.counts, dispersions, strict=True)]
+        self.sides = [
+            Side(weight, mean, rho * scale / dispersion)
+            for weight, dispersion, mean, scale in zip(
+                self.weights, dispersions, self.means, setup.prior_scales.tolist(), strict=True
+            )
+        ]
+        family = type(setup.family)
+        self._code = FAMILY_CODES.get(family, -1)
+        self._functions = vars(e_values) if family in FAMILY_CODES else foreign_martingales(family)
+
+    def log_martingale(self, arm: int, x: float, above: bool) -> float:
+        return float(self._functions["log_martingale"](self._code, self.sides[arm], x, above))
+
+    def floor(self, arm: int, above: bool) -> float:
+        return float(self._functions["log_martingale_floor"](self._code, self.sides[arm], above))
+
+    def bound(self, arm: int, level: float, below: bool) -> float:
+        return bound_of_mean(lambda x: self.log_martingale(arm, x, below), self.means[arm], self.space, level, below)
+
+    def spread(self, arm: int) -> float:
+        """V(mean) / weight, V not zero."""
+        mean, weight = self.means[arm], self.weights[arm]
+        mean = mean + (0.5 - mean) / (weight + 1.0) if self.space.high < inf else mean
+        variance = float(self._variance(mean))
+        return float(max(variance, 1.0 / weight if self.space.low > -inf else 0.0) / weight)
+
+    def blur(self, *arms: int) -> float:
+        """Nothing, where what rounding may have moved means by (`e_values.told_apart`) is beside their deviations.
+
+        Bounds move with the observed means: by as much for Gaussian rewards, and by about as much for others, of which
+        only those that hardly vary, so that bounds are near the mean, have it count.
+        """
+        blur = BLUR * sum(abs(self.means[arm]) for arm in arms)
+        return blur if blur > NOTHING * sqrt(sum(map(self.spread, arms))) else 0.0
+
+
 class Intervals:
     """The intervals of a state at a level, as 0.95: all means at once, and all differences at once."""
 
     def __init__(self, setup: Setup, state: State, level: float) -> None:
         self.space, self.arms = setup.family.mean_space, setup.arms
         self.alpha, self.counts = 1.0 - level, state.counts
-        means, dispersions = state.means().tolist(), setup.dispersions.tolist()
-        rho = getattr(setup.threshold, "rho", DEFAULT_RHO)
-        self.sides = [
-            Side(count / dispersion, mean, rho * scale / dispersion)
-            for count, dispersion, mean, scale in zip(
-                state.counts, dispersions, means, setup.prior_scales.tolist(), strict=True
-            )
-        ]
-        family, self._variance = type(setup.family), setup.family.unit_variance
-        code = FAMILY_CODES.get(family, -1)
-        functions = vars(e_values) if family in FAMILY_CODES else foreign_martingales(family)
-        self._log_martingale = partial(functions["log_martingale"], code)
-        self._floor = partial(functions["log_martingale_floor"], code)
+        self.martingales: Martingales = setup.counted(state) or Mixtures(setup, state)
 
     def mean(self, arm: int) -> Interval:
         """Of an arm's mean."""
         if not self.counts[arm]:
             return self.space.low, self.space.high
-        side, level = self.sides[arm], log(2 * self.arms / self.alpha)
-        low, high = (
-            bound_of_mean(partial(self._log_martingale, side, above=below), side.mean, self.space, level, below)
-            for below in (True, False)
-        )
-        blur = self._blur(side)
+        level, blur = log(2 * self.arms / self.alpha), self.martingales.blur(arm)
+        low, high = (self.martingales.bound(arm, level, below) for below in (True, False))
         return max(low - blur, self.space.low), min(high + blur, self.space.high)
 
     def excludes_mean(self, arm: int, mean: float) -> bool:
         """Whether a mean inside the mean space is outside the interval of an arm."""
-        side, level = self.sides[arm], log(2 * self.arms / self.alpha)
-        return bool(self.counts[arm]) and any(self._log_martingale(side, mean, up) >= level for up in (True, False))
+        level = log(2 * self.arms / self.alpha)
+        found = (self.martingales.log_martingale(arm, mean, above) for above in (True, False))
+        return bool(self.counts[arm]) and any(log_m >= level for log_m in found)
 
     def excludes_difference(self, a: int, b: int, difference: float) -> bool:
         """Whether a difference is outside the interval of the mean of a less that of b."""
         if not (self.counts[a] and self.counts[b]):
             return False
-        one, other, level = self.sides[a], self.sides[b], log(self.arms * (self.arms - 1) / self.alpha)
-        return self._covers(one, other, difference, level) or self._covers(other, one, -difference, level)
+        return self._covers(a, b, difference) or self._covers(b, a, -difference)
 
     def difference(self, a: int, b: int) -> Interval:
         """Of the mean of a less that of b."""
-        blur = self._blur(self.sides[a], self.sides[b])
+        blur = self.martingales.blur(a, b) if self.counts[a] and self.counts[b] else 0.0
         return self._least_difference(a, b) - blur, blur - self._least_difference(b, a)
-
-    def _blur(self, *sides: Side) -> float:
-        """What rounding may have moved means by (`e_values.told_apart`): nothing, where it is beside their deviations.
-
-        Bounds move with the observed means: by as much for Gaussian rewards, and by about as much for others, of which
-        only those that hardly vary, so that bounds are near the mean, have it count.
-        """
-        if not all(side.weight > 0 for side in sides):
-            return 0.0
-        blur = BLUR * sum(abs(side.mean) for side in sides)
-        return blur if blur > NOTHING * sqrt(sum(map(self._spread, sides))) else 0.0
 
     def _least_difference(self, a: int, b: int) -> float:
         """The largest D found with ``M+_a(x + D) N_b(x)`` above the level at every x."""
-        widest = self.space.high - self.space.low
+        widest, found = self.space.high - self.space.low, self.martingales
         if not (self.counts[a] and self.counts[b]):
             return -widest
-        one, other, level = self.sides[a], self.sides[b], log(self.arms * (self.arms - 1) / self.alpha)
-        seen = bad = one.mean - other.mean
-        step = sqrt(level * (self._spread(one) + self._spread(other)))
+        seen = bad = found.means[a] - found.means[b]
+        step = sqrt(self._level_of_differences * (found.spread(a) + found.spread(b)))
         for _ in range(MOST_STEPS):
             good = max(seen - step, -widest)
             if good == -inf or good == bad:
                 return -widest
-            if good == -widest or self._covers(one, other, good, level):
-                return refine(lambda difference: self._covers(one, other, difference, level), good, bad, FEW_HALVINGS)
+            if good == -widest or self._covers(a, b, good):
+                return refine(lambda difference: self._covers(a, b, difference), good, bad, FEW_HALVINGS)
             bad, step = good, 2.0 * step
         return -widest
 
-    def _spread(self, side: Side) -> float:
-        """About the square of how far the mean of an arm may be from what was seen: V(mean) / weight, V not zero."""
-        mean = side.mean + (0.5 - side.mean) / (side.weight + 1.0) if self.space.high < inf else side.mean
-        variance = float(self._variance(mean))
-        return max(variance, 1.0 / side.weight if self.space.low > -inf else 0.0) / side.weight
+    @property
+    def _level_of_differences(self) -> float:
+        """What the logarithm of the product has to reach."""
+        return log(self.arms * (self.arms - 1) / self.alpha)
 
-    def _covers(self, one: Side, other: Side, difference: float, level: float) -> bool:
-        """Whether ``log M+_a(x + D) + log N_b(x) >= level`` for every x at which both are means."""
-        low, high = self.space.low, self.space.high
+    def _covers(self, a: int, b: int, difference: float) -> bool:
+        """Whether ``log M+_a(x + D) + log N_b(x)`` is at least the level for every x at which both are means."""
+        low, high, found, level = self.space.low, self.space.high, self.martingales, self._level_of_differences
         left, right = max(low, low - difference), min(high, high - difference)
-        weight = one.weight + other.weight
-        start = (one.weight / weight) * (one.mean - difference) + (other.weight / weight) * other.mean
-        step = FIRST_STEP * ((one.mean - difference) - other.mean)
+        weight = found.weights[a] + found.weights[b]
+        reached = found.means[a] - difference
+        start = (found.weights[a] / weight) * reached + (found.weights[b] / weight) * found.means[b]
+        step = FIRST_STEP * (reached - found.means[b])
         if not start > left:
             start = left + min(step, 0.5 * (right - left))
         if not start < right:
@@ -140,14 +178,14 @@ class Intervals:
         if not left < start < right:  # closer than doubles tell apart
             return False
         product = Product(
-            falling=lambda x: self._log_martingale(one, x + difference, True) if low < x + difference < high else -inf,
-            rising=lambda x: self._log_martingale(other, x, False) + log(1.0 - OTHER_SIDE),
-            other_side=lambda x: self._log_martingale(other, x, True) + log(OTHER_SIDE),
+            falling=lambda x: found.log_martingale(a, x + difference, True) if low < x + difference < high else -inf,
+            rising=lambda x: found.log_martingale(b, x, False) + log(1.0 - OTHER_SIDE),
+            other_side=lambda x: found.log_martingale(b, x, True) + log(OTHER_SIDE),
         )
         if not product.falling(start) + product.rising(start) >= level:
             return False
-        least_falling = product.falling(right) if low < right + difference < high else self._floor(one, True)
-        least_rising = product.rising(left) if low < left < high else self._floor(other, False) + log(1.0 - OTHER_SIDE)
+        least_falling = product.falling(right) if low < right + difference < high else found.floor(a, True)
+        least_rising = product.rising(left) if low < left < high else found.floor(b, False) + log(1.0 - OTHER_SIDE)
         return product.covers_right(start, right, step, level, least_falling) and product.covers_left(
             start, left, step, level, least_rising
         )

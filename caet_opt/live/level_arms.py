@@ -8,6 +8,7 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import LowerIsBetter, Task
 from caet_opt.bandits.tasks.tolerant import NOTES, tolerate
 from caet_opt.errors import InputError, SolverError
+from caet_opt.exploring.counted import seen_means
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.prediction import predict
 from caet_opt.exploring.stopping import threshold_of
@@ -40,7 +41,7 @@ def suggest_tolerance(
     for tolerance in list_tolerances():
         relaxed = tolerate(inner, tolerance)
         relaxed = LowerIsBetter(relaxed) if isinstance(task, LowerIsBetter) else relaxed
-        found = predict_cost(explorer, relaxed, names)
+        found = predict_cost(explorer, relaxed, names, state.total_cost)
         if found is not None and found <= state.total_cost:
             return {"arms": [names[arm] for arm in arms], "task": str(relaxed), "cost": found}
     return None
@@ -51,15 +52,20 @@ def list_tolerances() -> Iterator[Fraction]:
     return (digit * Fraction(10) ** power for power in POWERS for digit in (1, 2, 5))
 
 
-def predict_cost(explorer: Explorer, task: Task, names: Sequence[str]) -> float | None:
-    """What an experiment with another task is predicted to cost at the present means; None where that is not known."""
+def predict_cost(explorer: Explorer, task: Task, names: Sequence[str], most: float) -> float | None:
+    """What an experiment with another task is predicted to cost at the present means; None where that is not known, or
+    is more than ``most`` since ``T* level`` is: evidence has to exceed the level, whatever the threshold adds."""
     setup, means = explorer.setup, explorer.state.means()
     costs = setup.costs(explorer.state, means).tolist()
     try:
         task.check_family(setup.family)
-        model = BanditModel(setup.family, means.tolist(), costs, names, lower_is_better=task.lower_is_better)
+        seen = seen_means(setup.family, means, explorer.state.histograms)
+        model = BanditModel(setup.family, seen, costs, names, lower_is_better=task.lower_is_better)
         rule = threshold_of(explorer.parameters, setup.family, setup.arms, task)
-        prediction = predict(characteristic_time(model, task), rule, explorer.parameters)
+        optimum = characteristic_time(model, task)
+        if optimum.value * rule.level > most:
+            return None
+        prediction = predict(optimum, rule, explorer.parameters)
     except (InputError, SolverError):
         return None
     return None if prediction is None else prediction.cost

@@ -9,6 +9,7 @@ from math import fsum, isclose
 from typing import Any, NamedTuple
 
 from caet_opt.errors import CaetError, InputError, SolverError
+from caet_opt.exploring.counted import count_rewards
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies.base import state_of
 from caet_opt.exploring.policies.index import IndexPolicy
@@ -73,8 +74,10 @@ def absorb_batch(explorer: Explorer, outcomes: Sequence[Outcome]) -> None:
         costs[outcome.arm] += outcome.cost
         memory[outcome.arm] += own
     later = replace(state, round=sum(counts), counts=tuple(counts), reward_sums=tuple(sums), cost_sums=tuple(costs))
+    rewards = [(outcome.arm, outcome.reward) for outcome in outcomes]
+    histograms = count_rewards(explorer.family, state.histograms, rewards)
     try:
-        explorer.continue_from(replace(later, total_cost=fsum(costs), memory=tuple(memory)))
+        explorer.continue_from(replace(later, total_cost=fsum(costs), memory=tuple(memory), histograms=histograms))
     except SolverError:  # as for one outcome: it is taken in, and the target counts as uniform
         for outcome in outcomes:
             absorb_outcome(explorer, outcome.arm, outcome.reward, outcome.cost)

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Hashable, Iterator, Sequence
-from math import inf, isfinite, nextafter
+from math import floor, inf, isfinite, log10, nextafter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from caet_opt.bandits.tasks.statements import Statement, judge
 from caet_opt.common.checks import is_number
 from caet_opt.common.files import escape_controls
 from caet_opt.errors import InputError, SolverError
+from caet_opt.exploring.counted import seen_means
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies.base import Setup, state_of
 from caet_opt.exploring.state import State
@@ -142,7 +143,19 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
         "answer": None if answer is None else name_answer(explorer.task, answer, names),
         "stopped": stop is not None,
         "ended": find_end(db, explorer, stop),
+        "costs_ignored": find_ignored_costs(explorer, names),
     }
+
+
+def find_ignored_costs(explorer: Explorer, names: Sequence[str]) -> Record | None:
+    """The arms whose observed costs are positive and count as zero, since their means are at most ``up_to``, and a
+    ``gamma0`` with which they would count; None where there is no such arm."""
+    limit = explorer.parameters.negligible_cost
+    found = {name: mean for name, mean in zip(names, explorer.state.mean_costs(), strict=True) if 0 < mean <= limit}
+    if not found or explorer.parameters.cost_source != "observed":
+        return None
+    tenth = 10.0 ** floor(log10(min(found.values())) - 1)
+    return {"arms": list(found), "up_to": limit, "gamma0": tenth}
 
 
 def find_end(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None) -> Record | None:
@@ -271,7 +284,7 @@ def look_ahead(explorer: Explorer, weighed: Sequence[Weighed], names: Sequence[s
     time, reason = solve_ahead(explorer, weighed, names)
     cost = None if time is None else finite(time * missing)
     if cost is None and reason is None:
-        reason = "the evidence that is missing, or what it costs, is outside double precision"
+        reason = "the missing evidence, or its cost, is outside double precision"
     return {"characteristic_time": time, "missing": finite(missing), "cost": cost, "reason": reason}
 
 
@@ -286,7 +299,8 @@ def solve_ahead(
         return 0.0, f"every arm that the answer needs is free{known}"
     try:
         lower = setup.task.lower_is_better
-        model = BanditModel(setup.family, means.tolist(), costs, names, lower_is_better=lower)
+        seen = seen_means(setup.family, means, explorer.state.histograms)
+        model = BanditModel(setup.family, seen, costs, names, lower_is_better=lower)
         time = time_of_answer(explorer, model)
     except (InputError, SolverError) as error:  # a tie, no certificate, or nothing that doubles hold
         return None, str(error).partition(";")[0]  # without its advice, which is for who chooses the means
@@ -295,7 +309,7 @@ def solve_ahead(
     space = setup.family.mean_space
     ends = [arm for arm in sorted(needed) if costs[arm] == 0 and model.means[arm] in (space.low, space.high)]
     told = " and ".join(f"the free arm {names[arm]} has the mean {model.means[arm]:g}" for arm in ends)
-    return 0.0, f"as long as {told}, an end of what {setup.family.name} means can be"
+    return 0.0, f"{told}, the end of the range of {setup.family.name} means"
 
 
 def time_of_answer(explorer: Explorer, model: BanditModel) -> float:

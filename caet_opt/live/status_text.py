@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from math import floor
 
+from caet_opt.bandits.families import Bounded
 from caet_opt.common.numbers import digits_beside, in_full, table, to_digits, write_interval, write_money
 from caet_opt.exploring.stopping import base as stopping
 from caet_opt.live.status import Record
@@ -11,11 +12,13 @@ from caet_opt.live.status import Record
 DIGITS, NONE = 4, "-"
 
 #: What the guarantee needs of outcomes that came as counts.
-COUNTS_NEED = "the guarantee needs every trial counted once, and none left out because of how it turned out"
+COUNTS_NEED = (
+    "the guarantee requires that every trial is counted once, and that none is left out because of its outcome"
+)
 
 #: Columns of the table of arms, and of that of pairs.
 ARM_HEADERS = ["arm", "outcomes", "out", "mean", "interval", "spent"]
-PAIR_HEADERS = ["statement", "evidence", "needed", "of the way", "settled", "difference", "interval"]
+PAIR_HEADERS = ["statement", "evidence", "needed", "progress", "settled", "difference", "interval"]
 
 
 def to_words(status: Record) -> str:
@@ -30,6 +33,8 @@ def to_words(status: Record) -> str:
         parts.append(f"WARNING: {say_alarm(status)}\n{say_fitting(status)}")
     elif (spread := say_spread(status)) is not None:
         parts.append(f"spread: {spread}")
+    if (ignored := say_ignored_costs(status)) is not None:
+        parts.append(f"WARNING: {ignored}")
     parts += [say_standing(status), table(ARM_HEADERS, list(map(arm_texts, status["arms"])))]
     if status["pairs"]:
         more = status["pairs_left_out"]
@@ -60,19 +65,19 @@ def say_spread(status: Record) -> str | None:
     if not watch["watched"]:
         return None if watch["reason"] is None else str(watch["reason"])
     names = ", ".join(status["arms"][arm]["name"] for arm in watch["unseen"])
-    wait = "it was declared before" if status["stopped"] else "an answer waits for it"
-    unseen = f"; not seen before the second outcome of {names}, and {wait}" if names else ""
+    wait = "the answer was declared before that" if status["stopped"] else "no answer is declared before that"
+    unseen = f"; for {names} it shows from the second outcome on, and {wait}" if names else ""
     evidence = f"log e {write(watch['log_e'])} of {write(watch['needed'])}"
-    return f"{'more' if watch['alarm'] else 'not more'} than assumed, so far ({evidence}){unseen}"
+    return f"{'more' if watch['alarm'] else 'no more'} than assumed so far ({evidence}){unseen}"
 
 
 def say_alarm(status: Record) -> str:
     """That the guarantee does not hold for these rewards, and how sure that is."""
     watch = status["watch"]
     return (
-        f"the rewards spread more than {status['assumes']}, and the guarantee does not hold for them (since outcome "
-        f"{watch['since']}: log e {write(watch['log_e'])} of {write(watch['needed'])}; rewards as assumed raise this "
-        f"alarm with probability at most {watch['level']:g}, ever)."
+        f"the rewards spread more than {status['assumes']}, so the guarantee does not hold (since outcome "
+        f"{watch['since']}: log e {write(watch['log_e'])} of {write(watch['needed'])}; if the rewards were as assumed, "
+        f"this alarm would ever be raised with probability at most {watch['level']:g})."
     )
 
 
@@ -80,6 +85,17 @@ def say_fitting(status: Record) -> str:
     """What would fit rewards that spread more than assumed."""
     *others, last = status["watch"]["fits"]
     return f"What would fit, in a new experiment: {'; '.join(others)}; or {last}."
+
+
+def say_ignored_costs(record: Record) -> str | None:
+    """That observed costs are too small to be weighed, and what would change it; None where they are not."""
+    if (ignored := record["costs_ignored"]) is None:
+        return None
+    return (
+        f"the costs of {', '.join(ignored['arms'])} count as zero when the policy chooses, as mean costs up to "
+        f"{write(ignored['up_to'])} do; to have them weighed, start a new experiment with "
+        f"--gamma0 {ignored['gamma0']:g}"
+    )
 
 
 def say_standing(status: Record) -> str:
@@ -131,8 +147,12 @@ def say_end(status: Record) -> str:
     """Why it ended, and what may still come."""
     reason = status["ended"]["reason"]
     limit = status["limits"].get(reason)
-    why = f"{reason}, {say_time(status['ended']['time'])}" if limit is None else f"{reason} {limit:.15g} is met"
-    return why + ("; outcomes of pulls that are out are still taken" if status["waiting"] else "")
+    why = (
+        f"{reason}, {say_time(status['ended']['time'])}"
+        if limit is None
+        else f"{reason} {limit:.15g} leaves no room for the next pull"
+    )
+    return why + ("; outcomes of pulls already handed out are still accepted" if status["waiting"] else "")
 
 
 def say_left(status: Record) -> str:
@@ -145,12 +165,12 @@ def say_not_excluded(status: Record) -> str:
     left, known = status["not_excluded"], ", ".join(status["established"]) or "nothing yet"
     if left is None:
         return f"established: {known}"
-    return f"not excluded: {'; '.join(left) or 'none, so that something assumed of the rewards does not hold'}"
+    return f"not excluded: {'; '.join(left) or 'none, so something assumed about the rewards is not true'}"
 
 
 def say_stop(stop: Record) -> str:
     """When it stopped, what that cost, and what the answer is worth."""
-    late = f"; {stop['late']} outcomes came later and change no answer" if stop["late"] else ""
+    late = f"; {stop['late']} outcomes came later and do not change the answer" if stop["late"] else ""
     when = f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write_money(stop['cost'])} spent"
     return f"{when}; {say_worth(stop)}{late}"
 
@@ -159,12 +179,12 @@ def say_ahead(status: Record) -> str:
     """What it will probably still cost, or why that cannot be said."""
     ahead = status["ahead"]
     if ahead["cost"] is None:
-        return f"still to pay: cannot be said at the present means: {ahead['reason']}"
+        return f"still to pay: unknown at the present means: {ahead['reason']}"
     if ahead["reason"] is not None:
-        return f"still to pay: nothing, {ahead['reason']}"
+        return f"still to pay: nothing: {ahead['reason']}"
     return in_full(
-        f"still to pay: about {write(ahead['cost'])}, {say_time_of(status)} "
-        f"times the evidence that is missing, {write(ahead['missing'])}"
+        f"still to pay: about {write(ahead['cost'])}, the missing evidence {write(ahead['missing'])} times "
+        f"{say_time_of(status)}"
     )
 
 
@@ -173,8 +193,8 @@ def say_good_enough(status: Record) -> str | None:
     if (found := status["good_enough"]) is None:
         return None
     return (
-        f"{' and '.join(found['arms'])} have been level for long, and ties never end; a new experiment with "
-        f"{found['task']} takes any answer that is right up to so much, and would cost about {write(found['cost'])}"
+        f"{' and '.join(found['arms'])} have been level for a long time, and a tie never ends; a new experiment with "
+        f"{found['task']} accepts any answer within that tolerance, and would cost about {write(found['cost'])}"
     )
 
 
@@ -183,6 +203,8 @@ def say_time_of(status: Record) -> str:
     time = write(status["ahead"]["characteristic_time"])
     if status["fractions"]:
         return f"T* = {time} (of yes-or-no rewards with the present means)"
+    if status["family"].startswith(Bounded.name):
+        return f"T* = {time} of the rewards as counted so far"
     return f"T* = {time} at the present means"
 
 
@@ -210,8 +232,8 @@ def pair_headers(status: Record) -> list[str]:
 def say_late(status: Record) -> str:
     """That the tables count what the answer does not."""
     return (
-        f"The answer was declared at outcome {status['stopped']['outcome']}. Evidence, means and intervals count the "
-        f"{came_late(status)} outcomes\nafter it as well, with which a statement may look less settled than it was."
+        f"The answer was declared at outcome {status['stopped']['outcome']}. Evidence, means and intervals also count "
+        f"the {came_late(status)} outcomes\nafter it, so a statement may look less settled than it was."
     )
 
 
@@ -226,9 +248,9 @@ def say_intervals(status: Record) -> str:
     """What the intervals mean."""
     others = ", which these are not" if status["refuted"] else ""
     return (
-        f"Intervals: for {status['assumes']}{others}. However often you look, all intervals of means hold together "
+        f"Intervals: for {status['assumes']}{others}. However often you look, all intervals of means hold at once "
         f"with probability {100 * status['level']:g} %, and so do all intervals of differences.\n"
-        "They are two-sided, and wider than what a stop needs: the interval of a settled difference may contain zero."
+        "They are two-sided, and wider than stopping needs: the interval of a settled difference may contain zero."
     )
 
 

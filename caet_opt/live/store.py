@@ -74,8 +74,8 @@ class Store:
         """A new file with what is started, whole or not there; `InputError` where there is one already."""
         store, saved = cls(path, wait), explorer.to_text()
         taken = InputError(
-            f"{path}: there is a file already; name one that does not exist, or, to go on with the experiment in it, "
-            "--if-missing (in Python LiveExperiment.open_or_start, or open)"
+            f"{path}: there is a file already; choose another name, or continue the experiment in it with --if-missing "
+            "(in Python LiveExperiment.open_or_start, or open)"
         )
         if is_filled(store.path):
             raise taken
@@ -319,7 +319,7 @@ def is_filled(path: Path) -> bool:
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name a file")
     if path.exists() and not path.is_file():
-        raise InputError(f"{path}: is no file; name one that does not exist")
+        raise InputError(f"{path}: is not a file; name one that does not exist")
     if not path.exists() or path.stat().st_size == 0:
         return False
     if not read_header(path).startswith(MAGIC):

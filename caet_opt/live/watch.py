@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from caet_opt.bandits.families import Bernoulli, Family, Gaussian, Poisson
+from caet_opt.bandits.families import Bernoulli, Bounded, Family, Gaussian, Poisson
 from caet_opt.bandits.families.base import NAMED_AFTER
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.live import contents
@@ -55,8 +55,8 @@ NOTHING: dict[str, Any] = {
 
 #: What to record instead of rewards that spread too much, by the name of their family.
 INSTEAD = {
-    "gaussian": "something that spreads less, such as logarithms of amounts",
-    "poisson": "counts of the groups in which they come, where they come in groups",
+    "gaussian": "rewards that spread less, such as logarithms of amounts",
+    "poisson": "counts of groups, if events come in groups",
 }
 
 Record = dict[str, Any]
@@ -176,16 +176,17 @@ def report_spread(db: sqlite3.Connection, family: Family, arms: int) -> Record:
     """
     if not is_watched(family):
         name = NAMED_AFTER.get(family.name, family.name)
-        known = isinstance(family, Bernoulli)  # zeros and ones spread as their mean says
+        # zeros and ones spread as their mean says, and of rewards in a range no spread is assumed
+        known = isinstance(family, Bernoulli | Bounded)
         return NOTHING | {"reason": None if known else f"not watched for {name} rewards"}
     outcomes = np.array([(one.arm, one.reward) for one in contents.read_outcomes(db, arms)]).reshape(-1, 2)
     seen = see_spread(family, outcomes[:, 0].astype(np.int64), outcomes[:, 1], arms)
     largest = max((variance for variance in seen.variances if variance is not None), default=0.0)
     fits = [
         f"family gaussian:VAR with VAR at least the variance of the rewards (so far {largest:.4g} in one arm)",
-        "rewards cut to a range [low, high], for which gaussian:VAR with VAR = (high - low)^2 / 4 is proven",
+        "rewards cut off to a range, with family bounded:LO,HI, which is proven whatever their distribution",
         *([INSTEAD[family.name]] if family.name in INSTEAD else []),
-        "bernoulli for whether there was any",
+        "bernoulli, for whether there was any at all",
     ]
     return NOTHING | {
         "watched": True,

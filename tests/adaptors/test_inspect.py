@@ -1,5 +1,6 @@
 """Evaluations by inspect's own eval with its mock models: what is saved, and what becomes of samples that fail."""
 
+import re
 import sys
 from importlib import import_module
 from types import SimpleNamespace
@@ -47,6 +48,67 @@ def test_fewer_calls_for_less_money_and_the_same_answer(tmp_path):
     assert len(ids) == len(set(ids)) == spent.calls  # no question was put to two models
     assert "settled: large" in reasons(logs[0])
     assert logs[0].results.early_stopping.metadata["answer"] == "large"
+
+
+GRADED = {"large": Mock(0.75, 3, 15, graded=True), "small": Mock(0.5, 0.6, 3, graded=True)}
+
+
+@pytest.mark.slow
+def test_graded_scores_are_rewards_in_a_range(tmp_path):
+    """Quarters from 0 to 1: the best mean is that of running everything, by a fraction of calls and dollars."""
+    evaluation = start(tmp_path / "models.caet", GRADED, "bounded:0,1,4")
+    logs = evaluate(GRADED, questions(200), tmp_path / "some", evaluation, max_samples=5)
+    everything = evaluate(GRADED, questions(200), tmp_path / "all")
+    means = {log.eval.task: log.results.scores[0].metrics["mean"].value for log in everything}
+    experiment, spent = evaluation.experiment, bill(logs)
+    assert experiment.answer == max(means, key=means.get) == "large"
+    assert spent.calls < 100
+    assert spent.dollars < bill(everything).dollars / 4
+    assert {row["reward"] for row in experiment.export() if row["reward"] is not None} == {0, 0.25, 0.5, 0.75, 1}
+    assert experiment.status()["spent"] == pytest.approx(spent.dollars, rel=1e-9)
+    assert experiment.verify() == []
+
+
+@pytest.mark.parametrize(
+    ("family", "reward", "words"),
+    [
+        (
+            "bounded:0,1",
+            lambda score: 5 * score.value,
+            "is outside the bounded family, whose rewards are numbers in [0, 1]",
+        ),
+        ("bounded:0.6,1", None, "whose rewards are numbers in [0.6, 1]"),
+        ("bernoulli", None, "whose rewards are 0 and 1"),
+    ],
+)
+def test_a_score_outside_the_range_says_which_and_loses_nothing(tmp_path, family, reward, words):
+    """One line: which sample, which score, what would be right; its pull is withdrawn, what was recorded stays."""
+    told = {"costs": [1, 1], "max_pulls": 30}
+    evaluation = start(tmp_path / "models.caet", GRADED, family, **told, reward=reward)
+    logs = evaluate(GRADED, questions(40), tmp_path, evaluation, max_samples=2)
+    (message, *_) = [log.error.message for log in logs if log.status == "error"]
+    assert re.search(r"sample \d+, epoch 1, of (large|small): reward \S+ is outside the ", message)
+    assert words in message
+    assert "scores from LO to HI are rewards of family bounded:LO,HI" in message
+    assert "\n" not in message
+    status = evaluation.experiment.status()
+    assert status["waiting"] == 0
+    assert status["withdrawn"] > 0
+    assert evaluation.experiment.verify() == []
+    assert not GATES
+
+
+def test_scores_of_another_range(tmp_path):
+    """Stars from 1 to 5."""
+    told = {"costs": [1, 1], "max_pulls": 10}
+    evaluation = start(
+        tmp_path / "models.caet", GRADED, "bounded:1,5,4", **told, reward=lambda score: 1 + 4 * score.value
+    )
+    logs = evaluate(GRADED, questions(40), tmp_path, evaluation)
+    assert {log.status for log in logs} == {"success"}
+    rewards = [row["reward"] for row in evaluation.experiment.export() if row["reward"] is not None]
+    assert len(rewards) == 10
+    assert set(rewards) <= {1, 2, 3, 4, 5}
 
 
 def test_a_budget_ends_it(tmp_path):

@@ -72,7 +72,7 @@ def rates(task, more=""):
 
 
 LEVEL = "needs a level, for example above:0.8 or above:-1e-3"
-ENDS = "must be between 0 and 1, the ends of the bernoulli means, or nothing is to be found out"
+ENDS = "must be between 0 and 1, the ends of the bernoulli means; otherwise there is nothing to find out"
 FORM = "write ARM, ARM+NUMBER, ARM-NUMBER or ARM*NUMBER, arms by number"
 LARGE = "is as large as the difference of any two of the means of the bernoulli family, which are in [0, 1]"
 RATIOS = "ratios of means are for exponential, gamma and poisson rewards, not for"
@@ -100,8 +100,8 @@ STATED = [
     (rates("best-arm~"), "a tolerance is a number without sign"),
     (rates("best-arm~1e-400"), "task 'best-arm~': the tolerance must be a finite number that fits double precision"),
     (rates("best-arm~0.1~0.1"), "task 'best-arm~0.1~0.1': a tolerance (~) ends the whole task, once"),
-    (flags("poisson", task="comparisons:0-1*1.1~0.1"), "has a ratio, and no tolerance beside it"),
-    (rates("best-arm~0.2") + " --digits 20", "may have several right answers, and digits are proven of one"),
+    (flags("poisson", task="comparisons:0-1*1.1~0.1"), "has a ratio, so it cannot have a tolerance"),
+    (rates("best-arm~0.2") + " --digits 20", "may have several right answers, and digits can be proven for one"),
     (rates("control:0+x"), f"task 'control:0+x': {FORM}"),
     (rates("control:0+"), f"task 'control:0+': {FORM}"),
     (rates("control:0+nan"), FORM),
@@ -137,7 +137,7 @@ STATED = [
     ("solve {direction.toml}", "direction.toml: 'lower_is_better' must be true or false, got 'yes'"),
     (
         "solve {undirected.toml}",
-        "does not say that the lower mean is better, and the task is best-arm (lower is better); say the same of both",
+        "does not say that lower means are better, but the task is best-arm (lower is better); make both say the same",
     ),
     ("solve {margins.toml}", "answers 0 and 1 can be right for the same means"),
     ("solve {untold.toml}", "no answer covers the means 3, 4"),

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import expect_refusal, read_json, run_command
+from commands import expect_refusal, read_json, run_command, said
 
 from caet_opt import LiveExperiment
 from caet_opt.cli import experiment as command
+from caet_opt.cli import main
 from caet_opt.errors import InputError
 
 START = ["--task", "best-arm", "--family", "bernoulli", "--delta", "0.05"]
@@ -46,6 +47,13 @@ def contents(path):
     return found
 
 
+def test_a_budget_is_the_most_that_it_may_cost(tmp_path, capsys):
+    asked = ["--task", "best-arm~0.05", "--family", "bounded:0,1", "--arms", "a,b", "--costs", "1,3", "--delta", "0.05"]
+    verb(capsys, "start", tmp_path / "few.caet", *asked, "--budget", "3")
+    assert "limits: max_cost 3\n" in verb(capsys, "status", tmp_path / "few.caet")
+    assert verb(capsys, "next", tmp_path / "few.caet", "--pulls", "3").count("pull ") < 3
+
+
 def test_a_whole_experiment(tmp_path, capsys, monkeypatch):
     path = tmp_path / "trial.caet"
     said = verb(capsys, "start", path, *START, "--arms", "large", "small", "--costs", "3,5", "--policy", "uniform")
@@ -59,13 +67,13 @@ def test_a_whole_experiment(tmp_path, capsys, monkeypatch):
         rows = [f"{pull['number']},{pull['name']},{1 - pull['arm']}" for pull in found["pulls"]]
         feed(monkeypatch, "\n".join(["pull,arm,reward", *rows]))
         said = verb(capsys, "record", path)
-    assert said == "recorded: 4; it has stopped with the answer large\n"
+    assert said == "recorded: 4; the experiment has stopped with the answer large\n"
     assert found == {"pulls": [], "stopped": True, "answer": "large", "ended": None}
-    assert verb(capsys, "next", path) == "nothing to pull: it has stopped with the answer large\n"
+    assert verb(capsys, "next", path) == "nothing to pull: the experiment has stopped with the answer large\n"
     said = verb(capsys, "status", path)
     assert "STOPPED: large, at outcome" in said
     assert said.count("guaranteed for independent Bernoulli rewards: wrong with probability at most 0.05") == 2
-    assert "verified, the state is what its" in verb(capsys, "status", path, "--verify")
+    assert "verified, its state follows from its" in verb(capsys, "status", path, "--verify")
 
 
 def test_the_status_for_machines_is_that_of_python(file, capsys):
@@ -110,6 +118,44 @@ def test_observed_costs(tmp_path, capsys, monkeypatch):
     assert read_json(verb(capsys, "status", path, "--json"))["spent"] == 3
 
 
+@pytest.mark.parametrize(
+    ("costs", "ignored"),
+    [((0.002, 0.0005), ["a", "b"]), ((0.002, 0.5), ["a"]), ((0.002, 0), ["a"]), ((0.5, 0.5), []), ((0, 0), [])],
+)
+def test_prices_that_count_as_nothing_are_said(tmp_path, capsys, costs, ignored):
+    """Dollars of a call, with the gamma0 that suits costs around one: which arms, and what to start with instead."""
+    path = tmp_path / "trial.caet"
+    main(["experiment", "start", str(path), *START, "--arms", "a,b", "--cost-source", "observed"])
+    main(["experiment", "next", str(path), "--pulls", "2"])
+    for arm, cost in zip("ab", costs, strict=True):
+        main(["experiment", "record", str(path), arm, "1", "--cost", str(cost)])
+    warned = said(capsys.readouterr().err)
+    text = verb(capsys, "status", path)
+    found = read_json(verb(capsys, "status", path, "--json"))["costs_ignored"]
+    if not ignored:
+        assert (found, warned) == (None, [])
+        assert "WARNING" not in text
+        return
+    assert found["arms"] == ignored
+    assert found["up_to"] == pytest.approx(0.0896, abs=1e-4)
+    line = f"the costs of {', '.join(ignored)} count as zero"
+    assert line in warned[-1]
+    assert warned[-1].endswith(f"start a new experiment with --gamma0 {found['gamma0']:g}")
+    assert f"WARNING: {line}" in text
+
+
+def test_the_gamma0_that_is_suggested_has_costs_weighed(tmp_path):
+    told = {"arms": 2, "cost_source": "observed", "delta": 0.05}
+    for gamma0, ignored in ((0.1, True), (1e-5, False)):
+        path = tmp_path / f"{gamma0}.caet"
+        with LiveExperiment.start(path, "best-arm", "bernoulli", **told, gamma0=gamma0) as experiment:
+            for pull, cost in zip(experiment.next(2), (0.0004, 0.02), strict=True):
+                experiment.record(pull.arm, 1, cost, pull=pull.number)
+            found = experiment.summary()["costs_ignored"]
+            assert (found is not None) == ignored
+            assert found is None or found["gamma0"] == pytest.approx(1e-5)
+
+
 def test_a_pull_is_withdrawn(file, capsys):
     assert verb(capsys, "release", file, "1", "3") == "withdrawn: 2\n"
     assert "0 outcomes, 1 pulls out, 2 withdrawn" in verb(capsys, "status", file)
@@ -141,13 +187,11 @@ def test_a_copy_is_made_once(file, capsys):
 def test_an_experiment_is_started_if_it_is_missing(tmp_path, capsys):
     path = tmp_path / "trial.caet"
     assert f"{path}: started; " in verb(capsys, "start", path, *START, *ARMS, "--if-missing")
-    assert f"{path}: there already, with 0 outcomes; " in verb(capsys, "start", path, *START, *ARMS, "--if-missing")
+    assert f"{path}: continued, with 0 outcomes so far; " in verb(capsys, "start", path, *START, *ARMS, "--if-missing")
     words = "another experiment is in it: its list of costs is 3, 5, 1, not 3, 5, 2"
     argv = [*START, *ARMS[:2], "--costs", "3,5,2", "--if-missing"]
     expect_refusal(capsys, "experiment", "start", path, *argv, words=words)
-    expect_refusal(
-        capsys, "experiment", "start", path, *START, *ARMS, words="to go on with the experiment in it, --if-"
-    )
+    expect_refusal(capsys, "experiment", "start", path, *START, *ARMS, words="continue the experiment in it with --if-")
 
 
 def test_names_that_spreadsheets_would_run_are_texts_and_come_back(tmp_path, capsys, monkeypatch):
@@ -210,11 +254,11 @@ BAD = [
     ("next {} --pulls 0", None, "must be a positive whole number, got '0'"),
     ("next {} --pulls 1000000", None, "pulls must be at most 10000, got 1000000"),
     ("next {} --arm huge", None, "unknown arm 'huge'"),
-    ("next {} --wait -1", None, "--wait must be seconds"),
+    ("next {} --wait -1", None, "--wait must be a number of seconds"),
     ("record {} lrge 1", None, "unknown arm 'lrge'; did you mean 'large'?"),
     ("record {} 3 1", None, "unknown arm '3'"),
-    ("record {} large 2", None, "reward 2 is none of the bernoulli family"),
-    ("record {} large 0.5", None, "whose rewards are 0 and 1; start with fractions (--fractions)"),
+    ("record {} large 2", None, "reward 2 is outside the bernoulli family"),
+    ("record {} large 0.5", None, "start with family bounded:0,1, or with fractions (--fractions)"),
     ("record {} large nan", None, "REWARD must be a number, got 'nan'"),
     ("record {} large 1_0", None, "REWARD must be a number, got '1_0': numbers are written as 12.5 or 1e-3"),
     ("record {} large 1e-400", None, "got '1e-400': it is too close to zero for double precision"),
@@ -249,7 +293,7 @@ BAD = [
     ("stop {}x", None, "no such file; caet-opt experiment start makes one"),
     ("stop", None, "required: FILE"),
     ("stop {} 1", None, "unexpected argument '1'"),
-    ("stop {} --wait -1", None, "--wait must be seconds"),
+    ("stop {} --wait -1", None, "--wait must be a number of seconds"),
     ("start {}x TASK ARMS --max-cost 0", None, "--max-cost must be positive, got 0"),
     ("start {}x TASK ARMS --max-cost -3", None, "--max-cost must be positive, got -3"),
     ("start {}x TASK ARMS --max-cost much", None, "argument --max-cost: must be a number, got 'much'"),

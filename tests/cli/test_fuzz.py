@@ -183,7 +183,7 @@ def check_end(argv, capsys):
     assert status in (0, 1, 2, 130), f"{argv}\n{err}"
     assert "Traceback" not in out + err
     assert all(line.startswith("caet-opt: ") for line in lines), f"{argv}\n{err}"
-    reasons = [line for line in lines if not line.startswith("caet-opt: given up: ")]
+    reasons = [line for line in lines if not line.startswith("caet-opt: gave up on ")]
     if status == 0:
         assert lines == [], argv
     elif status == 1:  # a table may have said what failed

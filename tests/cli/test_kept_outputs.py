@@ -65,7 +65,7 @@ def test_a_curve_whose_files_are_its_input(place, capsys):
     for suffix in ("csv", "png", "pdf"):
         Path(f"curve.{suffix}").write_text(MODEL)
         words = f"curve curve.{suffix} --sweep mean:0 --from 1 --to 2 --points 3 --output curve"
-        expect_refusal(capsys, *words.split(), words=f"--output curve.{suffix}: is read here")
+        expect_refusal(capsys, *words.split(), words=f"--output curve.{suffix}: is an input of this command")
         assert Path(f"curve.{suffix}").read_text() == MODEL
         Path(f"curve.{suffix}").unlink()
 
@@ -141,7 +141,7 @@ def test_a_file_with_a_wrong_model_in_it_is_not_written(place, capsys):
     Path("old.tex").write_text("old")
     words = "table m.toml bad.toml tie.toml --format latex --output"
     said = expect_refusal(
-        capsys, *words.split(), "x.tex", words="--output x.tex: not written, for bad.toml: not valid TOML"
+        capsys, *words.split(), "x.tex", words="--output x.tex: not written, because bad.toml: not valid TOML"
     )
     assert "tie.toml: arms 0 and 1 have equal means" in said
     expect_refusal(capsys, *words.split(), "old.tex")
@@ -156,6 +156,6 @@ def test_what_a_solver_cannot_certify_keeps_its_row_in_a_file(place, capsys):
     assert main(["table", "paper-instance-1", "--solvers", "p.toml", "--format", "csv", "--output", "x.csv"]) == 1
     out, err = capsys.readouterr()
     assert out == "written: x.csv\n"
-    assert err.startswith("caet-opt: without numbers in x.csv: ")
+    assert err.startswith("caet-opt: these rows of x.csv have no numbers: ")
     assert err.count("\n") == 1
     assert Path("x.csv").read_text().count("\n") == 2

@@ -10,7 +10,7 @@ MODEL = ["--family", "bernoulli", "--means", ".5,.45,.43,.4", "--task", "best-ar
 
 def test_solve_prints_prices_and_says_whom_the_bound_is_about(capsys):
     shown = run_command(capsys, "solve", *MODEL, "--limit", "pulls:1<=0.3", "--delta", "0.05")
-    assert "limit pulls:1<=0.3: share 0.3, binds; one point more would save 12.7" in shown
+    assert "limit pulls:1<=0.3: share 0.3, binds; one percentage point more would save 12.7" in shown
     assert "expected cost of any 0.05-PAC strategy whose expected spending meets the limits: at least" in shown
     assert "T* = 1042.730918575" in shown
     found = json.loads(run_command(capsys, "solve", *MODEL, "--limit", "pulls:leader=0.5", "--json"))
@@ -46,7 +46,7 @@ def test_a_curve_sweeps_a_share(capsys):
     found = json.loads(run_command(capsys, "curve", *MODEL, "--limit", "pulls:leader=0.5", *path))
     assert found["limits"] == ["pulls:leader=0.5"]
     first, *others = [point for point in found["points"] if point["kind"] == "grid"]
-    assert "leave nothing to arm 0" in first["error"]
+    assert "leave nothing for arm 0" in first["error"]
     assert [point["u[0]"] for point in others] == pytest.approx([0.2, 0.4, 0.6])
     slope = "price[pulls:leader=0.5]"
     assert others[0][slope] < 0 < others[2][slope]
@@ -66,9 +66,12 @@ def test_simulate_tells_the_limits(capsys):
         (["solve", *MODEL, "--limit", "pulls:leader=0.5", "--solver", "native"], "solver 'native' takes no limits"),
         (["solve", *MODEL, "--limit", "pulls:1<=0.3", "--limit", "pulls:1>=.4"], "limits cannot be met together"),
         (["solve", *MODEL, "--limit", "pulls:9<=0.3"], "names arm 9, but the model has arms 0 to 3"),
-        (["solve", *MODEL, "--limit", "rubbish"], "limit 'rubbish' is none; write 'cost:0,1<=0.3'"),
+        (["solve", *MODEL, "--limit", "rubbish"], "'rubbish' is not a limit; write 'cost:0,1<=0.3'"),
         (["curve", *MODEL, "--sweep", "limit:0", "--from", "0", "--to", "1", "--json"], "there are no limits"),
-        (["simulate", *MODEL, "--limit", "pulls:1<=0.3", "--delta", ".1", "--policy", "uniform"], "meets no limits"),
+        (
+            ["simulate", *MODEL, "--limit", "pulls:1<=0.3", "--delta", ".1", "--policy", "uniform"],
+            "cannot keep to limits",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(capsys, command, message):

@@ -28,7 +28,7 @@ def test_solve(cli):
     assert record["predicted_cost"] > 0
     text = cli("solve", *NEAR, "--delta", "0.05", "--show-program")
     assert "easiest right answer: 0 (within 0.2 of the best)" in text
-    assert "lower bound: only as delta tends to 0" in text
+    assert "lower bound: known only as delta tends to 0" in text
     assert "kl form" not in text
 
 

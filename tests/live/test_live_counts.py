@@ -115,7 +115,7 @@ def test_counts_from_the_command_line_and_from_files(capsys, path, tmp_path):
     trials.write_text("reward,arm\n1,c\n0,c\n0,old\n", encoding="utf-8")
     out = run_command(capsys, "experiment", "record", path, "--counts", rows, "--counts", trials, "--counts", "c,1,7")
     assert out.splitlines()[0] == "recorded: 210"
-    assert "every trial counted once" in out
+    assert "every trial is counted once" in out
     found = json.loads(run_command(capsys, "experiment", "status", path, "--json"))
     assert [(arm["pulls"], arm["mean"]) for arm in found["arms"]] == [(101, 9 / 101), (100, 0.15), (9, 2 / 9)]
 
@@ -142,7 +142,7 @@ def test_what_is_no_count_is_refused(capsys, path, counts, words):
 def test_counts_stand_alone_and_are_of_bernoulli_rewards_with_known_costs(capsys, path, tmp_path):
     begin(path).close()
     expect_refusal(
-        capsys, "experiment", "record", path, "old", "1", "--counts", "old,1,2", words="--counts stands alone"
+        capsys, "experiment", "record", path, "old", "1", "--counts", "old,1,2", words="--counts cannot be combined"
     )
     other = tmp_path / "other.csv"
     other.write_text("arm,wins\nold,1\n", encoding="utf-8")
@@ -155,8 +155,8 @@ def test_counts_stand_alone_and_are_of_bernoulli_rewards_with_known_costs(capsys
     )
     asked = {"arms": 2, "delta": 0.05}
     for name, family, more, words in (
-        ("p", "poisson", {}, "counts are of bernoulli rewards"),
-        ("o", "bernoulli", {"cost_source": "observed"}, "counts say nothing of costs"),
+        ("p", "poisson", {}, "counts are for bernoulli rewards"),
+        ("o", "bernoulli", {"cost_source": "observed"}, "counts have no costs"),
     ):
         with LiveExperiment.start(tmp_path / name, "best-arm", family, **asked, **more) as experiment:
             with pytest.raises(InputError, match=words):

@@ -162,7 +162,7 @@ def test_names_that_are_none_are_refused(tmp_path, arms):
 def test_many_outcomes_are_taken_all_or_none(tmp_path):
     experiment = start(tmp_path)
     experiment.next(3)
-    with pytest.raises(InputError, match="outcome 2: reward 7 is none"):
+    with pytest.raises(InputError, match="outcome 2: reward 7 is outside"):
         experiment.record_many([{"pull": 1, "reward": 1}, {"pull": 2, "reward": 7}])
     assert experiment.status()["recorded"] == 0
     assert experiment.record_many([{"pull": 3, "reward": 1}, {"arm": "large", "reward": 0}]) == 2
@@ -324,12 +324,12 @@ def test_the_status_is_json_and_says_what_is_ahead(tmp_path):
         ("gaussian:1", (1, 1), {"cost_source": "gaps"}, 0.0, "every arm that the answer needs is free as far as costs"),
         ("gaussian:1", (2, 1), {"costs": [0, 0]}, 0.0, "every arm that the answer needs is free"),
         ("gaussian:1", (1, 1), {"costs": [0, 0]}, 0.0, "every arm that the answer needs is free"),
-        ("bernoulli", (1, 0), {"costs": [0, 1]}, 0.0, "as long as the free arm a has the mean 1, an end of"),
-        ("poisson", (3, 0), {"costs": [2, 0]}, 0.0, "as long as the free arm b has the mean 0, an end of"),
+        ("bernoulli", (1, 0), {"costs": [0, 1]}, 0.0, "the free arm a has the mean 1, the end of"),
+        ("poisson", (3, 0), {"costs": [2, 0]}, 0.0, "the free arm b has the mean 0, the end of"),
         ("exponential", (0.5, 1e-300), {"costs": [1, 0]}, None, "reached a certified gap of 1.0, above the tolerance"),
         ("gaussian:1", (1e-5, 0), {"costs": [1e300, 1e300], "policy": "uniform"}, None, "outside double precision"),
         ("gaussian:1", (1e200, -1e200), {"costs": [1, 1], "policy": "uniform"}, None, "outside double precision"),
-        ("gaussian:1", (1e-4, 0), {"costs": [1e299, 1e299], "delta": 1e-13}, None, "or what it costs, is outside"),
+        ("gaussian:1", (1e-4, 0), {"costs": [1e299, 1e299], "delta": 1e-13}, None, "or its cost, is outside"),
     ],
 )
 def test_what_is_still_to_pay_says_why_it_cannot_be_said_or_is_nothing(
@@ -344,7 +344,7 @@ def test_what_is_still_to_pay_says_why_it_cannot_be_said_or_is_nothing(
         words = next(line for line in str(experiment).splitlines() if line.startswith("still to pay"))
     assert ahead["cost"] == cost
     assert reason in ahead["reason"]
-    start = "nothing, " if cost == 0 else "cannot be said at the present means: "
+    start = "nothing: " if cost == 0 else "unknown at the present means: "
     assert words == f"still to pay: {start}{ahead['reason']}"
 
 

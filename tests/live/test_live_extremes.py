@@ -33,7 +33,7 @@ LIVE = [name for name, policy in POLICIES.items() if not policy.needs_truth]
 SOLVING = [name for name in LIVE if issubclass(POLICIES[name], TrackingPolicy)]
 
 #: The refusals that are right: told before anything is begun with, of the outcome or of the beginning of an arm.
-RIGHT = ("is too large to be added up", "rounding hides what tells these arms apart")
+RIGHT = ("is too large to be added up", "rounding hides their difference")
 
 
 @st.composite

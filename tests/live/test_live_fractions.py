@@ -41,7 +41,7 @@ def test_a_missing_word_means_no_fractions(tmp_path):
     record = json.loads(explorer.to_text())
     del record["settings"]["fractions"]
     (tmp_path / "old.json").write_text(json.dumps(record))
-    with pytest.raises(InputError, match=r"reward 0\.7 is none of the bernoulli family.*--fractions"):
+    with pytest.raises(InputError, match=r"reward 0\.7 is outside the bernoulli family.*--fractions"):
         Explorer.resume(tmp_path / "old.json").observe(0, 0.7)
 
 
@@ -87,3 +87,10 @@ def test_a_live_experiment_says_of_which_rewards_its_time_is(tmp_path, capsys):
 def test_simulations_take_no_fractions(capsys):
     assert main(["simulate", "--family", "bernoulli", "--fractions"]) == 2
     assert "--fractions" in capsys.readouterr().err
+
+
+def test_the_status_says_of_which_rewards_the_time_is(tmp_path):
+    with LiveExperiment.start(tmp_path / "x", "best-arm", "bounded:0,1", arms=2, costs=[1, 1], delta=0.1) as experiment:
+        for pull, reward in zip(experiment.next(2), (0.7, 0.33), strict=True):
+            experiment.record(pull.arm, reward, pull=pull.number)
+        assert "of the rewards as counted so far" in str(experiment)

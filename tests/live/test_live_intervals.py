@@ -67,24 +67,25 @@ def test_a_bound_of_a_difference_is_about_the_best_one(family):
     explorer = observe(family, 150)
     intervals = Intervals(explorer.setup, explorer.state, 0.95)
     low, _ = intervals.difference(0, 2)
-    one, other = intervals.sides[0], intervals.sides[2]
+    found = intervals.martingales
+    one, other = found.means[0], found.means[2]
     space, level = explorer.family.mean_space, log(6 / 0.05)
 
     def least(difference):
-        left = max(space.low, space.low - difference, other.mean - 3.0)
-        right = min(space.high, space.high - difference, one.mean - difference + 3.0)
+        left = max(space.low, space.low - difference, other - 3.0)
+        right = min(space.high, space.high - difference, one - difference + 3.0)
         grid = left + (right - left) * np.concatenate([np.logspace(-40, -3, 200), np.linspace(1e-3, 1, 3000)[1:-1]])
         return min(
-            intervals._log_martingale(one, x + difference, True)
+            found.log_martingale(0, x + difference, True)
             + np.logaddexp(
-                np.log(1 - OTHER_SIDE) + intervals._log_martingale(other, x, False),
-                np.log(OTHER_SIDE) + intervals._log_martingale(other, x, True),
+                np.log(1 - OTHER_SIDE) + found.log_martingale(2, x, False),
+                np.log(OTHER_SIDE) + found.log_martingale(2, x, True),
             )
             for x in grid.tolist()
             if space.low < x + difference < space.high
         )
 
-    seen = one.mean - other.mean
+    seen = one - other
     assert least(low) >= level
     assert least(low + 0.02 * (seen - low)) < level
 

@@ -126,7 +126,7 @@ def test_what_is_out_may_still_settle_the_answer(path, capsys):
         assert "ENDED" not in to_words(status)
         assert not experiment.end()
     said = spoken(capsys, "stop", path)
-    assert said == f"{path}: nothing to end: it has stopped with the answer large\n"
+    assert said == f"{path}: nothing to end: the experiment has stopped with the answer large\n"
     assert json.loads(spoken(capsys, "next", path, "--json")) == {
         "pulls": [],
         "stopped": True,
@@ -146,14 +146,15 @@ def test_the_status_says_which_limit_is_met_and_what_is_not_excluded(path, capsy
     assert status["ended"] == {"reason": "max_cost", "time": last}
     assert status["not_excluded"] == ["large", "small", "local"]
     words = to_words(status)
-    assert "\nlimits: max_cost 30.5, max_pulls 100\nENDED: max_cost 30.5 is met\nleading: large\n" in words
+    assert "\nlimits: max_cost 30.5, max_pulls 100\nENDED: max_cost 30.5 leaves no room" in words
     assert "\nnot excluded: large; small; local\n" in words
     assert "Ended before there was an answer; not excluded: large; small; local." in page
-    assert "max_cost 30.5 is met" in page
+    assert "max_cost 30.5 leaves no room for the next pull" in page
     assert " ended<" in page or ", ended" in page
     said = spoken(capsys, "next", path)
     assert said == (
-        "nothing to pull: it has ended: max_cost 30.5 is met; not excluded: large; small; local (guaranteed for "
+        "nothing to pull: the experiment has ended, max_cost 30.5 leaves no room for the next pull; "
+        "not excluded: large; small; local (guaranteed for "
         "independent Bernoulli rewards: wrong with probability at most 0.05)\n"
     )
     told = json.loads(spoken(capsys, "next", path, "--json"))
@@ -204,8 +205,10 @@ def test_an_end_by_hand_survives(path, capsys):
             experiment.release(pulls[1].number)
             assert experiment.verify() == []
         said = spoken(capsys, "stop", file)
-        assert said.startswith(f"{file}: was ended before, by hand, 20")
-        assert "outcomes of pulls that are out are still taken; not excluded: large; small; local (guar" in said
+        assert said.startswith(f"{file}: had already ended, by hand, 20")
+        assert (
+            "outcomes of pulls already handed out are still accepted; not excluded: large; small; local (guar" in said
+        )
 
 
 def test_the_verb_says_what_is_left(path, capsys):
@@ -214,7 +217,7 @@ def test_the_verb_says_what_is_left(path, capsys):
     assert said.startswith(f"{path}: ended by hand, 20")
     assert said.count("\n") == 1
     assert "UTC; not excluded: large; small; local (guaranteed for independent Bernoulli rewards: wrong with" in said
-    assert spoken(capsys, "next", path).startswith("nothing to pull: it has ended: by hand, 20")
+    assert spoken(capsys, "next", path).startswith("nothing to pull: the experiment has ended, by hand, 20")
     assert "\nENDED: by hand, 20" in spoken(capsys, "status", path)
 
 

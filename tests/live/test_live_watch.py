@@ -201,11 +201,11 @@ def test_revenue_as_unit_variance_is_warned_of_wherever_a_guarantee_is_printed(t
     assert (status["guaranteed"], status["watch"]["alarm"], status["watch"]["since"]) == (False, True, 3)
     assert status["watch"]["variances"] == [544.5, 480.5]
     assert status["assumes"] == "independent Gaussian rewards of variance 1"
-    assert "WARNING: the rewards spread more than independent Gaussian rewards of variance 1, and the guaran" in words
+    assert "WARNING: the rewards spread more than independent Gaussian rewards of variance 1, so the guaran" in words
     assert "gaussian:VAR with VAR at least the variance of the rewards (so far 544.5 in one arm)" in words
     assert "NOT GUARANTEED: the rewards spread more than" in words
     assert "guaranteed for" not in words
-    assert "variance 1, which these are not. However often you look, all intervals of means hold together" in words
+    assert "variance 1, which these are not. However often you look, all intervals of means hold at once" in words
     assert main(["experiment", "status", str(tmp_path / "trial.caet"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["watch"] == status["watch"]
 
@@ -238,7 +238,7 @@ def test_a_fitting_variance_raises_no_alarm(tmp_path):
     experiment = record(start(tmp_path, "gaussian:900,1000"), *REVENUE)
     words = str(experiment)
     assert "guaranteed for independent Gaussian rewards of variances 900 and 1000 by arm: wrong with" in words
-    assert "spread: not more than assumed, so far (log e 0 of 6.908)" in words
+    assert "spread: no more than assumed so far (log e 0 of 6.908)" in words
     assert experiment.status()["guaranteed"] is True
 
 
@@ -252,7 +252,7 @@ def test_each_arm_has_its_own_variance(tmp_path):
 
 def test_counts_that_vary_more_than_poisson_counts_are_warned_of(tmp_path):
     experiment = record(start(tmp_path, "poisson", delta=1e-300), (0, 3), (1, 2), (0, 2), (1, 4))
-    assert "spread: not more than assumed" in str(experiment)
+    assert "spread: no more than assumed" in str(experiment)
     record(experiment, (0, 0), (0, 40), (0, 1))
     watched = experiment.status()["watch"]
     assert (watched["alarm"], watched["since"]) == (True, 6)
@@ -261,7 +261,8 @@ def test_counts_that_vary_more_than_poisson_counts_are_warned_of(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("family", "said"), [("bernoulli", None), ("exponential", "not watched for exponential rewards")]
+    ("family", "said"),
+    [("bernoulli", None), ("bounded:0,1", None), ("exponential", "not watched for exponential rewards")],
 )
 def test_what_is_not_watched_is_said_unless_it_cannot_be_false(tmp_path, family, said):
     experiment = record(start(tmp_path, family), (0, 1), (1, 1))
@@ -284,7 +285,7 @@ def test_an_answer_is_declared_when_every_arm_has_two_outcomes(tmp_path, policy)
         counts[pull.arm] += 1
         assert experiment.stopped is (min(counts) >= 2)
         if sum(counts) == 4:
-            assert "and an answer waits for it" in str(experiment)
+            assert "and no answer is declared before that" in str(experiment)
     assert sum(counts) <= 12
     assert experiment.answer == "0"
     assert experiment.verify() == []
@@ -315,7 +316,7 @@ def test_a_file_that_did_not_wait_is_still_verified(tmp_path, monkeypatch):
         db.execute("UPDATE experiment SET version = '0.2.0', saved = replace(saved, ?, '0.2.0')", (__version__,))
         db.execute("UPDATE checkpoint SET saved = replace(saved, ?, '0.2.0')", (__version__,))
     assert experiment.verify() == []
-    assert "not seen before the second outcome of old, new, and it was declared before" in str(experiment)
+    assert "for old, new it shows from the second outcome on, and the answer was declared before" in str(experiment)
     with experiment._store.writing() as db:
         db.execute("UPDATE stop SET position = 1")
     assert any(line.startswith("stopped by outcome") for line in experiment.verify())
