@@ -291,8 +291,8 @@ def trace_curve(
 ) -> Curve:
     """T*, omega* and u* while one mean or cost, or the task's margin, ratio or level, runs from ``start`` to ``stop``.
 
-    Models without an answer, as at a tie, are points with an error. Where the binding statements change between two
-    points of the grid, the switch is located by bisection and joins the points.
+    A model without an answer, as at a tie, gives a point with an error. Where the binding statements change between two
+    points of the grid, the change is located by bisection and added to the points.
 
     Parameters
     ----------
@@ -303,13 +303,13 @@ def trace_curve(
         ``control:ARM-0.02`` has the margin -0.02; their ``ratio``; ``level`` of ``above``; ``limit:0``, the share of
         the first limit.
     points
-        Points of the grid, evenly spaced, or evenly in the logarithm.
+        Number of points, evenly spaced, or evenly on a log scale.
     solver
         A backend, a profile, or the path of one.
     limits
-        As for `characteristic_time`; no closed form is compared with where there are some.
+        As for `characteristic_time`; with limits, no closed form is compared.
     progress
-        Called for every point of the grid that is done.
+        Called after every point of the grid.
 
     Examples
     --------
@@ -355,11 +355,11 @@ def parse_sweep(text: str, model: BanditModel, limits: tuple[Limit, ...] = ()) -
         place = read_whole(arm)
         if place is None or place >= len(limits):
             known = ", ".join(f"limit:{n} is {limit.write(model.arms)}" for n, limit in enumerate(limits))
-            raise InputError(f"sweep {brief(text)!r} is the share of no limit; {known or 'there are no limits'}")
+            raise InputError(f"sweep {brief(text)!r} names no limit; {known or 'there are no limits'}")
         return Sweep(kind, limits=limits, place=place)
     if kind not in BY_ARM:
         if colon:
-            raise InputError(f"sweep {brief(text)!r}: the {kind} is the task's, and no arm's; write {kind}")
+            raise InputError(f"sweep {brief(text)!r}: the {kind} belongs to the task, not to an arm; write {kind}")
         return Sweep(kind, limits=limits)
     if not colon or not arm:
         raise InputError(f"sweep {text!r} names no arm; write {kind}:0, or the arm's name")

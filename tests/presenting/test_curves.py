@@ -361,7 +361,7 @@ def test_missing_matplotlib_is_named_before_anything_is_solved(capsys, monkeypat
     [
         ({"--sweep": "meen:2"}, "unknown sweep 'meen'; did you mean 'mean'?"),
         ({"--sweep": "mean"}, "sweep 'mean' names no arm; write mean:0"),
-        ({"--sweep": "margin:2"}, "sweep 'margin:2': the margin is the task's, and no arm's; write margin"),
+        ({"--sweep": "margin:2"}, "sweep 'margin:2': the margin belongs to the task, not to an arm; write margin"),
         ({"--sweep": "margin"}, "task 'ranking' has no margin; control:ARM and comparisons:A-B can have one"),
         ({"--sweep": "level"}, "task 'ranking' has no level; above:LEVEL and cheapest:above:LEVEL have one"),
         ({"--sweep": "margin", "--task": "control:0*1.1"}, "ratios of means are for exponential"),
@@ -436,5 +436,5 @@ def test_a_swept_ratio_scales_the_control_of_exponential_arms():
     assert curve.sweep.write(curve.points[0].result.statements[0], 0.5, model.arms) == "b > ratio * a"
     with pytest.raises(InputError, match=r"ratios of means are for exponential, gamma and poisson rewards"):
         trace_curve(BanditModel("bernoulli", [0.1, 0.2]), "control:0", "ratio", 0.5, 2)
-    with pytest.raises(InputError, match="has a margin, and no ratio beside it"):
+    with pytest.raises(InputError, match="has a margin, so it cannot have a ratio"):
         trace_curve(model, "control:a+0.2", "ratio", 0.5, 2)

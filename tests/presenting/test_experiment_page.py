@@ -15,6 +15,7 @@ pytest.importorskip("jinja2", reason="Jinja2 is not installed (extra: report)")
 
 CHARTS = ("evidence-chart", "estimates-chart", "spending-chart")
 NAME = EVIL.replace("\n", " ")
+SHOP = ["old", "b", "c"]
 
 
 def run_experiment(folder, pulls=60, **changes):
@@ -52,6 +53,14 @@ def test_the_words_and_the_data_are_those_of_the_status(tmp_path):
     assert NAME not in page
 
 
+def test_what_is_settled_stands_first(tmp_path):
+    with LiveExperiment.start(tmp_path / "shop.caet", "control:old", "bernoulli", delta=0.05, arms=SHOP) as experiment:
+        assert 'id="settled"' not in experiment_page(experiment)
+        experiment.record_counts([("old", 90, 1000), ("b", 150, 1000), ("c", 95, 1000)])
+        page = experiment_page(experiment)
+    assert page.index("Settled: b &gt; old; act on it now") < page.index("Leading: ")
+
+
 def test_an_experiment_without_outcomes_has_a_page(tmp_path):
     page = experiment_page(run_experiment(tmp_path, pulls=0), "Mine & yours")
     assert "No answer yet" in page
@@ -61,7 +70,7 @@ def test_an_experiment_without_outcomes_has_a_page(tmp_path):
 
 def test_what_is_not_guaranteed_is_said_first(tmp_path):
     page = experiment_page(run_experiment(tmp_path, pulls=3, threshold="customary", unproven=True))
-    assert "not proven to keep the error probability below" in page
+    assert "not proven to keep the error probability at or below" in page
 
 
 def test_rewards_that_spread_more_than_assumed_are_warned_of_first(tmp_path):
@@ -73,7 +82,7 @@ def test_rewards_that_spread_more_than_assumed_are_warned_of_first(tmp_path):
         for pull, reward in zip(experiment.next(4), (0.0, 31.0, 33.0, 0.0), strict=True):
             experiment.record(pull.arm, reward, pull=pull.number)
         page = experiment_page(experiment)
-    assert "Warning: the rewards spread more than independent Gaussian rewards of variance 1, and the guarantee" in page
+    assert "Warning: the rewards spread more than independent Gaussian rewards of variance 1, so the guarantee" in page
     assert "(so far 544.5 in one arm)" in page
     assert "guaranteed for" not in page
     assert page.index('id="alarm"') < page.index('id="answer"')

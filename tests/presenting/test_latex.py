@@ -1,4 +1,5 @@
-"""Tables in LaTeX as LaTeX sets them: within the text of article, in one column and in two, with no box overfull.
+"""Tables in LaTeX as LaTeX sets them: within the text of article, in one column and in two, with no box overfull and
+no table longer than its page.
 
 Skipped where there is no LaTeX with siunitx (Debian: texlive-latex-recommended, texlive-science).
 """
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from commands import run_command
+from study_files import run_sweep, write_study
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 FEW = [MODELS / f"{name}.toml" for name in ("paper-instance-1", "regret-bernoulli", "clinical-trial", "dose-finding")]
@@ -26,22 +28,44 @@ pytestmark = pytest.mark.skipif(not has_latex(), reason="there is no LaTeX with 
 
 
 def overfull(folder, text):
-    """The boxes of a document that are too wide."""
+    """The boxes of a document that are too wide, and the tables that are too long."""
     (folder / "page.tex").write_text(text, encoding="utf-8")
     words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     assert done.returncode == 0, done.stdout[-2000:]
-    return re.findall(r"Overfull .*", (folder / "page.log").read_text(encoding="utf-8", errors="replace"))
+    log = (folder / "page.log").read_text(encoding="utf-8", errors="replace")
+    return re.findall(r"Overfull .*|Float too large .*", log)
+
+
+def within_article(columns, fragment):
+    """A document with a table between two paragraphs."""
+    needs = re.match(r"% needs (\\usepackage\{.*\})\n", fragment)[1]
+    return rf"\documentclass[{columns}]{{article}}{needs}\begin{{document}}One.{fragment}Two.\end{{document}}"
 
 
 @pytest.mark.parametrize("columns", ["onecolumn", "twocolumn"])
 @pytest.mark.parametrize("more", [[], ["--delta", "0.05"], ["--columns", "model,T*,u*"], ["--digits", "8"]])
 def test_the_usual_table_fits_the_text_of_an_article(capsys, tmp_path, columns, more):
     fragment = run_command(capsys, "table", *FEW, "--format", "latex-fragment", *more)
-    needs = re.match(r"% needs (\\usepackage\{.*\})\n", fragment)[1]
-    page = rf"\documentclass[{columns}]{{article}}{needs}\begin{{document}}{fragment}\end{{document}}"
-    assert overfull(tmp_path, page) == []
-    assert "wider" not in fragment
+    assert overfull(tmp_path, within_article(columns, fragment)) == []
+    assert "% wider" not in fragment
+
+
+@pytest.mark.parametrize("columns", ["onecolumn", "twocolumn"])
+def test_all_models_have_pages_of_their_own_where_they_need_them(capsys, tmp_path, columns):
+    fragment = run_command(capsys, "table", MODELS, "--format", "latex-fragment")
+    assert overfull(tmp_path, within_article(columns, fragment)) == []
+
+
+@pytest.mark.parametrize("columns", ["onecolumn", "twocolumn"])
+def test_simulated_costs_of_any_size_fit_the_text_of_an_article(capsys, tmp_path, columns):
+    study = write_study(tmp_path, policy=["caet", "uniform"], runs=10)
+    expensive = 'family = "gaussian"\nmeans = [2, 0]\ncosts = [98765, 123456]\ntask = "best-arm"\n'
+    (tmp_path / "expensive-trial-model.toml").write_text(expensive, encoding="utf-8")
+    run_sweep(capsys, study, tmp_path / "results")
+    fragment = run_command(capsys, "table", tmp_path / "results", "--format", "latex-fragment")
+    assert overfull(tmp_path, within_article(columns, fragment)) == []
+    assert "% wider" not in fragment
 
 
 @pytest.mark.parametrize("more", [[], ["--delta", "0.1,0.01"]])

@@ -81,7 +81,7 @@ def test_an_interrupted_run_is_gone_on_with(capsys, tmp_path, monkeypatch):
         patch.setattr(reproduce, "run_locally", interrupted)
         assert main(["reproduce", "policies", "--runs", "3", "--out", str(tmp_path)]) == 130
     out, err = capsys.readouterr()
-    assert (out, err) == ("", "caet-opt: interrupted; 1 of 5 blocks are stored, and the same command goes on\n")
+    assert (out, err) == ("", "caet-opt: interrupted; 1 of 5 blocks are stored; run the same command to resume\n")
     assert not (tmp_path / "policies.csv").exists()
     kept = contents(tmp_path / "policies")
     reproduced(capsys, tmp_path)

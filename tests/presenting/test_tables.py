@@ -304,7 +304,7 @@ def test_proven_digits_replace_certified_ones(capsys):
     argv = [PAPER, ROOT / "models" / "clinical-trial.toml", "--digits", "30"]
     out = tabled(capsys, *argv, "--columns", "model,T*,lower,upper")
     assert "11.6568542494923801952067548968 " in out  # 6 + 4 sqrt(2)
-    assert "proven for the inputs as exact decimals" in out
+    assert "proven, with the inputs as exact decimals" in out
     first, second = records(capsys, *argv)
     assert first["proven"] == "11.6568542494923801952067548968"
     lower, upper = (Decimal(first[name]) for name in ("proven_lower", "proven_upper"))

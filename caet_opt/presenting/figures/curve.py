@@ -35,9 +35,9 @@ def curve_figure(
     curve
         What `trace_curve` found.
     title
-        Of the figure; the task, the family and the number of arms unless given, and none where it is empty.
+        Title of the figure; by default the task, the family and the number of arms; no title if empty.
     width
-        ``"column"`` or ``"page"`` of a paper in two columns; the page, or what the user's style says, unless given.
+        ``"column"`` or ``"page"`` of a paper in two columns; by default the page, or what the user's style says.
     only
         ``"time"``, ``"cost"`` or ``"sampling"``: T*, the cost or the sampling proportions alone.
 

@@ -31,7 +31,7 @@ def plan_figure(plans: Sequence[Plan], width: Width | None = None) -> "Figure":
     plans
         Of one model at several levels.
     width
-        ``"column"`` or ``"page"`` of a paper in two columns; the page, or what the user's style says, unless given.
+        ``"column"`` or ``"page"`` of a paper in two columns; by default the page, or what the user's style says.
 
     Examples
     --------

@@ -35,8 +35,8 @@ FULL = {"deltas": [1e-1, 3e-2, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6], "runs": 1000}
 RATIO_DIGITS = 3
 
 INTERVALS = (
-    "[ ]: the 95 % interval; policies share their rewards, so that differences between them are surer\n"
-    f"no interval: fewer than {FEWEST} runs, unfinished ones, or {MAY_STARVE}"
+    "[ ]: the 95 % interval; policies see the same rewards, so differences between them are more precise\n"
+    f"no interval: fewer than {FEWEST} runs, unfinished runs, or {MAY_STARVE}"
 )
 
 

@@ -45,7 +45,7 @@ def study_figure(
     over
         What the cost is divided by: ``"log_inv_delta"`` or ``"lower_bound"``.
     width
-        ``"column"`` or ``"page"`` of a paper in two columns; the page, or what the user's style says, unless given.
+        ``"column"`` or ``"page"`` of a paper in two columns; by default the page, or what the user's style says.
 
     Examples
     --------

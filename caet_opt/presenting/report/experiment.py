@@ -38,6 +38,7 @@ def experiment_page(experiment: LiveExperiment, title: str | None = None) -> str
         "facts": list_facts(status),
         "alarm": status_text.say_alarm(status) if status["watch"]["alarm"] else None,
         "fitting": status_text.say_fitting(status) if status["watch"]["alarm"] else None,
+        "settled": " ".join(status_text.say_settled(status)).removeprefix("SETTLED: "),
         "intervals": status_text.say_intervals(status),
         "arms": (status_text.ARM_HEADERS, [(None, status_text.arm_texts(arm)) for arm in status["arms"]]),
         "late": status_text.say_late(status) if status_text.came_late(status) else None,
@@ -68,11 +69,11 @@ def list_facts(status: Record) -> dict[str, str]:
         facts["ended"] = status_text.say_end(status)
     if (spread := status_text.say_spread(status)) is not None:
         facts["spread"] = spread
+    if (ignored := status_text.say_ignored_costs(status)) is not None:
+        facts["costs"] = ignored
     if status["stopped"] is not None:
         facts["stopped"] = status_text.say_stop(status["stopped"])
     else:
-        for settled in status_text.say_settled(status):
-            facts["settled"] = settled.removeprefix("SETTLED: ")
         facts["left"] = status_text.say_not_excluded(status)
         if status["answer"] is not None:
             facts["ahead"] = status_text.say_ahead(status)

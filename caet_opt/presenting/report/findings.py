@@ -96,8 +96,8 @@ def say_proof(best: Record, others: Sequence[Record]) -> str:
     if not proven:
         return f"its threshold is not proven for {rewards}"
     cheapest = min(proven, key=cost_of)
-    words = f"its threshold is not proven for {rewards}, and of those that are,"
-    return f"{words} {name(cheapest)} costs {say_cost(cheapest)}"
+    words = f"its threshold is not proven for {rewards}; the cheapest that is proven is"
+    return f"{words} {name(cheapest)}, which costs {say_cost(cheapest)}"
 
 
 def say_errors(rows: Sequence[Record]) -> str:

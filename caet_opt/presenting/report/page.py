@@ -30,7 +30,7 @@ LOOKS = {"colour": "colour", "dash": "line", "symbol": "marker"}
 
 
 def write_report(folder: str | Path, path: str | Path, title: str | None = None) -> None:
-    """Write a folder of results as one HTML page; the file is whole or not there.
+    """Write a folder of results as one HTML page; if this fails, no file is left.
 
     >>> write_report("results/study", "page.html")  # the folder of `run_study`
     """

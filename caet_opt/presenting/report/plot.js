@@ -77,7 +77,7 @@ function plot(node, traces, look) {
   const [xs, ys] = [reach(look.xaxis, traces, "x"), reach(look.yaxis, traces, "y")];
   const yTicks = ticks(look.yaxis, ys, height - 60, true);
   const left = 30 + LETTER * Math.max(2, ...yTicks.map(([, text]) => wide(text)));
-  const box = { left, right: width - 12, top: 8, bottom: 0 };
+  const box = { left, right: width - 20, top: 8, bottom: 0 };
   const xTicks = ticks(look.xaxis, xs, box.right - left, false);
   const lines = Math.max(1, ...xTicks.map(([, text]) => String(text).split("<br>").length));
   box.bottom = height - 24 - LINE * lines;

@@ -47,7 +47,7 @@ def characteristic_table(
     digits
         Proven digits, in the columns ``proven``, ``proven_lower`` and ``proven_upper``, as text.
     workers
-        Processes for what takes more than a moment; rows do not depend on their number.
+        Number of processes, if the work takes longer; rows do not depend on it.
 
     Returns
     -------

@@ -1,7 +1,8 @@
 r"""A table in LaTeX with booktabs and siunitx: a document that compiles as it is, or a fragment for ``\input``.
 
 A table that is wider than a column of ``article`` in two columns is as wide as the text around it, whatever that is,
-and its words are set in several lines.
+and its words are set in several lines. One that cannot be so narrow runs over both columns (``table*``, which is
+``table`` where there is one).
 """
 
 import re
@@ -11,8 +12,8 @@ from typing import NamedTuple
 from caet_opt.presenting.tables.layout import ERROR, Cell, Column, Number, Row, Table, Vector, error_text, leading_cells
 from caet_opt.presenting.tables.tex_text import tex
 
-#: Longer tables may break across pages.
-LONGEST_FLOAT = 40
+#: Longer tables may break across pages: with its remarks, one of so many rows fills a page of ``article``.
+LONGEST_FLOAT = 30
 
 #: Words of at most so many characters stand in one line, whatever the table's width.
 SHORT = 12
@@ -32,6 +33,12 @@ MARGIN, HEIGHT, LANDSCAPE, EM = 20.0, 210.0, 297.0, 3.26
 
 #: What makes a table small, inside a group.
 SMALL = r"\small\setlength{\tabcolsep}{4pt}"
+
+#: One column of text, which longtable needs, and what was there before.
+ONE_COLUMN = (
+    r"\makeatletter\if@twocolumn\onecolumn\let\columnsbefore\twocolumn\else\let\columnsbefore\relax\fi\makeatother"
+)
+AS_BEFORE = r"\par\columnsbefore"
 
 #: Words in several lines, whose first word may be hyphenated too.
 LINES = r">{\raggedright\arraybackslash\hspace{0pt}"
@@ -111,9 +118,10 @@ def body(table: Table) -> str:
 def float_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> str:
     """A table that floats."""
     kind, width = ("tabularx", r"{\linewidth}") if is_flexible(table) else ("tabular", "")
+    float_kind = "table" if sum(shape.least for shape in shapes(table)) <= NARROW else "table*"
     return "\n".join(
         [
-            r"\begin{table}[htbp]",
+            rf"\begin{{{float_kind}}}[htbp]",
             r"\centering",
             rf"{caption(table)}\medskip",
             SMALL,
@@ -125,17 +133,18 @@ def float_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> 
             r"\bottomrule",
             rf"\end{{{kind}}}",
             *remarks(table, r"\par\medskip"),
-            r"\end{table}",
+            rf"\end{{{float_kind}}}",
         ]
     )
 
 
 def long_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> str:
-    """A table that breaks across pages, its head repeated."""
+    """A table that breaks across pages, its head repeated; on pages of its own in a paper of two columns."""
     repeated = [r"\toprule", head, r"\midrule"]
     return "\n".join(
         [
-            "% in one column of text, as longtable needs; run LaTeX until it no longer says that widths have changed",
+            "% run LaTeX until it no longer says that widths have changed",
+            ONE_COLUMN,
             rf"\begingroup{SMALL}",
             rf"\begin{{longtable}}{{{preamble}}}",
             rf"{caption(table)}\\[\medskipamount]",
@@ -149,6 +158,7 @@ def long_table(table: Table, preamble: str, head: str, rows: Sequence[str]) -> s
             r"\end{longtable}",
             r"\endgroup",
             *remarks(table, r"\noindent"),
+            AS_BEFORE,
         ]
     )
 
@@ -212,14 +222,21 @@ def shape_of(column: Column, cells: Sequence[Cell]) -> Shape:
     """Numbers at their decimal points; words in one line, which may become several where there are many."""
     if column.numeric:
         form, characters = number_format([cell for cell in cells if isinstance(cell, Number)])
-        width = max(characters, len(column.heading)) * CHARACTER + SPACE
+        width = max(characters, heading_length(column)) * CHARACTER + SPACE
         return Shape(f"S[table-format={form}]", width, width)
     there = [cell for cell in cells if cell is not None]
-    characters = max([len(column.heading), *map(longest_run, there)])
-    words = characters if characters <= SHORT else max([len(column.heading), *map(longest_word, there)])
+    characters = max([heading_length(column), *map(longest_run, there)])
+    words = characters if characters <= SHORT else max([heading_length(column), *map(longest_word, there)])
     width, least = min(characters, WIDEST_TEXT) * CHARACTER, words * CHARACTER
     letter = "l" if characters <= WIDEST_TEXT else rf"{LINES}}}p{{{width:.1f}em}}"
     return Shape(letter, max(width, least) + SPACE, least + SPACE)
+
+
+def heading_length(column: Column) -> int:
+    r"""Characters of a heading as it is set: one for a command such as ``\delta``, three for ``\log``."""
+    if column.latex is None:
+        return len(column.heading)
+    return len(re.sub(r"[${}^_]", "", re.sub(r"\\([a-z]+|,)", "x", column.latex.replace(r"\log", "log"))))
 
 
 def flexible_shapes(forms: Sequence[Shape]) -> list[Shape]:

@@ -21,8 +21,8 @@ from caet_opt.version import __version__
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Significant digits of costs, rates and ratios, which are estimates.
-ESTIMATED = 5
+#: Significant digits of costs, rates and ratios, which are estimates; and of those in a paper.
+ESTIMATED, IN_PAPER = 5, 3
 
 #: Columns that are numbers of runs.
 COUNTS = ("asked", "runs", "unfinished", "errors")
@@ -33,8 +33,8 @@ USUAL = (
     *("error_rate", "error_interval"),
 )
 
-#: The same of a table for a paper.
-IN_PAPERS = ("runs", "mean_cost", "cost_interval", "ratio", "error_rate")
+#: The same of a table for a paper, which says below how many runs a cell has where all have the same.
+IN_PAPERS = ("mean_cost", "cost_interval", "ratio", "error_rate")
 
 #: What the rate of errors is.
 ERRORS = r"Errors: runs that stopped with a wrong answer over all runs, with a 95\,\% Clopper--Pearson interval"
@@ -42,16 +42,16 @@ ERRORS = r"Errors: runs that stopped with a wrong answer over all runs, with a 9
 #: What a reader of such a table must know, besides the conventions of T* and of the lower bound.
 RESULT_CONVENTIONS = {
     "cost_interval": Statement(
-        r"Cost: mean over all runs with its 95\,\% interval, at each end the outer one of Student's and of Hall's, "
-        r"which allows for skewness."
+        r"Cost: mean over all runs with its 95\,\% interval, at each end the wider of Student's and Hall's intervals; "
+        r"Hall's allows for skewness."
     ),
     "cost_at_least": Statement(
         r"At least: 95\,\% lower confidence bound of the expected cost, for any distribution. No interval: fewer than "
-        rf"{FEWEST} runs, unfinished ones, or a policy that may leave the right arm behind and then take any time."
+        rf"{FEWEST} runs, unfinished ones, or a policy that may neglect the right arm and then run for any time."
     ),
     "predicted_cost": Statement(
-        r"Predicted: $T^\star \beta(\tau)$ at this $\delta$; pulls at $u_\alpha$ are counted until every pair exceeds "
-        rf"the threshold, all means taken for known; mean costs of CAET were {say_measured('c', 'd')} that in a study."
+        r"Predicted: $T^\star \beta(\tau)$ at this $\delta$, from pulls at $u_\alpha$ until every pair exceeds the "
+        rf"threshold, with the means taken as known; in a study, mean costs of CAET were {say_measured('c', 'd')} that."
     ),
     "ratio": Statement(r"Ratio: mean cost over the lower bound."),
     "error_interval": Statement(f"{ERRORS}."),
@@ -60,13 +60,13 @@ RESULT_CONVENTIONS = {
 }
 
 
-def columns(most: int | None = None) -> tuple[Column, ...]:
+def columns(most: int | None = None, estimated: int = ESTIMATED) -> tuple[Column, ...]:
     """Every column of a table of results, every number to at most so many digits, where told so; some are those of a
     table of characteristic times."""
     shared = {column.name: column for column in time_columns(most)}
-    digits, decimals = most or ESTIMATED, most or DECIMALS
+    digits, decimals = most or estimated, most or DECIMALS
     bound = replace(shared["lower_bound"], explanation="T* kl(delta, 1 - delta)", write=write_bound(digits))
-    optimal = "theta T* log(1/delta), of an optimal policy as delta tends to 0"
+    optimal = "theta T* log(1/delta), for optimal policies as delta tends to 0"
 
     def setting(one: Setting) -> Column:
         told = one.name, one.label, one.help
@@ -91,28 +91,35 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
     return (
         Column("cell", "cell", "hash of what the cell computes"),
         *(shared[name] for name in ("model", "title", "family")),
-        number_column("log_inv_delta", "log(1/delta)", "as asked for", ".6g", r"$\log(1/\delta)$"),
-        number_column("delta", "delta", "error probability, as asked for", ".6g", r"$\delta$"),
+        number_column("log_inv_delta", "log(1/delta)", "log(1/delta) of the cell", ".6g", r"$\log(1/\delta)$"),
+        number_column("delta", "delta", "error probability of the cell", ".6g", r"$\delta$"),
         shared["task"],
         *map(setting, RECORDED),
-        number_column("seed", "seed", "of all runs", "d"),
+        number_column("seed", "seed", "seed of all runs", "d"),
         number_column("asked", "asked", "runs that the study asks for", "d"),
         number_column("runs", "runs", "runs that are stored", "d"),
         number_column("unfinished", "unfinished", "runs that did not stop", "d"),
         shared["characteristic_time"],
-        estimate("mean_cost", "mean cost", "over all runs"),
-        interval("cost_interval", "95 % interval", "of the mean cost", digits),
+        estimate("mean_cost", "mean cost", "mean cost of all runs"),
+        interval("cost_interval", "95 % interval", "confidence interval of the mean cost", digits),
         rounded("cost_at_least", "at least", "95 % lower bound of the expected cost", round_down),
         bound,
         rounded("upper_bound", "upper bound", optimal, round_up),
-        estimate("predicted_cost", "predicted", "T* beta(tau) at this delta, means taken for known"),
+        estimate("predicted_cost", "predicted", "T* beta(tau) at this delta, with the means taken as known"),
         estimate("ratio", "ratio", "mean cost over the lower bound"),
         interval("ratio_interval", "95 % of ratio", "interval of the ratio", digits),
         estimate("mean_samples", "samples", "mean number of rounds"),
         *(estimate(f"cost_{part}", f"cost {part} %", f"{part} % quantile of the cost") for part in (10, 50, 90)),
         *(estimate(f"rounds_{part}", f"{part} %", f"{part} % quantile of the rounds") for part in QUANTILES),
         number_column("errors", "wrong", "runs that stopped with a wrong answer", "d"),
-        Column("error_rate", "errors", "share of these", lambda one, _: Number(proportion(one, decimals)), None, True),
+        Column(
+            "error_rate",
+            "errors",
+            "share of runs with a wrong answer",
+            lambda one, _: Number(proportion(one, decimals)),
+            None,
+            True,
+        ),
         interval("error_interval", "95 % of errors", "Clopper-Pearson interval of the error rate", decimals),
         verdict("consistent", "errors not significantly above delta"),
         verdict("guaranteed", "threshold proven for independent rewards of the family and its variance"),
@@ -121,7 +128,7 @@ def columns(most: int | None = None) -> tuple[Column, ...]:
             partial(write_by_arm, partial(proportion, decimals=decimals)),
         ),
         shared["sampling_proportions"],
-        Column("version", "version", "of caet-opt that computed the runs"),
+        Column("version", "version", "version of caet-opt that computed the runs"),
         shared[ERROR],
     )
 
@@ -161,19 +168,23 @@ def usual_names(summary: "pd.DataFrame", paper: bool = False) -> list[str]:
     shown = ["policy"] if set(summary["policy"]) != {"caet"} else []
     level, usual = "delta" if are_typed(summary["log_inv_delta"]) else "log_inv_delta", list(USUAL)
     if paper:
-        late = ["unfinished"] if summary["unfinished"].any() else []
-        usual = [name for name in USUAL if name in (*IN_PAPERS, *late)]
+        telling = {"runs": summary["runs"].nunique() > 1, "unfinished": summary["unfinished"].any()}
+        usual = [name for name in USUAL if name in IN_PAPERS or telling.get(name)]
     if "cost_low" in summary and (summary["runs"].gt(0) & summary["cost_low"].isna()).any():
         usual.insert(usual.index("cost_interval") + 1, "cost_at_least")
     return ["model", level, *dict.fromkeys([*shown, *differing]), *usual]
 
 
-def notes(summary: "pd.DataFrame") -> tuple[str, ...]:
-    """What a reader must know of results that are not complete."""
+def notes(summary: "pd.DataFrame", shown: Sequence[str]) -> tuple[str, ...]:
+    """What a reader must know of results that are not complete, and of their number where no column has it."""
     missing = int((summary["asked"] - summary["runs"]).clip(lower=0).sum())
-    first = (f"{missing} runs are missing; the same sweep computes them.",) if missing else ()
+    each = (
+        () if "runs" in shown or summary["runs"].nunique() > 1 else (f"Runs: {summary['runs'].iloc[0]} in each row.",)
+    )
+    lacking = f"{missing} runs are missing; run the same sweep again to compute them."
+    first = (*each, lacking) if missing else each
     found = sorted(set(summary["version"].dropna()))
-    unlike = f"The runs are of caet-opt {', '.join(found)}; this is caet-opt {__version__}."
+    unlike = f"The runs were made by caet-opt {', '.join(found)}; this is caet-opt {__version__}."
     return first if found in ([], [__version__]) else (*first, unlike)
 
 

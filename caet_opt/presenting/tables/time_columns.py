@@ -104,7 +104,7 @@ def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tup
     to more than it is certified to. Times have at most ``of_times`` where nothing is told."""
     digits = most or of_times
     time, lower, upper = (write_time(which, digits) for which in range(3))
-    paid = "T of the cost-blind proportions under the costs"
+    paid = "cost of proportions that ignore costs, comparable to T*"
     given = partial(write_by_arm, f"{{:.{most or GIVEN_DIGITS}g}}".format)
 
     def shares(values: Sequence[float], row: Row) -> Cell:
@@ -133,7 +133,7 @@ def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tup
         Column("title", "title", "title in the model file"),
         Column("file", "file", "path of the model file"),
         Column("family", "family", "reward family", lambda family, row: family_words(family)),
-        Column("task", "task", "task, and how many limits there are", write_task),
+        Column("task", "task", "task, and the number of limits", write_task),
         number_column("arms", "K", "number of arms", "d", "$K$"),
         Column("names", "names", "names of the arms", lambda names, row: ", ".join(names)),
         Column("means", "means", "mean of each arm", given, r"$\mu$"),
@@ -142,22 +142,30 @@ def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tup
         Column("lower", "lower", "certified lower bound on T*", lower, numeric=True),
         Column("upper", "upper", "certified upper bound on T*", upper, numeric=True),
         Column("gap", "gap", "relative width of the certified interval", width, numeric=True),
-        Column("cost_proportions", "omega*", "share of the cost of each arm", shares, r"$\omega^\star$"),
+        Column("cost_proportions", "omega*", "share of the cost spent on each arm", shares, r"$\omega^\star$"),
         Column("sampling_proportions", "u*", "share of the pulls of each costly arm", shares, r"$u^\star$"),
         Column("binding_statements", "binding statements", "the statements that decide T*", statements),
         Column("limits", "limits", "limits on shares, each with dT*/dshare", write_limits),
         Column("half_leader_time", "T*(1/2)", "T* with pulls:leader=0.5, if asked for", half, r"$T^\star_{1/2}$", True),
-        number_column("delta", "delta", "error probability, as asked for", "g", r"$\delta$"),
+        number_column("delta", "delta", "error probability given by --delta", "g", r"$\delta$"),
         Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", write_bound(digits), None, True),
         Column("cost_blind_time", "blind T", paid, blind(BLIND_DIGITS), r"blind $T$", True),
-        Column("cost_blind_ratio", "blind/T*", "its ratio to T*", blind(RATIO_DIGITS), r"blind $T / T^\star$", True),
-        Column("cost_blind_proportions", "u blind", "u* for unit costs", shares, r"$u^{\mathrm{blind}}$"),
-        number_column("expected", "expected", "T* in the model file", f".{most or EXPECTED_DIGITS}g"),
-        number_column("deviation", "deviation", "relative deviation from it", ".0e"),
-        Column("solver", "solver", "solver, and who answered when it fell back"),
-        number_column("iterations", "iterations", "of the solver", "d"),
+        Column(
+            "cost_blind_ratio", "blind/T*", "blind T divided by T*", blind(RATIO_DIGITS), r"blind $T / T^\star$", True
+        ),
+        Column(
+            "cost_blind_proportions",
+            "u blind",
+            "proportions that ignore costs: u* for unit costs",
+            shares,
+            r"$u^{\mathrm{blind}}$",
+        ),
+        number_column("expected", "expected", "T* that the model file states", f".{most or EXPECTED_DIGITS}g"),
+        number_column("deviation", "deviation", "relative deviation of T* from expected", ".0e"),
+        Column("solver", "solver", "solver, and the fallback if that answered"),
+        number_column("iterations", "iterations", "iterations of the solver", "d"),
         Column("seconds", "ms", "time to solve", milliseconds, None, True),
-        Column("proven", "proven T*", "T* to --digits decimals, proven"),
+        Column("proven", "proven T*", "T* to --digits digits, proven"),
         Column("proven_lower", "proven lower", "proven lower bound"),
         Column("proven_upper", "proven upper", "proven upper bound"),
         Column(ERROR, "error", "why there is no answer"),
@@ -186,8 +194,8 @@ def usual_names(deltas: int, solvers: int, proven: bool, paper: bool = False) ->
 
 #: What the cost-blind comparison is.
 PAID = (
-    r"Blind: $u$ is optimal for the same model with every cost 1, and $T = c \cdot u / \min_e f_e(u)$ is what "
-    r"tracking it pays"
+    r"Blind: $u$ is optimal for the same model with every cost 1, and $T = c \cdot u / \min_e f_e(u)$ is the "
+    r"cost of tracking it"
 )
 
 #: What a reader must know, by what it is about.
@@ -197,24 +205,23 @@ CONVENTIONS = {
         r"$e$; the least expected cost grows like $T^\star \log(1/\delta)$."
     ),
     "divergence": Statement(
-        r"Gaussian arms: $d(x, y) = (x - y)^2 / (2 \sigma^2)$ with $\sigma^2$ the variance, 1 unless the family says "
-        r"otherwise."
+        r"Gaussian arms: $d(x, y) = (x - y)^2 / (2 \sigma^2)$ with $\sigma^2$ the variance, 1 unless the family has "
+        r"another."
     ),
+    "range": Statement(r"Families bounded: $T^\star$ and bounds are for all distributions in the range."),
     "confidence": Statement(
         r"Lower bound at $\delta$: $T^\star \mathrm{kl}(\delta, 1 - \delta)$, where $\mathrm{kl}(\delta, 1 - \delta) = "
         r"(1 - 2 \delta) \log((1 - \delta) / \delta)$ is at least $\log(1/(2.4 \delta))$ and, for small $\delta$, "
-        r"close to $\log(1/\delta)$; zero from $\delta = 1/2$ on."
+        r"close to $\log(1/\delta)$; it is zero for $\delta$ of 1/2 or more."
     ),
-    "digits": Statement(r"Digits of $T^\star$ are those to which its whole certified interval rounds."),
+    "digits": Statement(r"$T^\star$ has the digits to which both ends of its certified interval round."),
     "cost_proportions": Statement(r"$\omega^\star$: share of the cost that goes to each arm."),
     "sampling_proportions": Statement(r"$u^\star$: share of the pulls of each arm."),
     "sampling_proportions_free": Statement(r"$u^\star$: share of the pulls of costly arms; a free arm has none."),
     "cost_blind": Statement(f"{PAID}."),
-    "cost_blind_free": Statement(f"{PAID}; $u$ samples free arms too, so $f_e$ has the finite weights of both arms."),
-    "limits": Statement(
-        r"With limits, $T^\star$ is the least cost of efforts that meet them; the column limits has them."
-    ),
-    "proven": Statement(r"$T^\star$, lower and upper are proven for the inputs as exact decimals."),
+    "cost_blind_free": Statement(f"{PAID}; $u$ samples free arms too, so $f_e$ has finite weights for both arms."),
+    "limits": Statement(r"With limits, $T^\star$ is the least cost of efforts that meet them; see the column limits."),
+    "proven": Statement(r"$T^\star$, lower and upper are proven, with the inputs as exact decimals."),
 }
 
 #: Columns that are T* or made of it, and those of its interval.
@@ -228,6 +235,7 @@ def conventions(names: Iterable[str], rows: Sequence[Row], proven: bool = False)
     about = {
         "characteristic_time": OF_TIME & shown,
         "divergence": OF_TIME & shown and any(str(row.get("family")).startswith("gaussian") for row in rows),
+        "range": OF_TIME & shown and any(str(row.get("family")).startswith("bounded") for row in rows),
         "confidence": {"lower_bound", "ratio"} & shown,
         "digits": TIMES & shown and not proven,
         "cost_proportions": "cost_proportions" in shown,
