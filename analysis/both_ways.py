@@ -7,7 +7,7 @@ differs in a bit, which is status 1.
 import argparse
 
 from caet_opt.exploring.policies import POLICIES
-from cases.runs import STATED, TOLERANT, differences
+from cases.runs import RANGE, STATED, TOLERANT, differences
 
 
 def main() -> int:
@@ -17,11 +17,12 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first run (0)")
     parser.add_argument("--policy", choices=POLICIES, help="of all runs (all in turn)")
     parser.add_argument("--discrete", action="store_true", help="families whose means tie, by D-tracking")
-    parser.add_argument("--kind", choices=(*STATED, TOLERANT), help="of all tasks, for policies that cover it")
+    parser.add_argument("--kind", choices=(*STATED, TOLERANT, RANGE), help="of all tasks, for policies that cover it")
     arguments = parser.parse_args()
     numbers = range(arguments.first, arguments.first + arguments.runs)
     policies = [arguments.policy] if arguments.policy else list(POLICIES)
     policies = [name for name in policies if arguments.kind is None or POLICIES[name].covered is None]
+    policies = [name for name in policies if arguments.kind != RANGE or not POLICIES[name].by_means]
     unlike = 0
     for line in differences(numbers, arguments.discrete, policies, arguments.kind):
         print(line, flush=True)

@@ -33,21 +33,15 @@ def find_fastest(
 ) -> LiveExperiment:
     """An experiment that has found a command whose mean is within ``margin`` seconds of the least.
 
-    Rewards are shares of the limit, lower ones are better; costs are seconds, as they come.
+    Rewards are seconds from 0 to the limit, lower ones are better; costs are seconds, too.
     """
-    task = parse_task(f"best-arm~{margin / limit:.6g}", lower_is_better=True)
-    told: dict[str, Any] = {
-        "arms": list(commands),
-        "delta": delta,
-        "fractions": True,
-        "cost_source": "observed",
-        "gamma0": 1e-9,
-    }
-    experiment = LiveExperiment.open_or_start(path, task, "bernoulli", **told)
+    task = parse_task(f"best-arm~{margin:g}", lower_is_better=True)
+    told: dict[str, Any] = {"arms": list(commands), "delta": delta, "cost_source": "observed", "gamma0": 1e-9}
+    experiment = LiveExperiment.open_or_start(path, task, f"bounded:0,{limit:g}", **told)
     while pulls := experiment.next():
         for pull in pulls:
             seconds = clock(commands[pull.name], limit)
-            experiment.record(pull.arm, seconds / limit, seconds, pull=pull.number)
+            experiment.record(pull.arm, seconds, seconds, pull=pull.number)
     return experiment
 
 

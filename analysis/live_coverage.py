@@ -1,10 +1,11 @@
 """Coverage of the intervals of live experiments: python analysis/live_coverage.py [--runs N] [--looks N] [--family F]
 
-For every family, so many simulated experiments on three arms, two of them close; after every outcome it is looked
-whether the intervals of all means contain the means, and those of all differences the differences. An experiment counts
-as covered if they do at every look; the level of the intervals is 95 %. The policy chases the closest pair (top-two),
-and no experiment is ended by its stopping rule, so that there are more looks than anyone would have. Exit status 1
-where fewer are covered than the level says.
+For every family, so many simulated experiments on three arms, two of them close, or hostile, for rewards in a range: a
+rare jackpot, a point, values between levels. After every outcome it is looked whether the intervals of all means
+contain the means, and those of all differences the differences. An experiment counts as covered if they do at every
+look; the level of the intervals is 95 %. The policy chases the closest pair (top-two), and no experiment is ended by
+its stopping rule, so that there are more looks than anyone would have. Exit status 1 where fewer are covered than the
+level says.
 """
 
 import argparse
@@ -14,14 +15,14 @@ from functools import partial
 
 import numpy as np
 
-from caet_opt.bandits.families import parse_family
+from caet_opt import BanditModel
 from caet_opt.common.numbers import table
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.live.intervals import Intervals
 from caet_opt.simulating.pool import cores
 
 #: Families with the means of three arms.
-MODELS: dict[str, tuple[float, ...]] = {
+MEANS: dict[str, tuple[float, ...]] = {
     "gaussian": (0.3, 0.2, 0.0),
     "bernoulli": (0.6, 0.55, 0.2),
     "poisson": (2.0, 1.8, 0.5),
@@ -30,19 +31,38 @@ MODELS: dict[str, tuple[float, ...]] = {
     "geometric": (1.5, 1.2, 0.4),
 }
 
+#: Ranges with the values of three arms and their probabilities: scores; a jackpot of 1, a point, two values, all of
+#: mean 0.1; latencies cut at the limit.
+RANGES: dict[str, tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]] = {
+    "bounded:0,1,4": (
+        (0, 0.25, 0.5, 0.75, 1),
+        ((0.01, 0.02, 0.12, 0.55, 0.3), (0.02, 0.04, 0.18, 0.52, 0.24), (0.2, 0.2, 0.2, 0.2, 0.2)),
+    ),
+    "bounded:0,1": ((0, 0.08, 0.1, 0.28, 1), ((0.9, 0, 0, 0, 0.1), (0, 0, 1, 0, 0), (0, 0.9, 0, 0.1, 0))),
+    "bounded:0,30": (
+        (0.3, 1.1, 2.7, 7.9, 30),
+        ((0.3, 0.3, 0.25, 0.1, 0.05), (0.35, 0.3, 0.2, 0.1, 0.05), (0, 0.2, 0.8, 0, 0)),
+    ),
+}
+
+MODELS = {family: BanditModel(family, means, costs=[1, 1, 1]) for family, means in MEANS.items()} | {
+    family: BanditModel(family, levels=levels, probabilities=rows, costs=[1, 1, 1])
+    for family, (levels, rows) in RANGES.items()
+}
+
 PAIRS = ((0, 1), (0, 2), (1, 2))
 LEVEL, RUNS, LOOKS = 0.95, 2000, 100
 
 
 def is_covered(family: str, looks: int, run: int) -> tuple[bool, bool]:
     """Whether all means, and all differences, of one experiment are in their intervals at every look."""
-    means, rng = MODELS[family], np.random.default_rng([run, 17])
+    model, rng = MODELS[family], np.random.default_rng([run, 17])
+    means = model.means
     explorer = Explorer.start("best-arm", family, arms=3, costs=[1, 1, 1], delta=0.05, policy="top-two", seed=run)
-    dispersions = explorer.setup.dispersions.tolist()
     missed_mean = missed_difference = False
     for _ in range(looks):
         arm = explorer.next_arm()
-        explorer.observe(arm, float(explorer.family.sample(rng, means[arm], dispersions[arm])))
+        explorer.observe(arm, float(model.sample(rng, arm)))
         intervals = Intervals(explorer.setup, explorer.state, LEVEL)
         missed_mean = missed_mean or intervals.excludes_mean(arm, means[arm])
         missed_difference = missed_difference or any(
@@ -69,7 +89,6 @@ def main() -> int:
     arguments = parser.parse_args()
     rows, worst = [], 1.0
     for family in [arguments.family] if arguments.family else MODELS:
-        parse_family(family).check_means(MODELS[family])
         shares = measure(family, arguments.runs, arguments.looks, arguments.workers)
         rows.append([family, str(arguments.runs), *(f"{100 * share:.2f} %" for share in shares)])
         worst = min(worst, *shares)

@@ -39,7 +39,7 @@ def study_models() -> dict[str, ModelFile]:
     return {
         **from_catalogue("gaussian-two-arms", "paper-instance-1", "gaussian-variances", "bernoulli-costs"),
         **from_catalogue("exponential-ranking", "gamma-shape", "top-arms", "control-at-a-cost", "regret-poisson"),
-        **from_catalogue("ranking-free-arms"),
+        **from_catalogue("ranking-free-arms", "judge-scores", "star-ratings", "request-latencies"),
         "paper-instance-1, one pair": pose("gaussian", [3, 4, 2], [1, 0, 2], "comparisons:0-2"),
         "exponential best": pose("exponential", [1, 1.8, 3], [2, 1, 1], "best-arm"),
         "exponential best of 6": pose("exponential", [3, 2, 1.8, 1.5, 1.2, 1], [1, 2, 1, 1, 3, 1], "best-arm"),

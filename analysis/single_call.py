@@ -1,7 +1,8 @@
-"""Where the microseconds of one call go: python analysis/single_call.py [--repeats N] [--margins]
+"""Where the microseconds of one call go: python analysis/single_call.py [--repeats N] [--margins | --bounded]
 
 The public call on three and on ten arms, and each of its steps by itself; they take turns and the best of the repeats
 counts. The solver benchmark prints the same lines. With --margins: the call with a margin beside the one without.
+With --bounded: the call for rewards in a range, of 5 and of 21 values, beside Bernoulli ones of the same means.
 """
 
 import argparse
@@ -10,10 +11,11 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import inf
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
+from scipy.stats import binom
 
 from caet_opt import BanditModel, characteristic_time
 from caet_opt.bandits.families.numerics import Array, Integers
@@ -77,9 +79,9 @@ def best_times(steps: dict[str, Callable[[], Any]], inside: Callable[[], Any], r
     best = dict.fromkeys(turns, inf)
     for _ in range(repeats):
         for name, turn in turns.items():
-            started = perf_counter()
+            started = process_time()
             turn()
-            best[name] = min(best[name], 1e6 * (perf_counter() - started) / CALLS)
+            best[name] = min(best[name], 1e6 * (process_time() - started) / CALLS)
     return {name: taken - best["nothing"] * (name != "inside") for name, taken in best.items()}
 
 
@@ -155,15 +157,36 @@ def margin_lines(repeats: int) -> Iterator[str]:
     yield from table(["family", "K", "control:0", "control:0+0.02", "ratio"], rows).splitlines()
 
 
+def bounded_lines(repeats: int) -> Iterator[str]:
+    """The public call for rewards in a range, each value with a hundredth at least, and for Bernoulli ones of the same
+    means."""
+    rows = []
+    for arms in (3, 10):
+        for steps in (4, 20):
+            places = np.arange(steps + 1)
+            likely = [binom.pmf(places, steps, p) for p in np.linspace(0.1, 0.9, arms)]
+            masses = [0.01 + (1.0 - 0.01 * len(places)) * mass for mass in likely]
+            scores = BanditModel(
+                "bounded:0,1", levels=(places / steps).tolist(), probabilities=masses, costs=[1.0] * arms
+            )
+            answers = BanditModel("bernoulli", scores.means, [1.0] * arms)
+            calls = {model.family.name: partial(characteristic_time, model, "best-arm") for model in (scores, answers)}
+            found = best_times({"nothing": lambda: None, **calls}, lambda: None, repeats)
+            rows.append([str(arms), str(steps + 1), *(f"{found[name]:.1f}" for name in calls)])
+    yield from table(["K, best-arm", "values", "bounded, microseconds", "bernoulli"], rows).splitlines()
+
+
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Where the microseconds of one call go.")
     parser.add_argument("--repeats", type=int, default=50)
     parser.add_argument("--margins", action="store_true", help="the call with a margin beside the one without")
+    parser.add_argument("--bounded", action="store_true", help="the call for rewards in a range")
     arguments = parser.parse_args()
     compiled_kernel()
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    print("\n".join((margin_lines if arguments.margins else lines)(arguments.repeats)))
+    chosen = margin_lines if arguments.margins else bounded_lines if arguments.bounded else lines
+    print("\n".join(chosen(arguments.repeats)))
     return 0
 
 

@@ -1,25 +1,28 @@
-"""Rounds per second of CAET: python analysis/tracking_speed.py [--quick]
+"""Rounds per second of CAET: python analysis/tracking_speed.py [--quick] [--family bounded]
 
 One core. First compiled rounds in the thick of an experiment, with a solve in every round (exact) and with targets that
 are kept while they are certified (lazy), beside a bare compiled loop that only takes the next reward from a
 buffer, tracks a fixed target and updates the evidence of two pairs. Then where the time of a round goes, whole runs to
 the round in which they stop, with two thresholds, and every solver on the same trajectory, as well as rounds that are
-interpreted.
+interpreted. With --family bounded: rewards in a range, counted on 5 levels and on 21, exact and lazy, in the thick of
+an experiment and in whole runs.
 """
 
 import argparse
 import sys
-from math import log
+from math import log, sqrt
 from time import process_time
 from typing import Any
 
 import numba
 import numpy as np
+from scipy.stats import binom
 
-from caet_opt.bandits.families import parse_family
+from caet_opt.bandits.families import Bounded, parse_family
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.model import BanditModel
 from caet_opt.common.numbers import table
+from caet_opt.exploring.counted import Histograms, count_rewards
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.state import State
@@ -39,6 +42,9 @@ SIZES = ((3, 20_000), (10, 5_000), (50, 1_000), (200, 200), (1000, 50))
 #: Rounds of a stretch with targets that are kept: entering compiled code takes milliseconds where arms are many.
 LAZY_ROUNDS = 400_000
 
+#: Rewards in a range, on 5 levels and on 21.
+RANGES = ("bounded:0,1,4", "bounded:0,1")
+
 #: Family, means and task of the whole runs, which take some ten thousand rounds.
 WHOLE_RUNS = (
     ("gaussian", [0.1, 0.05, 0.0], "ranking"),
@@ -52,24 +58,45 @@ WHOLE_RUNS = (
 
 def make_model(family: str, arms: int) -> BanditModel:
     """Equally spaced arms with unit costs."""
+    if family.startswith(Bounded.name):
+        return make_scores(family, np.linspace(0.9, 0.1, arms))
     means = np.arange(arms, 0, -1.0) if family == "gaussian" else np.linspace(0.9, 0.1, arms)
     return BanditModel(parse_family(family), means.tolist(), [1.0] * arms)
 
 
+def make_scores(family: str, means: Array) -> BanditModel:
+    """Arms with unit costs, whose rewards are shares of yes among as many answers as the range has steps."""
+    steps = Bounded.parse(family.partition(":")[2]).steps
+    levels, masses = range(steps + 1), [binom.pmf(np.arange(steps + 1), steps, mean) for mean in means]
+    return BanditModel(
+        family, levels=[level / steps for level in levels], probabilities=masses, costs=[1.0] * len(means)
+    )
+
+
+def draw_sums(model: BanditModel, pulls: int, nothing: Histograms) -> tuple[Array, Histograms]:
+    """Sums of rewards after so many pulls of each arm, and histograms where the family needs them."""
+    rng, arms, means = np.random.default_rng(1), len(model.means), np.array(model.means)
+    if isinstance(model.family, Bounded):
+        rewards: Array = np.array([model.sample(rng, arm, pulls) for arm in range(arms)])
+        seen = [(arm, float(reward)) for arm in range(arms) for reward in rewards[arm]]
+        return np.add.reduce(rewards, axis=1), count_rewards(model.family, nothing, seen)
+    if model.family.name == "gaussian":
+        return rng.normal(pulls * means, sqrt(pulls)), nothing
+    return rng.binomial(pulls, means).astype(float), nothing
+
+
 def prepare(family: str, task: str, arms: int, **settings: Any) -> tuple[Caet, ArmStreams]:
     """CAET where neighbours have the evidence that is asked for, after as many pulls of each arm."""
-    model, rng = make_model(family, arms), np.random.default_rng(1)
+    model = make_model(family, arms)
     gap, spread = model.means[0] - model.means[1], 1.0 if family == "gaussian" else 0.25
     pulls = int(4 * EVIDENCE * spread / gap**2)
-    sums = pulls * np.array(model.means)
-    sums = (
-        sums + rng.normal(0, np.sqrt(pulls), arms) if family == "gaussian" else rng.binomial(pulls, model.means) * 1.0
-    )
+    threshold = "e-process" if isinstance(model.family, Bounded) else "customary"
+    parameters = Parameters(log_inv_delta=LOG_INV_DELTA, threshold=threshold, **settings)
+    caet = Caet(task, model.family, arms, parameters, model.costs)
+    sums, histograms = draw_sums(model, pulls, caet.state.histograms)
     rounds, same = pulls * arms, (float(pulls),) * arms
     memory = ((rounds + 1) / arms,) * arms
-    state = State(rounds, (pulls,) * arms, tuple(sums.tolist()), same, memory, float(rounds), (0.0,) * arms)
-    parameters = Parameters(log_inv_delta=LOG_INV_DELTA, threshold="customary", **settings)
-    caet = Caet(task, model.family, arms, parameters, model.costs)
+    state = State(rounds, (pulls,) * arms, tuple(sums.tolist()), same, memory, float(rounds), (0.0,) * arms, histograms)
     caet.continue_from(state)
     return caet, ArmStreams(model, np.random.SeedSequence(1))
 
@@ -216,11 +243,32 @@ def compare_solvers(scale: int) -> list[list[str]]:
     return rows
 
 
+def compare_levels(scale: int) -> list[list[str]]:
+    """Rounds per second for rewards in a range, with exact and with lazy targets, and in whole runs of best-arm."""
+    rows = []
+    for family in RANGES:
+        for arms, rounds in SIZES[:2]:
+            model, found = make_scores(family, np.linspace(0.53, 0.47, arms)), []
+            for solve, many in (("exact", rounds), ("lazy", 10 * rounds)):
+                rate, solves = compiled_rate(family, "best-arm", arms, many * scale, 3, solve)
+                whole = [whole_run(model, "best-arm", seed, 10**7, solve=solve) for seed in range(2 * scale)]
+                pulls, seconds = (sum(part) for part in zip(*whole, strict=True))
+                found += [f"{rate:,.0f}", f"{1 / solves:,.0f}" if solves else "-", f"{pulls / seconds:,.0f}"]
+            rows.append([family, str(arms), *found, f"{pulls / len(whole):,.0f}"])
+    return rows
+
+
 def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description="Rounds per second of CAET.")
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    scale = 1 if parser.parse_args().quick else 5
+    parser.add_argument("--family", choices=[Bounded.name], help="rewards in a range alone")
+    arguments = parser.parse_args()
+    scale = 1 if arguments.quick else 5
+    if arguments.family:
+        headers = ["family", "K", "exact, rounds per second", "rounds per solve", "whole runs", "lazy"]
+        print(table([*headers, "rounds per solve", "whole runs", "rounds of a run"], compare_levels(scale)))
+        return 0
     headers = ["family", "task", "K", "exact, rounds per second", "lazy", "lazy / exact", "rounds per solve"]
     print(table([*headers, "bare loop", "bare / lazy"], compare_targets(scale), left=(0, 1)), flush=True)
     headers = ["family", "K", "draw", "sums, tracking", "a solve", "solves, lazy", "exact round", "lazy round"]

@@ -17,7 +17,7 @@ from cases.two_arms import DELTA, broken, compare, draw, write_plans, write_tabl
 
 def main() -> int:
     """Measure, print, draw."""
-    parser = argparse.ArgumentParser(description="Two arms: our stopping rule beside the tests that people know.")
+    parser = argparse.ArgumentParser(description="Two arms: our stopping rule compared with classical tests.")
     parser.add_argument("--quick", action="store_true", help="few runs, well under a minute")
     parser.add_argument("--runs", type=int, metavar="N", help="per plan and true effect (2000, quick 200)")
     parser.add_argument("--seed", type=int, default=1)
