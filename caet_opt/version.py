@@ -2,7 +2,7 @@
 
 import re
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 #: The first version whose runs are those of this one to the bit; what changes a run changes this, too. From 0.5.0 on
 #: lazy targets follow the means where statements have levels or margins.

@@ -183,9 +183,9 @@ def test_figure_1_ends_where_it_is_said_to(means, words):
     [
         ("`top-two-ids` costs {} to {} times", 1e-6, ["top-two-ids/paper-instance-2", "top-two-ids/clinical-trial"]),
         ("`ctas` {} to {} and", 1e-6, ["ctas/paper-instance-2", "ctas/clinical-trial"]),
-        ("`caet` {} to {}, where", 1e-6, ["caet/paper-instance-2", "caet/clinical-trial"]),
+        ("`caet` {} to {}. At", 1e-6, ["caet/paper-instance-2", "caet/clinical-trial"]),
         ("no policy is below {}.", 0.1, ["ctas/bernoulli-costs"]),
-        ("`kl-lucb` with {} to {},", 1e-6, ["kl-lucb/top-arms", "kl-lucb/bernoulli-costs"]),
+        ("`kl-lucb` {} to {}.", 1e-6, ["kl-lucb/top-arms", "kl-lucb/bernoulli-costs"]),
         (
             "`track-and-stop` is at {} and `caet` at {}.",
             1e-6,
