@@ -47,17 +47,15 @@ def test_a_star_import_needs_no_extra():
     assert run_python(code) == f"{len(caet_opt.__all__)} caet_opt.proving.closed_forms\n"
 
 
-@pytest.mark.parametrize("code", ["import caet_opt", "from caet_opt.cli import main; main(['--help'])"])
-def test_importing_and_help_are_quick_and_import_nothing_heavy(code):
-    """Quick is counted in processor time, which other work on the machine does not add to."""
-    told = "import sys, time; print([name for name in {} if name in sys.modules]); print(time.process_time())"
-
-    def seconds():
-        heavy, spent = run_python(f"{code}; {told.format(HEAVY)}").splitlines()[-2:]
-        assert heavy == "[]"
-        return float(spent)
-
-    assert min(seconds() for _ in range(3)) < 0.5
+@pytest.mark.parametrize(
+    ("code", "most"), [("import caet_opt", 60), ("from caet_opt.cli import main; main(['--help'])", 250)]
+)
+def test_importing_and_help_import_little_and_nothing_heavy(code, most):
+    """Modules beyond those of a bare interpreter: 28 and 154 today. Seconds are printed by `analysis/first_wait.py`."""
+    told = f"import sys; print([name for name in {HEAVY} if name in sys.modules]); print(len(sys.modules))"
+    heavy, modules = run_python(f"{code}; {told}").splitlines()[-2:]
+    assert heavy == "[]"
+    assert int(modules) - int(run_python("import sys; print(len(sys.modules))")) < most
 
 
 @pytest.mark.parametrize("kind", all_handed_out(), ids=lambda kind: kind.__name__)

@@ -1,12 +1,12 @@
 """Nothing false gets through the checker, everything true does, and no document keeps it busy."""
 
 import json
-import time
 from fractions import Fraction
 from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+from call_counts import count_calls
 from forgeries import TASKS, as_version_1, forgeries, hostile, raw_forgeries, two_arms
 
 from caet_opt import BanditModel, Custom, Gamma, Gaussian, InputError, Poisson, proven_time
@@ -65,21 +65,14 @@ def test_answers_that_are_none_are_rejected(answers):
 HOSTILE = hostile()
 
 
-def million_steps():
-    """Seconds on a core for a million steps of a loop, here and now."""
-    started = time.process_time()
-    for _ in range(1_000_000):
-        started += 0.0
-    return time.process_time() - started
-
-
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_megabyte_is_judged_in_a_few_seconds(name):
+def test_a_megabyte_takes_a_bounded_number_of_calls_per_byte(name):
+    """55 at most today; a call for every two of 15000 arms would be 110. Calls on long numbers spend `checker.Work`."""
     written = json.dumps(HOSTILE[name])
     assert len(written) < 1.2e6
-    started = time.process_time()
-    assert not is_accepted(written)
-    assert time.process_time() - started < 200 * million_steps()  # about ten seconds, longer on a busy machine
+    accepted, calls = count_calls(is_accepted, written)
+    assert not accepted
+    assert calls < 1000 + 80 * len(written)
 
 
 def fits(answers, arms):
@@ -129,13 +122,11 @@ def test_answers_about_many_arms_are_checked_too():
         certificate(proven_time(model, Custom(best[1:]), 5))
 
 
-def test_hundreds_of_answers_are_checked_at_once():
+def test_hundreds_of_answers_are_checked_with_work_in_proportion_to_their_length():
     chains = [tuple(pairwise(order)) for order in permutations(range(6))]
     signs = [tuple((i, 0) if k >> i & 1 else (0, i) for i in range(1, 10)) for k in range(0, 1024, 2)]
     for answers in (chains, signs):
-        started = time.process_time()
         checker.check_answers(as_statements(answers), checker.Work(2 * len(checker.canonical_json(answers))))
-        assert time.process_time() - started < 2
 
 
 def test_a_term_that_is_exactly_one_is_accepted():
