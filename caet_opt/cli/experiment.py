@@ -11,16 +11,16 @@ from typing import Any
 from caet_opt.bandits.tasks.lower import SUFFIX
 from caet_opt.cli.arguments import add_confidence, add_settings, count, number, plain_text, read_confidence, seed
 from caet_opt.cli.models import GRAMMAR, add_direction, add_limit, read_list, read_names
-from caet_opt.cli.outcomes import read_counts, read_outcomes
+from caet_opt.cli.outcomes import read_assigned, read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
 from caet_opt.common.exact import read_whole
 from caet_opt.common.numbers import table, write_money
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import SETTINGS
-from caet_opt.live.experiment import COLUMNS, LiveExperiment, list_experiments
+from caet_opt.live.experiment import COLUMNS, LiveExperiment, list_experiments, list_trials
 from caet_opt.live.status import LEVEL
 from caet_opt.live.status_text import (
-    COUNTS_NEED,
+    ASSIGNED_NEED,
     is_ended,
     say_end,
     say_guarantee,
@@ -207,7 +207,7 @@ def declare_record(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="ARM,SUCCESSES,TRIALS",
         help="new trials that were assigned and counted elsewhere; repeat for each arm, or give a CSV file with the "
-        "columns arm, successes and trials, or arm and reward",
+        "columns arm, successes and trials, or with a row per trial and the columns arm, reward, and cost if observed",
     )
     parser.add_argument(
         "--pull", type=count, metavar="N", help="number of the pull (the oldest pull of the arm without an outcome)"
@@ -216,16 +216,21 @@ def declare_record(parser: argparse.ArgumentParser) -> None:
 
 def record(arguments: argparse.Namespace) -> int:
     """Take in outcomes, and say whether that was the last one needed."""
-    counts = read_counts(arguments.counts, arguments) if arguments.counts is not None else None
-    outcomes = read_outcomes(arguments.outcome, arguments.pull, arguments.cost) if counts is None else []
+    assigned = arguments.counts is not None
+    if assigned:
+        counts, outcomes = read_assigned(arguments.counts, arguments)
+    else:
+        counts, outcomes = [], read_outcomes(arguments.outcome, arguments.pull, arguments.cost)
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
-        recorded = experiment.record_many(outcomes) if counts is None else experiment.record_counts(counts)
+        if counts:
+            outcomes += list_trials(counts, experiment.names, experiment.family)
+        recorded = experiment.record_assigned(outcomes) if assigned else experiment.record_many(outcomes)
         answer, ignored = experiment.answer, say_ignored_costs(experiment.summary())
     say(f"recorded: {recorded}" + ("" if answer is None else f"; the experiment has stopped with the answer {answer}"))
     if ignored is not None:
         say(f"caet-opt: warning: {ignored}", to_stderr=True)
-    if counts is not None:
-        say(COUNTS_NEED)
+    if assigned:
+        say(ASSIGNED_NEED)
     return 0
 
 

@@ -27,44 +27,45 @@ def read_outcomes(words: Sequence[str], pull: int | None, cost: float | None) ->
     return [{"pull": pull, "arm": arm, "reward": read_number(unshield(reward), "REWARD"), "cost": cost}]
 
 
-def read_counts(words: Sequence[str], others: Any) -> list[tuple[str, int, int]]:
-    """Arms with their successes and trials: each word is one, or the name of a CSV file of them or of outcomes."""
+Counts = list[tuple[str, int, int]]
+Outcomes = list[dict[str, Any]]
+
+
+def read_assigned(words: Sequence[str], others: Any) -> tuple[Counts, Outcomes]:
+    """Arms with their successes and trials, and single outcomes: each word is a count, or the name of a CSV file."""
     if others.outcome or others.pull is not None or others.cost is not None:
         raise InputError("--counts cannot be combined with ARM, REWARD, --pull or --cost; leave these out")
-    found: list[tuple[str, int, int]] = []
+    counts, outcomes = Counts(), Outcomes()
     for word in words:
         parts = [part.strip() for part in word.rsplit(",", 2)]
         numbers = [read_whole(part) for part in parts[1:]]
         if len(numbers) == 2 and numbers[0] is not None and numbers[1] is not None:
-            found.append((parts[0], numbers[0], numbers[1]))
+            counts.append((parts[0], numbers[0], numbers[1]))
         elif len(parts) > 1:
             raise InputError(f"--counts must be ARM,SUCCESSES,TRIALS, as a,90,1000, got {brief(word)!r}")
         else:
-            found += count_rows(word)
-    return found
+            read_file(word, counts, outcomes)
+    return counts, outcomes
 
 
-def count_rows(path: str) -> list[tuple[str, int, int]]:
-    """Counts from the rows of a CSV file; a row with a reward is one trial."""
+def read_file(path: str, counts: Counts, outcomes: Outcomes) -> None:
+    """Add the rows of a CSV file of counts, or of outcomes."""
     header, *rows = list_rows(read_text(path), path) or [[]]
-    if sorted(header) not in (["arm", "successes", "trials"], ["arm", "reward"]):
+    names = sorted(header)
+    if names in (["arm", "reward"], ["arm", "cost", "reward"]):
+        outcomes += [read_row(header, row, f"{path}: row {line}") for line, row in enumerate(rows, start=1)]
+        return
+    if names != ["arm", "successes", "trials"]:
         raise InputError(
-            f"{path}: the CSV needs a header with arm, successes and trials, or arm and reward, got {header}"
+            f"{path}: the CSV needs a header with arm, successes and trials, or with arm and reward, and cost if "
+            f"observed, got {header}"
         )
-    found = []
     for line, row in enumerate(rows, start=1):
-        if len(row) != len(header):
-            raise InputError(f"{path}: row {line}: {len(row)} cells, but the header has {len(header)}")
-        cells = {name: text.strip() for name, text in zip(header, row, strict=True)}
-        told = {"successes": cells["reward"], "trials": "1"} if "reward" in cells else cells
-        numbers = [read_whole(told[name]) for name in ("successes", "trials")]
+        told = read_cells(header, row, f"{path}: row {line}")
+        numbers = [read_whole(told.get(name, "")) for name in ("successes", "trials")]
         if numbers[0] is None or numbers[1] is None:
-            raise InputError(
-                f"{path}: row {line}: counts and rewards must be whole numbers, got {row}; a graded outcome is "
-                "recorded for a pull that next handed out"
-            )
-        found.append((plain_text(cells["arm"]), numbers[0], numbers[1]))
-    return found
+            raise InputError(f"{path}: row {line}: successes and trials must be whole numbers, got {row}")
+        counts.append((told.get("arm", ""), numbers[0], numbers[1]))
 
 
 def list_rows(text: str, what: str) -> list[list[str]]:
@@ -92,23 +93,27 @@ def read_csv(source: Any) -> list[dict[str, Any]]:
         raise InputError(f"the CSV needs a header with reward, pull or arm, and cost if observed, got {header}")
     if twice := [name for name in header if header.count(name) > 1]:
         raise InputError(f"the CSV has the column {twice[0]} twice; remove one of them")
-    return [read_row(header, row, line) for line, row in enumerate(rows[1:], start=1)]
+    return [read_row(header, row, f"outcome {line}") for line, row in enumerate(rows[1:], start=1)]
 
 
-def read_row(header: Sequence[str], row: Sequence[str], line: int) -> dict[str, Any]:
-    """An outcome from a row of text; an empty cell says nothing."""
+def read_cells(header: Sequence[str], row: Sequence[str], what: str) -> dict[str, str]:
+    """The cells of a row by the names of the header, without empty ones."""
     if len(row) != len(header):
-        raise InputError(f"outcome {line}: {len(row)} cells, but the header has {len(header)}")
-    told: dict[str, Any] = {name: text.strip() for name, text in zip(header, row, strict=True) if text.strip()}
-    if "arm" in told:
-        told["arm"] = plain_text(told["arm"])
+        raise InputError(f"{what}: {len(row)} cells, but the header has {len(header)}")
+    told = {name: text.strip() for name, text in zip(header, row, strict=True) if text.strip()}
+    return told | {"arm": plain_text(told["arm"])} if "arm" in told else told
+
+
+def read_row(header: Sequence[str], row: Sequence[str], what: str) -> dict[str, Any]:
+    """An outcome from a row of text; an empty cell says nothing."""
+    told: dict[str, Any] = read_cells(header, row, what)
     for name in ("reward", "cost"):
         if name in told:
-            told[name] = read_number(told[name], f"outcome {line}: {name}")
+            told[name] = read_number(told[name], f"{what}: {name}")
     if "pull" in told:
         number = read_whole(told["pull"])
         if number is None:
-            raise InputError(f"outcome {line}: pull must be a whole number, got {brief(told['pull'])!r}")
+            raise InputError(f"{what}: pull must be a whole number, got {brief(told['pull'])!r}")
         told["pull"] = number
     return told
 

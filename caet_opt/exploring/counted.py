@@ -18,7 +18,7 @@ from caet_opt.errors import InputError
 from caet_opt.kernels import betting, ledger
 from caet_opt.kernels.bounded_term import HEAD, HIGHEST, LOWER_END, LOWEST, POINTS, RANGE, SPREAD, UPPER_END, row_of
 from caet_opt.kernels.compile import list_functions
-from caet_opt.kernels.counting import BY_LEVEL, count_reward, level_distances, many_levels, tabulate
+from caet_opt.kernels.counting import BY_LEVEL, level_distances, many_levels, place_reward, tabulate
 from caet_opt.kernels.interpret import interpret
 
 #: The counts of each arm's rewards on the levels of its family; none for families of which count and sum say all.
@@ -81,7 +81,7 @@ def count_rewards(family: Family, histograms: Histograms, rewards: Sequence[tupl
     arms = np.zeros((ledger.ARM_ROWS + extra_rows(family), len(histograms)))
     write_histograms(family, arms, histograms)
     for arm, reward in rewards:
-        count_reward(arms.reshape(-1), ledger.table_base(arms), arm, reward)
+        place_reward(arms.reshape(-1), ledger.table_base(arms), arm, reward)
     return read_histograms(arms)
 
 

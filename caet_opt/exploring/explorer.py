@@ -324,15 +324,7 @@ class Explorer:
         is also refused where it had better not be begun with: too large to be added up, or hidden by rounding
         (`_check_apart`).
         """
-        arm = read_arm(arm, self.arms)
-        reward = read_finite(reward, f"reward of arm {arm}")
-        counted = self.family.count_reward(reward)
-        told = 0.0 if cost is None else read_finite(cost, f"cost of arm {arm}")
-        if told < 0:
-            raise InputError(f"cost of arm {arm} must be zero or more, got {told:g}")
-        paid = told if self.known_costs is None else float(self.known_costs[arm])
-        if self.known_costs is None and cost is None and self.parameters.cost_source == "observed":
-            raise InputError("observed costs need a cost of zero or more with every reward, got None")
+        arm, counted, paid = self.read_outcome(arm, reward, cost, is_new=is_new)
         view = self.policy.copy_view(self.view)
         with np.errstate(over="ignore", invalid="ignore"):
             absorb(view.arms, view.clock, arm, counted, paid)
@@ -341,16 +333,27 @@ class Explorer:
             raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")
         if (mean := float(view.arms[MEAN, arm])) not in self.family.mean_space:
             raise self._outside(mean, arm)
-        if is_new:
-            for amount, what in ((reward, "reward"), (told, "cost")):
-                if abs(amount) > LARGEST_AMOUNT:
-                    raise InputError(
-                        f"{what} {amount:g} is too large to be added up, which can be done up to {LARGEST_AMOUNT:g} in "
-                        f"size; rescale the {what}s"
-                    )
-            if view.arms[COUNT, arm] == 1:
-                self._check_apart(arm, view)
+        if is_new and view.arms[COUNT, arm] == 1:
+            self._check_apart(arm, view)
         return view
+
+    def read_outcome(self, arm: int, reward: float, cost: float | None, *, is_new: bool) -> tuple[int, float, float]:
+        """The arm of an observation, its reward as sums take it in, and what was paid; `InputError` as for `absorb`."""
+        arm = read_arm(arm, self.arms)
+        reward = read_finite(reward, f"reward of arm {arm}")
+        counted = self.family.count_reward(reward)
+        told = 0.0 if cost is None else read_finite(cost, f"cost of arm {arm}")
+        if told < 0:
+            raise InputError(f"cost of arm {arm} must be zero or more, got {told:g}")
+        if self.known_costs is None and cost is None and self.parameters.cost_source == "observed":
+            raise InputError("observed costs need a cost of zero or more with every reward, got None")
+        for amount, what in ((reward, "reward"), (told, "cost")):
+            if is_new and abs(amount) > LARGEST_AMOUNT:
+                raise InputError(
+                    f"{what} {amount:g} is too large to be added up, which can be done up to {LARGEST_AMOUNT:g} in "
+                    f"size; rescale the {what}s"
+                )
+        return arm, counted, told if self.known_costs is None else float(self.known_costs[arm])
 
     def _check_apart(self, arm: int, absorbed: Seen) -> None:
         """Raise `InputError` for the first observation of an arm whose mean and another's are hidden by rounding.

@@ -49,6 +49,12 @@ def place_error(table: Array, start: int) -> float:
 
 def count_reward(table: Array, base: int, arm: int, reward: float) -> None:
     """Take a reward of an arm into its histogram, and the distribution that follows from it."""
+    place_reward(table, base, arm, reward)
+    tabulate(table, row_of(table, base, arm), many_levels(table, base))
+
+
+def place_reward(table: Array, base: int, arm: int, reward: float) -> None:
+    """Take a reward of an arm into its histogram alone."""
     start, levels = row_of(table, base, arm), many_levels(table, base)
     place = start + HEAD + 3 * levels
     v = (reward - table[start + LOWEST]) / table[start + RANGE]
@@ -63,7 +69,6 @@ def count_reward(table: Array, base: int, arm: int, reward: float) -> None:
         part = 1.0
     table[place + levels + k] += 1.0 - part
     table[place + levels + k + 1] += part
-    tabulate(table, start, levels)
 
 
 def tabulate(table: Array, start: int, levels: int) -> None:

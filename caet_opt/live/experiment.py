@@ -24,6 +24,7 @@ from caet_opt.live.arm_names import name_answer, name_arms
 from caet_opt.live.replay import absorb_batch, absorb_outcome, begin, choose_arms, find_differences, load, may_declare
 from caet_opt.live.status import LEVEL, POINTS, list_moments, report_status, summarise
 from caet_opt.live.store import WAIT, Store, is_experiment, is_filled, read_header
+from caet_opt.live.watch import needs_order
 
 #: More pulls at once are a slip of the keyboard, and would take so long to choose that others give up waiting.
 MOST_PULLS = 10_000
@@ -33,6 +34,9 @@ MOST_TRIALS = 1_000_000
 
 #: What an outcome is told by, in Python and in the header of a CSV file.
 COLUMNS = ("pull", "arm", "reward", "cost")
+
+#: The same of an outcome of a pull that nobody handed out.
+ASSIGNED = COLUMNS[1:]
 
 
 class Pull(NamedTuple):
@@ -314,34 +318,42 @@ class LiveExperiment:
 
     def record_counts(self, counts: Iterable[tuple[str | int, int, int]]) -> int:
         """Record counted yes-or-no outcomes of pulls that nobody handed out, each as an arm, its successes and its
-        trials; all or none of them. Returns the number of trials.
-
-        They are judged together, since their order is not known. The guarantee holds if they are all outcomes
-        of these arms since the last counts, and if the assignment to arms did not
-        depend on outcomes to come; see ``docs/mathematics/live.md``.
+        trials, as `record_assigned` does. Returns the number of trials.
 
         >>> told = {"arms": ["old", "new"], "delta": 0.05}
         >>> with LiveExperiment.start("counts.caet", "best-arm", "bernoulli", **told) as experiment:
         ...     experiment.record_counts([("old", 90, 1000), ("new", 150, 1000)]), experiment.answer
         (2000, 'new')
         """
-        told = [read_counts(self.names, *one) for one in counts]
-        total = check_whole(sum(trials for _, _, trials in told), "trials", 1, MOST_TRIALS)
+        return self.record_assigned(list_trials(counts, self.names, self.family))
+
+    def record_assigned(self, outcomes: Iterable[Mapping[str, Any]]) -> int:
+        """Record outcomes of pulls that nobody handed out, since their arms were assigned elsewhere; all or none of
+        them. Returns their number.
+
+        Each has an ``arm``, a ``reward``, and with observed costs a ``cost``. They are judged together, so that their
+        order does not matter. The guarantee holds if they are all outcomes of these arms since the last time,
+        and if the assignment to arms did not depend on outcomes to come; see ``docs/mathematics/live.md``.
+
+        >>> told = {"arms": ["old", "new"], "delta": 0.05}
+        >>> with LiveExperiment.start("stars.caet", "best-arm", "bounded:1,5", **told) as experiment:
+        ...     experiment.record_assigned([{"arm": name, "reward": 3 + (name == "new")} for name in told["arms"] * 20])
+        ...     experiment.answer
+        40
+        'new'
+        """
+        told = list(outcomes)
+        check_whole(len(told), "outcomes that were assigned elsewhere", 1, MOST_TRIALS)
         with self._store.writing() as db:
             explorer = self._load(db)
-            if not isinstance(explorer.family, Bernoulli):
-                raise InputError(f"counts are for bernoulli rewards, not {explorer.family}; record each outcome")
-            if explorer.parameters.cost_source == "observed":
-                raise InputError("counts have no costs, but costs are observed here; record each outcome")
+            if needs_order(explorer.family):
+                raise InputError(
+                    f"the order of {explorer.family} rewards matters, as their spread is watched; record outcomes of "
+                    "pulls that next --arm handed out"
+                )
+            rows = [self._read_assigned(explorer, number, one) for number, one in enumerate(told, start=1)]
             stopped = contents.read_stop(db, self._start) is not None
             self._known, self._renewed = None, False  # until it is on disk
-            costs = [0.0] * len(self.names) if explorer.known_costs is None else explorer.known_costs.tolist()
-            rows = [
-                (arm, float(reward), costs[arm])
-                for arm, successes, trials in told
-                for reward, many in ((1, successes), (0, trials - successes))
-                for _ in range(many)
-            ]
             batch = contents.record_batch(db, rows)
             absorb_batch(explorer, batch)
             position = batch[-1].position
@@ -349,17 +361,31 @@ class LiveExperiment:
                 contents.declare(db, position, explorer.answer, explorer.state.total_cost)
             contents.keep_checkpoint(db, position, explorer.to_text())
         self._known = position, explorer
-        return total
+        return len(told)
+
+    def _read_assigned(self, explorer: Explorer, number: int, outcome: Mapping[str, Any]) -> tuple[int, float, float]:
+        """Arm, reward and cost of an outcome that was assigned elsewhere."""
+        try:
+            check_columns(outcome, ASSIGNED)
+            arm, reward = find_arm(outcome.get("arm"), self.names), outcome.get("reward")
+            cost = self._read_cost(explorer, arm, outcome)
+            _, _, paid = explorer.read_outcome(arm, reward, cost, is_new=True)  # type: ignore[arg-type]
+            return arm, float(reward), paid  # type: ignore[arg-type]  # a missing reward was refused
+        except InputError as error:
+            raise InputError(f"outcome {number}: {error}") from error
+
+    def _read_cost(self, explorer: Explorer, arm: int, outcome: Mapping[str, Any]) -> Any:
+        """The cost that was told of an outcome; `InputError` where costs are known."""
+        cost, known = outcome.get("cost"), explorer.known_costs
+        if known is not None and cost is not None:
+            raise InputError(f"the cost of arm {self.names[arm]!r} is known to be {known[arm]:g}; leave it out")
+        return cost
 
     def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any]) -> int:
         """Take one outcome into the state and into the rows, and say at which position."""
-        for name in outcome:
-            if name not in COLUMNS:
-                raise InputError(unknown_name("part of an outcome", str(name), COLUMNS))
+        check_columns(outcome, COLUMNS)
         number, arm = self._find_pull(db, outcome.get("pull"), outcome.get("arm"))
-        reward, cost, known = outcome.get("reward"), outcome.get("cost"), explorer.known_costs
-        if known is not None and cost is not None:
-            raise InputError(f"the cost of arm {self.names[arm]!r} is known to be {known[arm]:g}; leave it out")
+        reward, cost, known = outcome.get("reward"), self._read_cost(explorer, arm, outcome), explorer.known_costs
         absorb_outcome(explorer, arm, reward, cost, is_new=True)  # type: ignore[arg-type]  # a missing reward is refused
         paid = float(known[arm]) if known is not None else float(cost or 0.0)
         return contents.record(db, number, float(reward), paid)  # type: ignore[arg-type]
@@ -379,8 +405,8 @@ class LiveExperiment:
         oldest = contents.oldest_waiting(db, wanted)
         if oldest is None:
             raise InputError(
-                f"no pull of arm {self.names[wanted]!r} is out; hand one out with next, or record trials that were "
-                "assigned elsewhere as counts"
+                f"no pull of arm {self.names[wanted]!r} is out; hand one out with next, or record outcomes that were "
+                "assigned elsewhere with --counts (in Python record_assigned)"
             )
         return oldest, wanted
 
@@ -485,6 +511,29 @@ def read_counts(names: Sequence[str], arm: Any, successes: Any, trials: Any) -> 
     number = find_arm(arm, names)
     trials = check_whole(trials, f"trials of arm {names[number]!r}", 0, MOST_TRIALS)
     return number, check_whole(successes, f"successes of arm {names[number]!r}", 0, trials), trials
+
+
+def list_trials(
+    counts: Iterable[tuple[str | int, int, int]], names: Sequence[str], family: Family
+) -> list[dict[str, Any]]:
+    """The outcomes of counted trials, successes first; `InputError` where they are no counts."""
+    told = [read_counts(names, *one) for one in counts]
+    check_whole(sum(trials for _, _, trials in told), "trials", 1, MOST_TRIALS)
+    if not isinstance(family, Bernoulli):
+        raise InputError(f"counts are for bernoulli rewards, not {family}; record each outcome, as a row of a CSV file")
+    return [
+        {"arm": arm, "reward": reward}
+        for arm, successes, trials in told
+        for reward, many in ((1.0, successes), (0.0, trials - successes))
+        for _ in range(many)
+    ]
+
+
+def check_columns(outcome: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise `InputError` for a part that no outcome has."""
+    for name in outcome:
+        if name not in known:
+            raise InputError(unknown_name("part of an outcome", str(name), known))
 
 
 def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import fields
 from math import fsum, isclose
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, Target, from_text
 from caet_opt.exploring.state import ROUNDING, State
-from caet_opt.kernels.ledger import CUMULATED
+from caet_opt.kernels.ledger import CUMULATED, add
 from caet_opt.live import contents
 from caet_opt.live.contents import Outcome
 from caet_opt.live.watch import least_outcomes
@@ -65,19 +65,23 @@ def absorb_batch(explorer: Explorer, outcomes: Sequence[Outcome]) -> None:
     the guarantee stays is in ``docs/mathematics/live.md``.
     """
     state, policy = explorer.state, explorer.policy
-    counts, sums, costs = list(state.counts), list(state.reward_sums), list(state.cost_sums)
+    counts, costs = list(state.counts), list(state.cost_sums)
+    sums, rests = list(state.reward_sums), list(state.reward_rests)
     own = isinstance(policy, TrackingPolicy) and policy.tracking == CUMULATED
     memory = list(state.memory)
     for outcome in outcomes:
         counts[outcome.arm] += 1
-        sums[outcome.arm] += explorer.family.count_reward(outcome.reward)
+        counted = explorer.family.count_reward(outcome.reward)
+        sums[outcome.arm], rests[outcome.arm] = add(sums[outcome.arm], rests[outcome.arm], counted)
         costs[outcome.arm] += outcome.cost
         memory[outcome.arm] += own
-    later = replace(state, round=sum(counts), counts=tuple(counts), reward_sums=tuple(sums), cost_sums=tuple(costs))
     rewards = [(outcome.arm, outcome.reward) for outcome in outcomes]
     histograms = count_rewards(explorer.family, state.histograms, rewards)
+    later = State(
+        sum(counts), tuple(counts), tuple(sums), tuple(costs), tuple(memory), fsum(costs), tuple(rests), histograms
+    )
     try:
-        explorer.continue_from(replace(later, total_cost=fsum(costs), memory=tuple(memory), histograms=histograms))
+        explorer.continue_from(later)
     except SolverError:  # as for one outcome: it is taken in, and the target counts as uniform
         for outcome in outcomes:
             absorb_outcome(explorer, outcome.arm, outcome.reward, outcome.cost)

@@ -9,7 +9,7 @@ import numpy as np
 
 from caet_opt.bandits.limits import write_limits
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Above, Comparisons, Control
+from caet_opt.bandits.tasks import Above, Comparisons, Control, Task
 from caet_opt.bandits.tasks.lower import LowerIsBetter
 from caet_opt.bandits.tasks.statements import Statement, judge
 from caet_opt.common.checks import is_number
@@ -134,6 +134,7 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
     answer = find_answer(explorer, stop)
     return {
         "task": str(explorer.task),
+        "question": name_question(explorer.task, names),
         "family": str(explorer.family),
         "handed_out": handed,
         "recorded": explorer.state.round,
@@ -145,6 +146,12 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
         "ended": find_end(db, explorer, stop),
         "costs_ignored": find_ignored_costs(explorer, names),
     }
+
+
+def name_question(task: Task, names: Sequence[str]) -> str | None:
+    """The question in words that name its arms, which the task has by number; None if it names none."""
+    words = task.describe(tuple(map(escape_controls, names)))
+    return None if words == task.describe(tuple(map(str, range(len(names))))) else words
 
 
 def find_ignored_costs(explorer: Explorer, names: Sequence[str]) -> Record | None:

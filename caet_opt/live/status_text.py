@@ -11,8 +11,8 @@ from caet_opt.live.status import Record
 #: Digits of estimates and of money, and what stands for nothing.
 DIGITS, NONE = 4, "-"
 
-#: What the guarantee needs of outcomes that came as counts.
-COUNTS_NEED = (
+#: What the guarantee needs of outcomes whose arms were assigned elsewhere.
+ASSIGNED_NEED = (
     "the guarantee requires that every trial is counted once, and that none is left out because of its outcome"
 )
 
@@ -23,10 +23,13 @@ PAIR_HEADERS = ["statement", "evidence", "needed", "progress", "settled", "diffe
 
 def to_words(status: Record) -> str:
     """The whole: what is asked and by which guarantee, where it stands, the arms, the pairs, and what is out."""
-    names = ", ".join(arm["name"] for arm in status["arms"])
+    arms = [arm["name"] for arm in status["arms"]]
+    asked = status["task"]
+    if status["question"] is not None:
+        asked += f" ({status['question']})"
     limits = f" within {', '.join(status['share_limits'])}" if "share_limits" in status else ""
     parts = [
-        f"{status['task']} of {names}: {status['family']} rewards, policy {status['policy']}{limits}\n"
+        f"{asked} of {', '.join(arms)}: {status['family']} rewards, policy {status['policy']}{limits}\n"
         f"stops when {status['formula']}; {say_guarantee(status)}"
     ]
     if status["watch"]["alarm"]:
@@ -103,7 +106,7 @@ def say_standing(status: Record) -> str:
     counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
     lines = [f"{counts}; spent {write_money(status['spent'])}"]
     if status["counted"]:
-        lines.append(f"{status['counted']} of the outcomes came as counts; {COUNTS_NEED}")
+        lines.append(f"{status['counted']} of the outcomes were assigned elsewhere; {ASSIGNED_NEED}")
     if (limits := say_limits(status)) is not None:
         lines.append(f"limits: {limits}")
     if is_ended(status):

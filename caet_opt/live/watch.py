@@ -17,6 +17,7 @@ The first outcome of an arm is met with ``1 / ((x + 1) (x + 2))`` in one half of
 """
 
 import sqlite3
+from collections.abc import Mapping
 from math import log
 from typing import Any, NamedTuple
 
@@ -78,18 +79,28 @@ def is_watched(family: Family) -> bool:
     return isinstance(family, Gaussian | Poisson)
 
 
+def needs_order(family: Family) -> bool:
+    """Whether the test needs the order in which the rewards came: it predicts each count by those before it."""
+    return isinstance(family, Poisson)
+
+
 def least_outcomes(family: Family) -> int:
     """How many outcomes of every arm there must be before an answer is declared."""
     return LEAST_OUTCOMES if is_watched(family) else 1
 
 
-def see_spread(family: Family, arms: Arms, rewards: Array, count: int) -> Spread:
-    """What outcomes in the order of recording say of the spread, for ``count`` arms."""
+def see_spread(
+    family: Family, arms: Arms, rewards: Array, count: int, batches: Mapping[int, int] | None = None
+) -> Spread:
+    """What outcomes in the order of recording say of the spread, for ``count`` arms; inside a batch, given by its first
+    and its last outcome, nobody looks."""
     squares = residual_squares(arms, rewards, count)
     if isinstance(family, Gaussian):
         log_e = gaussian_log_e(arms, squares, family.dispersions(count))
     else:
         log_e = poisson_log_e(arms, rewards, count)
+    for first, last in (batches or {}).items():
+        log_e[first - 1 : last - 1] = -np.inf
     alarms = np.flatnonzero(log_e >= NEEDED)
     counts = np.bincount(arms, minlength=count)
     sums = np.bincount(arms, squares, minlength=count)
@@ -180,7 +191,7 @@ def report_spread(db: sqlite3.Connection, family: Family, arms: int) -> Record:
         known = isinstance(family, Bernoulli | Bounded)
         return NOTHING | {"reason": None if known else f"not watched for {name} rewards"}
     outcomes = np.array([(one.arm, one.reward) for one in contents.read_outcomes(db, arms)]).reshape(-1, 2)
-    seen = see_spread(family, outcomes[:, 0].astype(np.int64), outcomes[:, 1], arms)
+    seen = see_spread(family, outcomes[:, 0].astype(np.int64), outcomes[:, 1], arms, contents.read_batches(db))
     largest = max((variance for variance in seen.variances if variance is not None), default=0.0)
     fits = [
         f"family gaussian:VAR with VAR at least the variance of the rewards (so far {largest:.4g} in one arm)",

@@ -418,9 +418,9 @@ def test_an_observation_that_no_sum_holds_changes_nothing():
     with pytest.raises(InputError, match="cost 1e\\+301 is too large to be added up"):
         algorithm.observe(0, 1.0, 1e301)
     with pytest.raises(InputError, match="total cost out of double precision"):
-        algorithm.absorb(0, 1.0, float_info.max)
+        algorithm.absorb(0, 1.0, float_info.max, is_new=False)
     with pytest.raises(InputError, match="mean inf"):
-        algorithm.absorb(0, float_info.max, 1.0)
+        algorithm.absorb(0, float_info.max, 1.0, is_new=False)
     assert told(algorithm) == before
     with pytest.raises(InputError, match="costs must be at most 1e\\+300"):
         Caet.start("best-arm", "gaussian", arms=2, delta=0.1, costs=[1, 1e301])

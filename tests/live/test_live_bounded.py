@@ -155,8 +155,6 @@ def test_counts_and_fractions_are_for_yes_or_no(path, tmp_path, capsys):
     begin(path).close()
     words = "counts are for bernoulli rewards, not bounded:0,1,4"
     expect_refusal(capsys, "experiment", "record", path, "--counts", "small,3,10", words=words)
-    (tmp_path / "rows.csv").write_text("arm,reward\nsmall,0.7\n")
-    expect_refusal(capsys, "experiment", "record", path, "--counts", tmp_path / "rows.csv", words="whole numbers")
     start = ["start", tmp_path / "other.caet", "--task", "best-arm", "--family", "bounded:0,1", "--arms", "a,b"]
     words = "fractions are for the bernoulli family"
     expect_refusal(capsys, "experiment", *start, "--delta", "0.05", "--fractions", words=words)

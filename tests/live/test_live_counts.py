@@ -149,19 +149,98 @@ def test_counts_stand_alone_and_are_of_bernoulli_rewards_with_known_costs(capsys
     expect_refusal(
         capsys, "experiment", "record", path, "--counts", other, words="header with arm, successes and trials"
     )
-    other.write_text("arm,reward\nold,0.5\n", encoding="utf-8")
-    expect_refusal(
-        capsys, "experiment", "record", path, "--counts", other, words="row 1: counts and rewards must be whole"
-    )
+    other.write_text("arm,successes,trials\nold,0.5,1\n", encoding="utf-8")
+    words = "row 1: successes and trials must be whole numbers"
+    expect_refusal(capsys, "experiment", "record", path, "--counts", other, words=words)
     asked = {"arms": 2, "delta": 0.05}
     for name, family, more, words in (
         ("p", "poisson", {}, "counts are for bernoulli rewards"),
-        ("o", "bernoulli", {"cost_source": "observed"}, "counts have no costs"),
+        ("o", "bernoulli", {"cost_source": "observed"}, "observed costs need a cost"),
     ):
         with LiveExperiment.start(tmp_path / name, "best-arm", family, **asked, **more) as experiment:
             with pytest.raises(InputError, match=words):
                 experiment.record_counts([(0, 1, 2)])
             assert experiment.status()["recorded"] == 0
+
+
+#: Three outcomes of each family that are outcomes of it.
+GRADED = {
+    "bounded:0,1": (0.25, 0.7, 1.0),
+    "bounded:1/2/3/4/5": (1.0, 3.0, 4.5),
+    "gaussian:0.1": (-0.3, 0.1, 0.7),
+    "exponential": (0.2, 1.7, 0.9),
+    "gamma:2": (0.2, 1.7, 0.9),
+    "geometric": (1.0, 4.0, 2.0),
+}
+
+
+@pytest.mark.parametrize("family", GRADED)
+def test_assigned_outcomes_give_the_evidence_of_every_order(path, family):
+    """With observed costs; what is settled, and where each mean is, do not depend on the order or on who handed out."""
+    rewards = [(arm, reward) for arm in (0, 1) for reward in GRADED[family] * 4]
+    asked = {"arms": 2, "delta": 0.3, "cost_source": "observed"}
+    rows = [{"arm": arm, "reward": reward, "cost": 0.5 + arm} for arm, reward in rewards]
+    found = []
+    for number, order in enumerate((rows, rows[::-1])):
+        with LiveExperiment.start(path.with_suffix(f".{number}"), "best-arm", family, **asked) as experiment:
+            assert experiment.record_assigned(order) == len(rows)
+            found.append(experiment.status())
+            assert experiment.verify() == []
+    with LiveExperiment.start(path, "best-arm", family, **asked) as experiment:
+        for row in rows:
+            (pull,) = experiment.next(arm=row["arm"])
+            experiment.record(pull=pull.number, **row)
+        found.append(experiment.status())
+    for other in found[1:]:
+        for arm, same in zip(found[0]["arms"], other["arms"], strict=True):
+            assert (arm["pulls"], arm["spent"]) == (same["pulls"], same["spent"])
+            for part in ("mean", "low", "high"):
+                assert arm[part] == pytest.approx(same[part], rel=1e-9)
+    assert [one["counted"] for one in found] == [len(rows), len(rows), 0]
+
+
+def test_rows_of_scores_from_a_platform(capsys, tmp_path, path):
+    LiveExperiment.start(path, "best-arm", "bounded:1,5,4", arms=["old", "new"], delta=0.05).close()
+    rows = tmp_path / "stars.csv"
+    rows.write_text("arm,reward\n" + "new,5\nold,1.5\n" * 20, encoding="utf-8")
+    out = run_command(capsys, "experiment", "record", path, "--counts", rows)
+    assert out.splitlines()[0] == "recorded: 40; the experiment has stopped with the answer new"
+    assert "40 of the outcomes were assigned elsewhere" in run_command(capsys, "experiment", "status", path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("arm,reward\nold,5\nold,6\n", "outcome 2: reward 6 is outside"),
+        ("arm,reward\nold,nan\n", "rows.csv: row 1: reward must be a number, got 'nan'"),
+        ("arm,reward\nother,5\n", "outcome 1: unknown arm 'other'"),
+        ("arm,reward\nold\n", "rows.csv: row 1: 1 cells, but the header has 2"),
+        ("arm,reward\n,5\n", "outcome 1: unknown arm"),
+        ("arm,reward\nold,\n", "outcome 1: reward of arm 0 must be a finite number"),
+        ("arm,reward,cost\nold,5,2\n", "outcome 1: the cost of arm 'old' is known to be 1; leave it out"),
+        ("arm,reward\n", "outcomes that were assigned elsewhere must be a positive whole number, got 0"),
+    ],
+)
+def test_rows_that_are_none_are_refused(capsys, tmp_path, path, rows, words):
+    with LiveExperiment.start(path, "best-arm", "bounded:1,5", arms=["old", "new"], delta=0.05) as experiment:
+        (tmp_path / "rows.csv").write_text(rows, encoding="utf-8")
+        expect_refusal(capsys, "experiment", "record", path, "--counts", tmp_path / "rows.csv", words=words)
+        assert experiment.status()["recorded"] == 0
+
+
+def test_where_the_order_matters_it_must_be_told(tmp_path):
+    """The watch over Poisson counts predicts each by those before; that over Gaussian rewards looks after a batch."""
+    with LiveExperiment.start(tmp_path / "p", "best-arm", "poisson", arms=2, delta=0.05) as experiment:
+        with pytest.raises(InputError, match="the order of poisson rewards matters, as their spread is watched"):
+            experiment.record_assigned([{"arm": 0, "reward": 1}])
+        assert experiment.status()["recorded"] == 0
+    spread = [{"arm": arm, "reward": reward} for arm in (0, 1) for reward in (-9.0, 9.0, *[0.0] * 400)]
+    alarms = []
+    for calm in (2, 402):  # of each arm, in the batch with the outcomes that spread too much
+        with LiveExperiment.start(tmp_path / f"{calm}", "best-arm", "gaussian:1", arms=2, delta=0.05) as experiment:
+            experiment.record_assigned([*spread[:calm], *spread[402 : 402 + calm]])
+            alarms.append(experiment.status()["watch"]["alarm"])
+    assert alarms == [True, False]
 
 
 @pytest.mark.parametrize("change", ["last = 4000", "last = 9999999", "first = -5", "last = 'x'"])
