@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -351,10 +351,13 @@ class LiveExperiment:
                     f"the order of {explorer.family} rewards matters, as their spread is watched; record outcomes of "
                     "pulls that next --arm handed out"
                 )
-            rows = [self._read_assigned(explorer, number, one) for number, one in enumerate(told, start=1)]
+            read = dict[int, tuple[int, float, float]]()  # equal trials of counts are one object
+            for number, one in enumerate(told, start=1):
+                if id(one) not in read:
+                    read[id(one)] = self._read_assigned(explorer, number, one)
             stopped = contents.read_stop(db, self._start) is not None
             self._known, self._renewed = None, False  # until it is on disk
-            batch = contents.record_batch(db, rows)
+            batch = contents.record_batch(db, [read[id(one)] for one in told])
             absorb_batch(explorer, batch)
             position = batch[-1].position
             if not stopped and may_declare(explorer):
@@ -521,12 +524,12 @@ def list_trials(
     check_whole(sum(trials for _, _, trials in told), "trials", 1, MOST_TRIALS)
     if not isinstance(family, Bernoulli):
         raise InputError(f"counts are for bernoulli rewards, not {family}; record each outcome, as a row of a CSV file")
-    return [
-        {"arm": arm, "reward": reward}
+    parts = [
+        [{"arm": arm, "reward": reward}] * many
         for arm, successes, trials in told
         for reward, many in ((1.0, successes), (0.0, trials - successes))
-        for _ in range(many)
     ]
+    return list(chain.from_iterable(parts))
 
 
 def check_columns(outcome: Mapping[str, Any], known: Sequence[str]) -> None:
