@@ -1,13 +1,13 @@
 # make reproduce: set up .venv, then the table, the closed forms and the figures.   make study: the paper's study and
-# its page.   make test: set up .venv, then lint, types and tests.   make numba: a quick check on the oldest and the
-# newest numba.   make docs: the site, in build/docs.
+# its page.   make test: set up .venv, then lint, types, layers and tests.   make slow: the tests that take up to a
+# minute each.   make numba: a quick check on the oldest and the newest numba.   make docs: the site, in build/docs.
 PYTHON ?= python3
 BIN := .venv/bin
 # Tiny linear systems slow down when a BLAS spreads them over threads.
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
-.PHONY: reproduce study test numba docs clean
+.PHONY: reproduce study test slow numba docs clean
 
 reproduce: .venv/installed
 	$(BIN)/caet-opt table models/ --columns "model,family,task,K,T*,gap,expected,deviation"
@@ -28,6 +28,9 @@ test: .venv/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2
+
+slow: .venv/installed
+	$(BIN)/pytest -n 2 -m slow
 
 # Each release, with what it needs and a cache of its own, in a folder that is seen before .venv.
 OLDEST_NUMBA := $(shell sed -n 's/.*"numba>=\([0-9.]*\)".*/numba==\1.*/p' pyproject.toml)

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caet_opt import BanditModel, Custom, parse_task
@@ -49,6 +49,7 @@ def columns(task, means, more=0):
 
 
 @each_task
+@settings(max_examples=40)
 @given(sequence=st.lists(MEANS, min_size=2, max_size=5), more=st.integers(0, 2))
 def test_statements_are_those_of_the_task(text, lower, sequence, more):
     """Means one after the other, each from the statements of those before; interpreted and compiled, bit for bit."""
@@ -65,6 +66,7 @@ def test_statements_are_those_of_the_task(text, lower, sequence, more):
 
 
 @each_task
+@settings(max_examples=40)
 @given(means=MEANS, arm=st.integers(0, ARMS - 1), value=st.integers(-3, 12))
 def test_an_answer_whose_statements_hold_stays(text, lower, means, arm, value):
     """After a change of one mean: if its statements hold, and the others did, the answer is the one before, or one of

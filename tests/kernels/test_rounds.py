@@ -136,7 +136,7 @@ def test_saved_anywhere_it_goes_on_to_the_same_bits(tmp_path, family, task, sett
     explorer, streams = start(task, family, means, log_inv_delta=1e4, **asked)
     run_interpreted(explorer, streams, rounds)
     others, tied, between = [], 0, 0
-    for number in range(60):
+    for number in range(36):
         arm = explorer.next_arm()
         drawn = streams.draw(arm)
         others = [other for other in others if other[1] > number - 12]

@@ -163,6 +163,7 @@ HARD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "family"), [(policy, family) for family, (task, _) in HARD.items() for policy in list_policies(task)]
 )
