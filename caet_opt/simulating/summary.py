@@ -310,7 +310,7 @@ def bound_lines(experiment: Experiment) -> list[str]:
         return [f"{'T*':<12} {experiment.optimum.value:.9g}  of the easiest right answer: {escape_controls(easiest)}"]
     nothing = ", zero for delta of 1/2 or more" if level <= log(2) else ""
     scope = experiment.model.family.bound_scope
-    told = f"  T* kl(delta, 1 - delta){f',{scope}' if scope else ''}{nothing}"
+    told = f"  T* kl(delta, 1 - delta){f', for strategies{scope}' if scope else ''}{nothing}"
     lowest = cost_line("lower bound", bound, level, told, partial(write_bound, numbers.round_down))
     return [f"{'T*':<12} {experiment.optimum.value:.9g}", lowest]
 

@@ -110,7 +110,7 @@ class Bounded(Family):
 
     @property
     def bound_scope(self) -> str:
-        return f" for all distributions in {self.mean_space}"
+        return f" with this guarantee for all distributions in {self.mean_space}"
 
     def __str__(self) -> str:
         return f"{self.name}:{self._text}" + ("" if self.steps == DEFAULT_STEPS else f",{self.steps}")
