@@ -117,11 +117,12 @@ def collect(arms: Sequence[Sequence[tuple[Fraction, Fraction]]], sizes: tuple[in
     return Distributions(values, tuple(tuple(mass for _, mass in arm) for arm in arms), sizes)
 
 
-def read_samples(family: Bounded, samples: Any) -> Distributions:
+def read_samples(family: Bounded, samples: Any, names: Sequence[str] | None = None) -> Distributions:
     """The empirical distributions of samples, by arm: their own values, each with its share."""
     lists = [read_list(sample, f"sample of arm {arm}") for arm, sample in enumerate(read_list(samples, "samples"))]
+    called = names if names is not None and len(names) == len(lists) else range(len(lists))
     found, sizes = [], []
-    for arm, sample in enumerate(lists):
+    for arm, sample in zip(called, lists, strict=True):
         if not sample:
             raise InputError(f"the sample of arm {arm} is empty; give at least one reward of each arm")
         counts = Counter(read_value(family, reward, f"a reward of arm {arm}") for reward in sample)

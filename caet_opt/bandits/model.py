@@ -133,7 +133,7 @@ class BanditModel:
         family = read_family(family)
         if not isinstance(family, Bounded):
             raise InputError(f"samples are for rewards in a range, family bounded:LO,HI, not {family}")
-        return cls(family, read_samples(family, samples), costs, arms, lower_is_better=lower_is_better)
+        return cls(family, read_samples(family, samples, arms), costs, arms, lower_is_better=lower_is_better)
 
     @cached_property
     def distribution_table(self) -> Array:

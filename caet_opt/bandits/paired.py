@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caet_opt.bandits.model import BanditModel
+from caet_opt.common.checks import is_number
 from caet_opt.errors import InputError, unknown_name
 
 #: The question that differences answer.
@@ -73,7 +74,10 @@ class Paired:
 
 
 def paired(
-    table: Mapping[str, Sequence[float]], costs: Sequence[float] | None = None, *, against: str | None = None
+    table: Mapping[str, Sequence[float]],
+    costs: Sequence[float] | Mapping[str, float] | None = None,
+    *,
+    against: str | None = None,
 ) -> Paired:
     """Pairs of models from a table of scores, items by models: a data frame, or a list for each model.
 
@@ -82,7 +86,7 @@ def paired(
     table
         The scores of each model, from 0 to 1, of the same items in the same order.
     costs
-        What an answer of each model costs; by default 1.
+        What an answer of each model costs, in the order of the table or by name; by default 1.
     against
         Compare with this model alone; by default every two models are compared.
 
@@ -95,13 +99,15 @@ def paired(
     >>> pairs.model.means, pairs.model.costs
     ((0.3333333333333333, -0.16666666666666666), (4.0, 1.5))
     """
+    if not hasattr(table, "keys"):
+        raise InputError(f"scores must be a data frame, or a list for each model by name, got {type(table).__name__}")
     names = [str(name) for name in table]
     scores = {name: read_scores(table[key], name) for name, key in zip(names, table, strict=True)}
     if len(names) < 2 or len({len(column) for column in scores.values()}) != 1 or not len(scores[names[0]]):
         raise InputError("a table needs two models or more, with a score of each for every item")
     if against is not None and against not in names:
         raise InputError(unknown_name("model", against, names))
-    prices = dict(zip(names, read_prices(costs, len(names)), strict=True))
+    prices = dict(zip(names, read_prices(costs, names), strict=True))
     chosen = list(combinations(names, 2)) if against is None else [(one, against) for one in names]
     pairs = tuple((first, second) for first, second in chosen if first != second)
     return Paired(
@@ -122,9 +128,12 @@ def read_scores(column: Any, name: str) -> NDArray[np.float64]:
     return scores
 
 
-def read_prices(costs: Sequence[float] | None, models: int) -> list[float]:
+def read_prices(costs: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> list[float]:
     """The price of each model, or `InputError`."""
-    prices = [1.0] * models if costs is None else [float(cost) for cost in costs]
-    if len(prices) != models or not all(0 <= price < float("inf") for price in prices):
-        raise InputError(f"costs must be {models} numbers, zero or more, got {costs!r}")
-    return prices
+    if costs is None:
+        return [1.0] * len(names)
+    by_name = isinstance(costs, Mapping) and set(costs) == set(names)
+    listed: list[Any] = [costs[name] for name in names] if by_name and isinstance(costs, Mapping) else list(costs)
+    if len(listed) != len(names) or not all(is_number(cost) and 0 <= cost < float("inf") for cost in listed):
+        raise InputError(f"costs must be {len(names)} numbers, zero or more, in the order of the models, got {costs!r}")
+    return [float(cost) for cost in listed]

@@ -49,6 +49,7 @@ examples:
   caet-opt experiment record trial.caet < outcomes.csv
   caet-opt experiment record trial.caet --counts large,90,1000 --counts small,150,1000
   caet-opt experiment release trial.caet 3 4
+  caet-opt experiment extend trial.caet --budget 2000
   caet-opt experiment stop trial.caet
   caet-opt experiment status trial.caet
   caet-opt experiment status trial.caet --verify
@@ -247,6 +248,21 @@ def release(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def declare_extend(parser: argparse.ArgumentParser) -> None:
+    """Which limits."""
+    parser.add_argument("--max-cost", "--budget", type=number, metavar="X", help="new spending limit (unchanged)")
+    parser.add_argument("--max-pulls", type=count, metavar="N", help="new largest number of pulls (unchanged)")
+
+
+def extend(arguments: argparse.Namespace) -> int:
+    """Raise the limits, and say what they are now."""
+    with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
+        experiment.extend(max_cost=arguments.max_cost, max_pulls=arguments.max_pulls)
+        found = experiment.status()
+    say(f"{arguments.file}: limits: {say_limits(found)}; spent so far: {write_money(found['spent'])}")
+    return 0
+
+
 def declare_nothing(parser: argparse.ArgumentParser) -> None:
     """The file alone."""
 
@@ -336,7 +352,8 @@ def tabulate(found: Sequence[Mapping[str, Any]]) -> str:
         if one["error"] is None:
             state = "stopped" if one["stopped"] else "ended" if one["ended"] else "running"
             numbers = str(one["recorded"]), str(one["waiting"]), write_money(one["spent"])
-            cells = [one["task"], *numbers, one["answer"] or "-", state]
+            answer = one["answer"] if one["stopped"] or one["answer"] is None else f"leading: {one['answer']}"
+            cells = [one["task"], *numbers, answer or "-", state]
         rows.append([one["file"], *cells])
     return table(("file", "task", "outcomes", "out", "spent", "answer", "state"), rows, (0, 1, 5, 6))
 
@@ -401,6 +418,7 @@ VERBS: dict[str, Verb] = {
     "next": (hand_out, declare_next, "hand out the next pulls, each with a number"),
     "record": (record, declare_record, "record the outcome of a pull, or of many as CSV"),
     "release": (release, declare_release, "withdraw pulls whose outcomes will not come"),
+    "extend": (extend, declare_extend, "raise the limits on cost and pulls, so that it goes on"),
     "stop": (
         end,
         declare_nothing,

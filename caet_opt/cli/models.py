@@ -112,7 +112,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     model.add_argument("--samples", metavar="CSV", help=told)
     model.add_argument("--costs", nargs="+", metavar="C", help="cost of a pull of each arm, as 1,1,2, or gaps (1 each)")
     model.add_argument("--task", metavar="T", help="task, for example ranking or top-arms:2")
-    model.add_argument("--arms", type=plain_text, nargs="+", metavar="NAME", help="names of the arms, if you like")
+    told = "names of the arms, in the order of --costs (0, 1, ... or, with --samples, as they first occur there)"
+    model.add_argument("--arms", type=plain_text, nargs="+", metavar="NAME", help=told)
     add_direction(model)
     add_limit(model)
 

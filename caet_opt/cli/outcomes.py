@@ -31,6 +31,10 @@ Counts = list[tuple[str, int, int]]
 Outcomes = list[dict[str, Any]]
 
 
+#: Columns of a file of what was assigned elsewhere: counts, or outcomes.
+ASSIGNED_COLUMNS = (("arm", "successes", "trials"), ("arm", "reward", "cost"), ("arm", "reward"))
+
+
 def read_assigned(words: Sequence[str], others: Any) -> tuple[Counts, Outcomes]:
     """Arms with their successes and trials, and single outcomes: each word is a count, or the name of a CSV file."""
     if others.outcome or others.pull is not None or others.cost is not None:
@@ -51,15 +55,21 @@ def read_assigned(words: Sequence[str], others: Any) -> tuple[Counts, Outcomes]:
 def read_file(path: str, counts: Counts, outcomes: Outcomes) -> None:
     """Add the rows of a CSV file of counts, or of outcomes."""
     header, *rows = list_rows(read_text(path), path) or [[]]
-    names = sorted(header)
-    if names in (["arm", "reward"], ["arm", "cost", "reward"]):
-        outcomes += [read_row(header, row, f"{path}: row {line}") for line, row in enumerate(rows, start=1)]
-        return
-    if names != ["arm", "successes", "trials"]:
+    known = next((columns for columns in ASSIGNED_COLUMNS if set(columns) <= set(header)), None)
+    if known is None or ";" in header[0]:
+        commas = ", separated by commas" if header and ";" in header[0] else ""
         raise InputError(
             f"{path}: the CSV needs a header with arm, successes and trials, or with arm and reward, and cost if "
-            f"observed, got {header}"
+            f"observed{commas}, got {header}"
         )
+    if sorted(header) != sorted(known):
+        more = next(name for name in header if name not in known or header.count(name) > 1)
+        raise InputError(f"{path}: remove the column {brief(more)!r}; {', '.join(known)} are all that is recorded")
+    if not rows:
+        raise InputError(f"{path}: there are no rows below the header")
+    if "reward" in known:
+        outcomes += [read_row(header, row, f"{path}: row {line}") for line, row in enumerate(rows, start=1)]
+        return
     for line, row in enumerate(rows, start=1):
         told = read_cells(header, row, f"{path}: row {line}")
         numbers = [read_whole(told.get(name, "")) for name in ("successes", "trials")]

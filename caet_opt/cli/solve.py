@@ -14,7 +14,7 @@ from caet_opt.cli.output import output_file, say, show
 from caet_opt.common.exact import decimal_text
 from caet_opt.common.numbers import duration, in_full, proportion, relative_deviation, round_down, table, to_digits
 from caet_opt.errors import InputError
-from caet_opt.exploring.prediction import Prediction, predict, say_measured
+from caet_opt.exploring.prediction import Prediction, predict, say_how_near
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import Threshold, threshold_of
 from caet_opt.proving.problem import pose_exactly
@@ -245,7 +245,7 @@ def say_prediction(result: CharacteristicTime, parameters: Parameters) -> list[s
     cost, rounds = (in_full(to_digits(number, PREDICTED_DIGITS)) for number in (prediction.cost, prediction.rounds))
     return [
         f"predicted cost of CAET with the {rule.name} threshold: about {cost}, in about {rounds} rounds; "
-        f"in a study, mean costs were {say_measured(parameters.tracking)} that"
+        f"{say_how_near(result.task, parameters.tracking)}"
     ]
 
 

@@ -83,14 +83,14 @@ class Explorer:
             raise InputError(f"costs are given, but cost_source is {source!r}; give one of the two")
         if costs is None and parameters.cost_source == "known":
             raise InputError("cost_source is 'known' but no costs are given; give both, or neither if each cost is 1")
+        if task.needs_costs and costs is None:
+            raise InputError(f"task {str(task)!r} needs costs that are known beforehand; give one cost per arm")
         costs = [1.0] * arms if costs is None and source == "known" else costs
         parameters = replace(parameters, cost_source=source, threshold=threshold.name)
         if costs is not None:
             check_unmasked(costs, "costs")
             check_costs(costs, arms)
-        if task.needs_costs:
-            if costs is None:
-                raise InputError(f"task {str(task)!r} needs costs that are known beforehand; give one cost per arm")
+        if task.needs_costs and costs is not None:
             task = task.for_costs(costs)
         known = None if costs is None else read_only(np.array(costs, dtype=float))
         limits = parameters.share_limits

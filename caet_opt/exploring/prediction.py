@@ -140,6 +140,13 @@ def say_measured(*rules: str) -> str:
     return f"{min(lows):.2f} to {max(highs):.2f} times"
 
 
+def say_how_near(task: Task, rule: str) -> str:
+    """How near predictions have been, for a key of `MEASURED`; of tasks with several right answers it is not known."""
+    if task.several_right:
+        return "near ties of several right answers may cost much less or more than that"
+    return f"in a study, mean costs were {say_measured(rule)} that"
+
+
 def rule_of(parameters: Parameters) -> str:
     """The key of `MEASURED` for these settings."""
     return "oracle" if parameters.policy == "oracle" else parameters.tracking

@@ -4,7 +4,7 @@ what it should be is a `DamagedError`."""
 import json
 import sqlite3
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from caet_opt.bandits.tasks.base import NONE
@@ -16,6 +16,7 @@ from caet_opt.live.arm_names import is_answer, name_arms
 from caet_opt.live.database import (
     BATCHES,
     ENDED,
+    RAISED,
     DamagedError,
     check_moment,
     check_number,
@@ -156,6 +157,24 @@ def end(db: sqlite3.Connection) -> None:
 def read_end(db: sqlite3.Connection) -> float | None:
     """When it was ended by hand, if it was."""
     return check_moment(read_row(db, "moment", "ended")[0], "the end by hand") if has(db, "ended") else None
+
+
+def raise_limits(db: sqlite3.Connection, limits: Mapping[str, float | None]) -> None:
+    """Limits in place of those before, by name."""
+    if not has(db, "raised"):
+        db.execute(RAISED)
+    values = time.time(), limits["max_cost"], limits["max_pulls"]
+    db.execute("INSERT INTO raised (moment, max_cost, max_pulls) VALUES (?, ?, ?)", values)
+
+
+def read_raised(db: sqlite3.Connection) -> dict[str, Any]:
+    """The limits in force, where they are not those of the start."""
+    query = "SELECT moment, max_cost, max_pulls FROM raised ORDER BY id DESC LIMIT 1"
+    if not has(db, "raised") or (found := db.execute(query).fetchone()) is None:
+        return {}
+    check_moment(found[0], "the moment at which limits were raised")
+    cost = None if found[1] is None else check_number(found[1], "max_cost")
+    return {"max_cost": cost, "max_pulls": None if found[2] is None else check_whole(found[2], "max_pulls", least=1)}
 
 
 def waiting_arms(db: sqlite3.Connection, arms: int) -> list[int]:

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import cache
+from itertools import combinations
 from math import isfinite
 from pathlib import Path
 from secrets import token_hex
@@ -49,10 +50,15 @@ ENDED = """CREATE TABLE ended (  -- one row, once it was ended by hand: when
 BATCHES = """CREATE TABLE batches (  -- outcomes in an order that nobody knows, from one to another
     first INTEGER PRIMARY KEY, last INTEGER NOT NULL)"""
 
+#: Limits that were raised: made when the first is, likewise.
+RAISED = """CREATE TABLE raised (  -- limits in place of those before, the last ones in force; NULL where there is none
+    id INTEGER PRIMARY KEY, moment REAL NOT NULL, max_cost REAL, max_pulls INTEGER)"""
+
 STATEMENTS = tuple(TABLES.split(";\n")[:-1])
 #: The first files of 0.2.0 have the columns of the index in another order.
 FIRST = tuple(one.replace("pulls (number, arm) WHERE", "pulls (arm, number) WHERE") for one in STATEMENTS)
-MORE = ((), (IDENTITY,), (IDENTITY, ENDED), (IDENTITY, BATCHES), (IDENTITY, ENDED, BATCHES))
+LATER = (ENDED, BATCHES, RAISED)
+MORE = ((), *((IDENTITY, *some) for many in range(len(LATER) + 1) for some in combinations(LATER, many)))
 KNOWN_SCHEMAS = tuple((*tables, *more) for tables in (STATEMENTS, FIRST) for more in MORE)
 
 #: What SQLite says, by the lowest byte of its code, of a file that is not as it was written, in words.

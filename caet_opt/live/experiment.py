@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain, takewhile
 from pathlib import Path
 from types import TracebackType
@@ -18,10 +19,21 @@ from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, from_text
+from caet_opt.exploring.settings import LIMITS
 from caet_opt.kernels.native import is_worth_compiling, without_compiling
 from caet_opt.live import contents
 from caet_opt.live.arm_names import name_answer, name_arms
-from caet_opt.live.replay import absorb_batch, absorb_outcome, begin, choose_arms, find_differences, load, may_declare
+from caet_opt.live.replay import (
+    absorb_batch,
+    absorb_outcome,
+    allowance,
+    begin,
+    choose_arms,
+    find_differences,
+    limits_now,
+    load,
+    may_declare,
+)
 from caet_opt.live.status import LEVEL, POINTS, list_moments, report_status, summarise
 from caet_opt.live.store import WAIT, Store, is_experiment, is_filled, read_header
 from caet_opt.live.watch import needs_order
@@ -82,7 +94,7 @@ class LiveExperiment:
                     explorer = begin(self._start, facts.names)
                 guaranteed = explorer.threshold.guarantees(explorer.family)  # whatever the file says of it
                 self._facts, self.names = facts._replace(guaranteed=guaranteed), facts.names
-                self._load(db)
+                limits_now(db, self._load(db))
                 contents.read_stop(db, self._start)
                 contents.read_end(db)
         except BaseException:
@@ -168,10 +180,13 @@ class LiveExperiment:
                 raise
         experiment = cls.open(path, wait=wait)
         found = list_question(Explorer.from_saved(experiment._start), experiment.names)
+        raised = {setting.label: experiment._limits.get(setting.name) for setting in OWN if setting.name in LIMITS}
         for what, told in list_question(explorer, names).items():
-            if found[what] != told:
+            now = raised.get(what, found[what])
+            if told not in (found[what], now):
                 experiment.close()
-                raise InputError(f"{Path(path)}: another experiment is in it: its {what} is {found[what]}, not {told}")
+                hint = "; experiment extend raises it" if what in raised else ""
+                raise InputError(f"{Path(path)}: another experiment is in it: its {what} is {now}, not {told}{hint}")
         return experiment
 
     @classmethod
@@ -230,6 +245,12 @@ class LiveExperiment:
         return Explorer.from_saved(self._start).family
 
     @property
+    def _limits(self) -> dict[str, float | None]:
+        """The limits in force, by name."""
+        with self._store.reading() as db:
+            return limits_now(db, self._load(db)).ends
+
+    @property
     def negligible_cost(self) -> float:
         """The policy treats an arm as free if the mean of its observed costs is at most this (``gamma0``)."""
         return Explorer.from_saved(self._start).parameters.negligible_cost
@@ -253,8 +274,8 @@ class LiveExperiment:
                 return ()
             explorer, out = self._load(db), contents.waiting_arms(db, len(self.names))
             chosen = [wanted] * pulls if wanted is not None else self._choose(db, explorer, pulls, out)
-            allowance = explorer.allowance(out)
-            within = takewhile(lambda one: allowance.take(one) is None, chosen)
+            left = allowance(db, explorer, out)
+            within = takewhile(lambda one: left.take(one) is None, chosen)
             return tuple(Pull(contents.hand_out(db, one), one, self.names[one]) for one in within)
 
     def _choose(self, db: sqlite3.Connection, explorer: Explorer, pulls: int, out: Sequence[int]) -> list[int]:
@@ -279,6 +300,30 @@ class LiveExperiment:
                 return False
             contents.end(db)
             return True
+
+    def extend(self, *, max_cost: float | None = None, max_pulls: int | None = None) -> None:
+        """Raise the limits with which the experiment was started, or put one where there is none; None leaves one as it
+        is. The guarantee holds whoever decides to go on, and when.
+
+        >>> told = {"arms": 2, "costs": [3, 5], "delta": 0.05, "max_cost": 12}
+        >>> with LiveExperiment.start("extended.caet", "best-arm", "bernoulli", **told) as experiment:
+        ...     experiment.extend(max_cost=20)
+        ...     [pull.arm for pull in experiment.next(9)], experiment.status()["limits"]["max_cost"]
+        ([0, 1, 0, 1, 0], 20.0)
+        """
+        asked: dict[str, Any] = {"max_cost": max_cost, "max_pulls": max_pulls}
+        given = {name: value for name, value in asked.items() if value is not None}
+        if not given:
+            raise InputError("nothing to extend: give max_cost or max_pulls")
+        with self._store.writing() as db:
+            if contents.read_stop(db, self._start) is not None or contents.read_end(db) is not None:
+                raise InputError("nothing to extend: the experiment has stopped, or was ended by hand")
+            before = limits_now(db, self._load(db))
+            after = replace(before, **given)
+            for name, value in given.items():
+                if (old := getattr(before, name)) is not None and value < old:
+                    raise InputError(f"{name} is {old:.15g}: extend raises a limit, got {value:.15g}")
+            contents.raise_limits(db, after.ends)
 
     def record(
         self, arm: str | int | None, reward: float, cost: float | None = None, *, pull: int | None = None
@@ -343,7 +388,7 @@ class LiveExperiment:
         'new'
         """
         told = list(outcomes)
-        check_whole(len(told), "outcomes that were assigned elsewhere", 1, MOST_TRIALS)
+        check_amount(len(told))
         with self._store.writing() as db:
             explorer = self._load(db)
             if needs_order(explorer.family):
@@ -371,9 +416,11 @@ class LiveExperiment:
         try:
             check_columns(outcome, ASSIGNED)
             arm, reward = find_arm(outcome.get("arm"), self.names), outcome.get("reward")
+            if reward is None:
+                raise InputError(f"the reward of arm {self.names[arm]!r} is missing")
             cost = self._read_cost(explorer, arm, outcome)
-            _, _, paid = explorer.read_outcome(arm, reward, cost, is_new=True)  # type: ignore[arg-type]
-            return arm, float(reward), paid  # type: ignore[arg-type]  # a missing reward was refused
+            _, _, paid = explorer.read_outcome(arm, reward, cost, is_new=True)
+            return arm, float(reward), paid
         except InputError as error:
             raise InputError(f"outcome {number}: {error}") from error
 
@@ -521,7 +568,7 @@ def list_trials(
 ) -> list[dict[str, Any]]:
     """The outcomes of counted trials, successes first; `InputError` where they are no counts."""
     told = [read_counts(names, *one) for one in counts]
-    check_whole(sum(trials for _, _, trials in told), "trials", 1, MOST_TRIALS)
+    check_amount(sum(trials for _, _, trials in told))
     if not isinstance(family, Bernoulli):
         raise InputError(f"counts are for bernoulli rewards, not {family}; record each outcome, as a row of a CSV file")
     parts = [
@@ -530,6 +577,14 @@ def list_trials(
         for reward, many in ((1.0, successes), (0.0, trials - successes))
     ]
     return list(chain.from_iterable(parts))
+
+
+def check_amount(trials: int) -> None:
+    """Raise `InputError` for no trials, or for more than are taken at once."""
+    if not trials:
+        raise InputError("there are no trials to record")
+    if trials > MOST_TRIALS:
+        raise InputError(f"{trials} trials are too many at once; record up to {MOST_TRIALS} at a time")
 
 
 def check_columns(outcome: Mapping[str, Any], known: Sequence[str]) -> None:

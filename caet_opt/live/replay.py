@@ -4,21 +4,24 @@ import json
 import sqlite3
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from math import fsum, isclose
 from typing import Any, NamedTuple
 
 from caet_opt.errors import CaetError, InputError, SolverError
 from caet_opt.exploring.counted import count_rewards
 from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.limits import Allowance
 from caet_opt.exploring.policies.base import state_of
 from caet_opt.exploring.policies.index import IndexPolicy
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, Saved, Target, from_text
+from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.state import ROUNDING, State
 from caet_opt.kernels.ledger import CUMULATED, add
 from caet_opt.live import contents
 from caet_opt.live.contents import Outcome
+from caet_opt.live.database import DamagedError
 from caet_opt.live.watch import least_outcomes
 from caet_opt.version import order
 
@@ -114,6 +117,20 @@ def choose_arms(explorer: Explorer, pulls: int, out: Sequence[int]) -> list[int]
     if min(explorer.state.counts) < least_outcomes(explorer.family) and has_ended(explorer):
         return explorer.least_pulled(pulls, out)
     return explorer.next_arms(pulls, out)
+
+
+def limits_now(db: sqlite3.Connection, explorer: Explorer) -> Parameters:
+    """The parameters of an experiment, with the limits that were raised since its start."""
+    raised = contents.read_raised(db)
+    try:
+        return replace(explorer.parameters, **raised) if raised else explorer.parameters
+    except InputError as error:
+        raise DamagedError(str(error)) from error
+
+
+def allowance(db: sqlite3.Connection, explorer: Explorer, out: Sequence[int]) -> Allowance:
+    """What the limits leave now beside the pulls that are out, given by their arms."""
+    return Allowance(limits_now(db, explorer), explorer.known_costs, explorer.state, out)
 
 
 def in_batches(outcomes: Iterable[Outcome], batches: Mapping[int, int]) -> Iterator[list[Outcome]]:

@@ -26,7 +26,7 @@ from caet_opt.live.arm_names import name_answer
 from caet_opt.live.contents import Facts, Stop
 from caet_opt.live.intervals import Intervals
 from caet_opt.live.level_arms import suggest_tolerance
-from caet_opt.live.replay import choose_arms
+from caet_opt.live.replay import allowance, choose_arms, limits_now
 from caet_opt.live.watch import report_spread
 from caet_opt.solving.characteristic import characteristic_time, solve_question
 from caet_opt.solving.problem import ask_answer
@@ -67,7 +67,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "policy": parameters.policy,
         "cost_source": parameters.cost_source,
         "costs": None if explorer.known_costs is None else explorer.known_costs.tolist(),
-        "limits": parameters.ends,
+        "limits": limits_now(db, explorer).ends,
         **({"share_limits": write_limits(parameters.share_limits, names)} if parameters.limits else {}),
         "delta": parameters.delta,
         "threshold": threshold.name,
@@ -170,12 +170,12 @@ def find_end(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None) -> R
     pull would go beyond a limit, since the last pull or outcome. None where pulls are handed out."""
     if (moment := contents.read_end(db)) is not None:
         return {"reason": BY_HAND, "time": moment}
-    if stop is not None or not any(explorer.parameters.ends.values()):
+    if stop is not None or not any(limits_now(db, explorer).ends.values()):
         return None
     out = contents.waiting_arms(db, explorer.arms)
     with without_compiling():
         (arm,) = choose_arms(explorer, 1, out)
-    limit = explorer.allowance(out).take(arm)
+    limit = allowance(db, explorer, out).take(arm)
     return None if limit is None else {"reason": limit, "time": contents.last_change(db)}
 
 
@@ -229,10 +229,10 @@ def list_arms(state: State, names: Sequence[str], out: Sequence[int], intervals:
 def list_pairs(
     weighed: Sequence[Weighed], state: State, names: Sequence[str], intervals: Intervals | None
 ) -> list[Record]:
-    """Every statement of the answer: its evidence, what it must exceed, by how much the means are beyond it.
+    """Every statement of the answer: its evidence, what it must exceed, and the difference that it is about.
 
-    ``difference`` is ``winner - ratio loser - margin``, for a plain pair the difference of the means, with its interval
-    where there is one: not for ratios.
+    ``difference`` is ``mean of the winner - mean of the loser``, whatever the margin or ratio, and for a level the mean
+    less the level, or the level less the mean; with its interval.
     """
     means, shown = state.means().tolist(), tuple(map(escape_controls, names))
     return [
@@ -243,30 +243,28 @@ def list_pairs(
             "threshold": finite(needed),
             "share": min(1.0, max(0.0, evidence / needed)) if needed > 0 else float(evidence > needed),
             "settled": evidence > needed,
-            "difference": excess(statement, means),
-            **ends(excess_interval(statement, intervals) if intervals else None),
+            "difference": difference_of(statement, means),
+            **ends(difference_interval(statement, intervals) if intervals else None),
         }
         for statement, evidence, needed in weighed
     ]
 
 
-def excess(statement: Statement, means: Sequence[float]) -> float:
-    """``winner - ratio loser - margin``, an arm that is none having mean 0."""
-    x, y = (0.0 if arm is None else means[arm] for arm in (statement.winner, statement.loser))
-    return x - y if statement.is_plain else x - float(statement.ratio) * y - float(statement.margin)
+def difference_of(statement: Statement, means: Sequence[float]) -> float:
+    """``winner - loser``; of a level, ``arm > level``, the mean less the level, and of ``level > arm`` the reverse."""
+    if statement.winner is not None and statement.loser is not None:
+        return means[statement.winner] - means[statement.loser]
+    (arm,) = statement.arms
+    return (means[arm] if statement.loser is None else -means[arm]) - float(statement.margin)
 
 
-def excess_interval(statement: Statement, intervals: Intervals) -> tuple[float, float] | None:
-    """The interval of `excess`; None for a ratio."""
-    if statement.ratio != 1:
-        return None
-    if statement.winner is None or statement.loser is None:
-        (arm,) = statement.arms
-        low, high = intervals.mean(arm)
-        low, high = (low, high) if statement.loser is None else (-high, -low)
-    else:
-        low, high = intervals.difference(statement.winner, statement.loser)
-    margin = float(statement.margin)
+def difference_interval(statement: Statement, intervals: Intervals) -> tuple[float, float]:
+    """The interval of `difference_of`."""
+    if statement.winner is not None and statement.loser is not None:
+        return intervals.difference(statement.winner, statement.loser)
+    (arm,), margin = statement.arms, float(statement.margin)
+    low, high = intervals.mean(arm)
+    low, high = (low, high) if statement.loser is None else (-high, -low)
     return (low, high) if margin == 0 else (nextafter(low - margin, -inf), nextafter(high - margin, inf))
 
 

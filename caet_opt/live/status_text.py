@@ -13,7 +13,8 @@ DIGITS, NONE = 4, "-"
 
 #: What the guarantee needs of outcomes whose arms were assigned elsewhere.
 ASSIGNED_NEED = (
-    "the guarantee requires that every trial is counted once, and that none is left out because of its outcome"
+    "the guarantee requires that every trial is counted once, that none is left out because of its outcome, that arms "
+    "are assigned independently of outcomes to come, and that no arm's rewards change over time"
 )
 
 #: Columns of the table of arms, and of that of pairs.
@@ -106,7 +107,7 @@ def say_standing(status: Record) -> str:
     counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
     lines = [f"{counts}; spent {write_money(status['spent'])}"]
     if status["counted"]:
-        lines.append(f"{status['counted']} of the outcomes were assigned elsewhere; {ASSIGNED_NEED}")
+        lines.append(say_assigned(status))
     if (limits := say_limits(status)) is not None:
         lines.append(f"limits: {limits}")
     if is_ended(status):
@@ -133,6 +134,11 @@ def say_settled(status: Record) -> list[str]:
         f"SETTLED: {', '.join(status['settled'])}; act on it now (chance that anything settled is ever wrong: at most "
         f"{risk})"
     ]
+
+
+def say_assigned(status: Record) -> str:
+    """How many outcomes nobody handed out, and what the guarantee needs of them."""
+    return f"{status['counted']} of the outcomes were assigned elsewhere; {ASSIGNED_NEED}"
 
 
 def say_limits(status: Record) -> str | None:
@@ -173,7 +179,8 @@ def say_not_excluded(status: Record) -> str:
 
 def say_stop(stop: Record) -> str:
     """When it stopped, what that cost, and what the answer is worth."""
-    late = f"; {stop['late']} outcomes came later and do not change the answer" if stop["late"] else ""
+    came = "1 outcome came later and does" if stop["late"] == 1 else f"{stop['late']} outcomes came later and do"
+    late = f"; {came} not change the answer" if stop["late"] else ""
     when = f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write_money(stop['cost'])} spent"
     return f"{when}; {say_worth(stop)}{late}"
 
@@ -234,9 +241,10 @@ def pair_headers(status: Record) -> list[str]:
 
 def say_late(status: Record) -> str:
     """That the tables count what the answer does not."""
+    late = came_late(status)
     return (
         f"The answer was declared at outcome {status['stopped']['outcome']}. Evidence, means and intervals also count "
-        f"the {came_late(status)} outcomes\nafter it, so a statement may look less settled than it was."
+        f"the {late} outcome{'s'[: late != 1]}\nafter it, so a statement may look less settled than it was."
     )
 
 
@@ -253,7 +261,7 @@ def say_intervals(status: Record) -> str:
     return (
         f"Intervals: for {status['assumes']}{others}. However often you look, all intervals of means hold at once "
         f"with probability {100 * status['level']:g} %, and so do all intervals of differences.\n"
-        "They are two-sided, and wider than stopping needs: the interval of a settled difference may contain zero."
+        "They are two-sided, and wider than stopping needs: that of a settled statement may contain values against it."
     )
 
 

@@ -170,12 +170,16 @@ class Plan:
             f"{self.runs} simulated runs, {write_level(level)}, seed {self.seed}",
             *threshold_lines(self.experiment),
             "",
+            self._tabulate_arms(),
+            "",
             f"{'T*':<16} {self.characteristic_time:.9g}",
         ]
         if self.lower_bound is not None:
             bound = in_full(round_down(self.lower_bound, DIGITS))
             scope = self.experiment.model.family.bound_scope
             lines += [f"{'lower bound':<16} {bound}  no strategy{scope} costs less on average"]
+        else:
+            lines += [f"{'lower bound':<16} known only as delta tends to 0, because several answers may be right"]
         if len(self.policies) > 1:
             lines += ["", self._compare(), "", f"{'cheapest':<16} {best.policy}, by its mean cost"]
         if best.predicted_cost is not None:
@@ -183,6 +187,12 @@ class Plan:
             lines += [f"{'predicted':<16} {in_full(to_digits(best.predicted_cost, DIGITS))}  {told}"]
         lines += [*self._cost_lines(best), *self._budget_lines(best), *self._unfinished_lines()]
         return "\n".join(lines)
+
+    def _tabulate_arms(self) -> str:
+        """What every arm is taken for."""
+        model = self.experiment.model
+        arms = zip(model.arms, model.means, model.costs, strict=True)
+        return table(["arm", "mean", "cost"], [[arm, f"{mean:.6g}", f"{cost:.6g}"] for arm, mean, cost in arms], (0,))
 
     def _compare(self) -> str:
         """A line per policy."""

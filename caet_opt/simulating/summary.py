@@ -18,7 +18,7 @@ from caet_opt.common import numbers
 from caet_opt.common.files import escape_controls
 from caet_opt.errors import InputError
 from caet_opt.exploring.policies import Policy
-from caet_opt.exploring.prediction import rule_of, say_measured
+from caet_opt.exploring.prediction import rule_of, say_how_near
 from caet_opt.exploring.settings import RUNS, SEED, Parameters
 from caet_opt.exploring.stopping.base import say_worth
 from caet_opt.simulating.mean_intervals import CONFIDENCE, FEWEST, find_quantiles, mean_at_least, mean_interval
@@ -213,7 +213,7 @@ class Summary:
             spread = f"  95 % in {numbers.in_full(numbers.write_interval(*self.cost_ci, DIGITS))}"
         lines = bound_lines(self.experiment)
         if self.predicted_cost is not None:
-            found = f"in a study, mean costs were {say_measured(rule_of(self.experiment.parameters))} that"
+            found = say_how_near(self.experiment.task, rule_of(self.experiment.parameters))
             lines += [cost_line("predicted", self.predicted_cost, level, f"  T* beta(tau) at this delta; {found}")]
         digits = numbers.digits_beside(self.mean_cost, self.cost_ci, DIGITS)
         lines += [cost_line("mean cost", self.mean_cost, level, spread, partial(self.write_estimate, digits=digits))]

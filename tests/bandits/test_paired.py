@@ -95,6 +95,11 @@ def test_one_pair_is_a_live_experiment(tmp_path):
         LiveExperiment.start(tmp_path / "one.caet", "best-arm", "bernoulli", **told)
 
 
+def test_prices_may_be_told_by_name():
+    table = {"a": [1, 0], "b": [0, 0], "c": [1, 1]}
+    assert paired(table, {"c": 5, "a": 1, "b": 2}).costs == (3.0, 6.0, 7.0)
+
+
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
@@ -106,6 +111,9 @@ def test_one_pair_is_a_live_experiment(tmp_path):
         ({"a": [1], "b": ["x"]}, {}, "scores of 'b' must be numbers"),
         ({"a": [1], "b": [0]}, {"costs": [1]}, "costs must be 2 numbers"),
         ({"a": [1], "b": [0]}, {"costs": [1, -1]}, "zero or more"),
+        ({"a": [1], "b": [0]}, {"costs": {"a": 1, "c": 2}}, "costs must be 2 numbers"),
+        ({"a": [1], "b": [0]}, {"costs": [1, "x"]}, "costs must be 2 numbers"),
+        ("table.csv", {}, "a data frame, or a list for each model by name, got str"),
         ({"a": [1], "b": [0]}, {"against": "c"}, "unknown model 'c'"),
     ],
 )

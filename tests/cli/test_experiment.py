@@ -169,6 +169,13 @@ def test_a_folder_is_listed(file, capsys):
     assert verb(capsys, "list", file.parent.parent / file.parent.name / "..").endswith("no experiment\n")
 
 
+def test_a_leading_answer_is_not_listed_as_the_answer(file, capsys):
+    with LiveExperiment.open(file) as experiment:
+        for row in experiment.export():
+            experiment.record(None, int(row["arm"] == 0), pull=row["pull"])
+    assert f" leading: {experiment.status()['answer']}  running" in verb(capsys, "list", file.parent)
+
+
 def test_an_export_goes_to_a_file(file, capsys):
     out = file.parent / "pulls.csv"
     verb(capsys, "export", file, "--csv", out)

@@ -127,7 +127,7 @@ def test_counts_from_the_command_line_and_from_files(capsys, path, tmp_path):
         ("old,-1,5", "--counts must be ARM,SUCCESSES,TRIALS, as a,90,1000, got 'old,-1,5'"),
         ("old,1.5,5", "--counts must be ARM,SUCCESSES,TRIALS"),
         ("old,5", "--counts must be ARM,SUCCESSES,TRIALS"),
-        ("old,0,0", "trials must be a positive whole number, got 0"),
+        ("old,0,0", "there are no trials to record"),
         ("old,0,9999999", "trials of arm 'old' must be at most 1000000"),
         ("new,1,2", "unknown arm 'new'"),
         ("nothing.csv", "nothing.csv: no such file"),
@@ -216,9 +216,12 @@ def test_rows_of_scores_from_a_platform(capsys, tmp_path, path):
         ("arm,reward\nother,5\n", "outcome 1: unknown arm 'other'"),
         ("arm,reward\nold\n", "rows.csv: row 1: 1 cells, but the header has 2"),
         ("arm,reward\n,5\n", "outcome 1: unknown arm"),
-        ("arm,reward\nold,\n", "outcome 1: reward of arm 0 must be a finite number"),
+        ("arm,reward\nold,\n", "outcome 1: the reward of arm 'old' is missing"),
         ("arm,reward,cost\nold,5,2\n", "outcome 1: the cost of arm 'old' is known to be 1; leave it out"),
-        ("arm,reward\n", "outcomes that were assigned elsewhere must be a positive whole number, got 0"),
+        ("arm,reward\n", "rows.csv: there are no rows below the header"),
+        ("arm;reward\nold;5\n", "and cost if observed, separated by commas, got ['arm;reward']"),
+        ("user,arm,reward\n1,old,5\n", "rows.csv: remove the column 'user'; arm, reward are all that is recorded"),
+        ("arm,reward,arm\nold,5,new\n", "rows.csv: remove the column 'arm'; arm, reward are all that is recorded"),
     ],
 )
 def test_rows_that_are_none_are_refused(capsys, tmp_path, path, rows, words):

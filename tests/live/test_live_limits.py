@@ -263,3 +263,82 @@ def test_a_file_that_was_never_ended_has_no_such_table(path):
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'ended'").fetchone() == (0,)
     connection.close()
+
+
+# More money
+
+
+def test_a_limit_that_is_raised_goes_on_where_it_was(path, capsys):
+    """The pulls are those of an experiment that had the larger limit from the start; every process learns of it."""
+    with begin(path, max_cost=13) as experiment, begin(path.with_name("large.caet"), max_cost=40) as large:
+        assert len(experiment.next(9)) == 4
+        with LiveExperiment.open(path) as other:
+            other.extend(max_cost=40)
+        assert experiment.status()["limits"] == {"max_cost": 40.0, "max_pulls": None}
+        assert experiment.status()["ended"] is None
+        experiment.next(90)
+        large.next(4)
+        large.next(90)
+        assert [row["arm"] for row in experiment.export()] == [row["arm"] for row in large.export()]
+        answer_all(experiment)
+        assert experiment.status()["spent"] <= 40.0
+        assert experiment.verify() == []
+    out = spoken(capsys, "extend", path, "--budget", "50", "--max-pulls", "200")
+    assert "limits: max_cost 50, max_pulls 200; spent so far: " in out
+    assert "limits: max_cost 50, max_pulls 200" in spoken(capsys, "status", path)
+
+
+def test_it_is_known_by_its_first_limit_and_by_the_last(path):
+    with begin(path, max_cost=13) as experiment:
+        experiment.extend(max_cost=20)
+        experiment.extend(max_cost=30)
+    for limit in (13, 30):
+        LiveExperiment.open_or_start(path, "best-arm", "bernoulli", **ASKED, max_cost=limit).close()
+    with pytest.raises(InputError, match=r"its max cost is 30.0, not 20.0; experiment extend raises it"):
+        LiveExperiment.open_or_start(path, "best-arm", "bernoulli", **ASKED, max_cost=20)
+
+
+def test_a_copy_keeps_the_raised_limit(path):
+    with begin(path, max_cost=13) as experiment:
+        experiment.extend(max_pulls=3)
+        experiment.backup(path.with_name("copy.caet"))
+    with LiveExperiment.open(path.with_name("copy.caet")) as copy:
+        assert len(copy.next(9)) == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({}, "nothing to extend: give max_cost or max_pulls"),
+        ({"max_cost": 12}, "max_cost is 13: extend raises a limit, got 12"),
+        ({"max_cost": -1}, "max_cost must be positive"),
+        ({"max_cost": float("nan")}, "max_cost must be"),
+        ({"max_cost": float("inf")}, "max_cost must be"),
+        ({"max_pulls": 0}, "max_pulls must be"),
+        ({"max_pulls": 2.5}, "max_pulls must be"),
+        ({"max_pulls": 10**30}, "max_pulls must be at most"),
+    ],
+)
+def test_limits_that_are_none_change_nothing(path, asked, words):
+    with begin(path, max_cost=13) as experiment:
+        with pytest.raises(InputError, match=words):
+            experiment.extend(**asked)
+        assert experiment.status()["limits"] == {"max_cost": 13.0, "max_pulls": None}
+
+
+def test_what_has_ended_for_good_is_not_extended(path):
+    with begin(path, max_cost=13) as experiment:
+        experiment.end()
+        with pytest.raises(InputError, match="nothing to extend: the experiment has stopped, or was ended by hand"):
+            experiment.extend(max_cost=20)
+
+
+@pytest.mark.parametrize("cell", ["'x'", "-1.0", "1e999", "x'00'"])
+def test_a_raised_limit_that_was_changed_is_told(path, cell):
+    with begin(path, max_cost=13) as experiment:
+        experiment.extend(max_cost=20)
+    with sqlite3.connect(path) as db:
+        db.execute(f"UPDATE raised SET max_cost = {cell}")
+    db.close()
+    with pytest.raises(InputError, match="max_cost"):
+        LiveExperiment.open(path)

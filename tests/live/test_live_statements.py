@@ -50,8 +50,8 @@ def test_an_answer_is_declared_named_and_verified(task, tmp_path):
 
 
 @pytest.mark.parametrize("task", ["above:0.4", "control:small+0.1"])
-def test_intervals_are_of_what_is_beyond_a_statement(task, tmp_path):
-    """For a level the mean less the level, for a margin the difference less the margin; the estimate is inside."""
+def test_intervals_are_of_the_difference_of_a_statement(task, tmp_path):
+    """For a level the mean less the level, for a pair the difference of the means, whatever the margin."""
     experiment, _ = run(tmp_path, task)
     arms = {arm["name"]: arm for arm in experiment.status()["arms"]}
     for row in experiment.status()["pairs"]:
@@ -61,7 +61,7 @@ def test_intervals_are_of_what_is_beyond_a_statement(task, tmp_path):
             assert row["difference"] == pytest.approx(arms[winner]["mean"] - 0.4)
             assert row["low"] == pytest.approx(arms[winner]["low"] - 0.4)
         elif rest == "small + 0.1":
-            assert row["difference"] == pytest.approx(arms[winner]["mean"] - arms["small"]["mean"] - 0.1)
+            assert row["difference"] == pytest.approx(arms[winner]["mean"] - arms["small"]["mean"])
 
 
 def test_the_page_names_statements(tmp_path):
@@ -73,9 +73,8 @@ def test_the_page_names_statements(tmp_path):
     assert "middle &gt; 0.4" in page
 
 
-def test_the_cheapest_arm_needs_known_costs(tmp_path):
-    with pytest.raises(InputError, match="needs"):
-        LiveExperiment.start(
-            tmp_path / "trial.caet", "cheapest:above:0.4", "bernoulli", arms=3, cost_source="observed", delta=0.2
-        )
+@pytest.mark.parametrize("told", [{"cost_source": "observed"}, {}], ids=str)
+def test_the_cheapest_arm_needs_known_costs(tmp_path, told):
+    with pytest.raises(InputError, match="needs costs that are known beforehand; give one cost per arm"):
+        LiveExperiment.start(tmp_path / "trial.caet", "cheapest:above:0.4", "bernoulli", arms=3, delta=0.2, **told)
     assert not (tmp_path / "trial.caet").exists()

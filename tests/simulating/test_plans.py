@@ -34,6 +34,10 @@ def test_a_plan_says_what_its_runs_say(budgeted):
     assert budgeted.predicted_cost == summary.predicted_cost
 
 
+def test_a_plan_says_what_it_takes_the_arms_for(budgeted):
+    assert "arm  mean  cost\nold   0.6     1\nnew   0.4     2\n" in str(budgeted)
+
+
 def test_the_smallest_difference_costs_the_budget_in_other_runs_too(budgeted):
     found = budgeted.difference
     assert (found.leader, found.rival, found.present) == (0, 1, pytest.approx(0.2))

@@ -63,6 +63,8 @@ def list_facts(status: Record) -> dict[str, str]:
         "started": status_text.say_time(status["started"]),
         "spent": write_money(status["spent"]),
     }
+    if status["counted"]:
+        facts["assigned"] = status_text.say_assigned(status)
     if (limits := status_text.say_limits(status)) is not None:
         facts["limits"] = limits
     if status_text.is_ended(status):
