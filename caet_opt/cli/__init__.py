@@ -26,7 +26,7 @@ COMMANDS = {
     "solve": "compute the characteristic time T* of one model, certified",
     "check": "check a certificate of proven digits",
     "table": "list T*, proportions and bounds of many models, for the screen, a paper or a program",
-    "curve": "draw T*, omega* and u* while a mean, cost, margin or level varies",
+    "curve": "draw T*, cost shares omega* and pull shares u* while a mean, cost, margin or level varies",
     "verify": "test closed forms, or your own formula, against every solver and proven digits",
     "thresholds": "compare stopping thresholds on a model: which are proven, and what each would cost",
     "plan": "estimate what an experiment will cost, and what a budget can settle",
@@ -177,7 +177,7 @@ def build_parser(command: str | None) -> Parser:
     """The parser of the program, which knows every command by name and the arguments of the one that is asked for."""
     parser = Parser(
         prog="caet-opt",
-        description="Decide which of several options is best when every trial costs something: T*, plans, experiments.",
+        description="Decide which of several options is best when every trial costs something.",
         epilog=STATUS_HELP,
         allow_abbrev=False,
     )

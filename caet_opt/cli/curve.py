@@ -132,7 +132,8 @@ def say_curve(curve: Curve, entry: ModelFile) -> str:
     """Some points, the switches, the ties, the answers, the gaps, and the agreement with a closed form."""
     lines = [*heading(entry), "", tabulate(curve), "", say_closed_forms(curve), *say_switches(curve)]
     missing = {point.value for point in curve.points if point.result is None}
-    lines += [f"at {curve.sweep.kind} {tie:.6g} is a tie: T* is infinite" for tie in curve.ties if tie not in missing]
+    ties = [tie for tie in curve.ties if tie not in missing]
+    lines += [f"at {curve.sweep.kind} {tie:.6g} there is a tie: T* is infinite" for tie in ties]
     if len(answers := curve.answers()) > 1:
         where = curve.sweep.kind
         lines += [

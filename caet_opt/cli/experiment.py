@@ -104,7 +104,7 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
     """What is asked, and how."""
     parser.add_argument("--task", required=True, metavar="T", help="task, for example best-arm or top-arms:2")
     parser.add_argument("--family", required=True, metavar="F", help="reward family, for example gaussian:4")
-    help_of_arms = "names of the arms, as large,small, or their number"
+    help_of_arms = "names of the arms, as large,small, or how many there are, as 2"
     parser.add_argument("--arms", type=plain_text, required=True, nargs="+", metavar="NAME", help=help_of_arms)
     parser.add_argument("--costs", nargs="+", metavar="C", help="cost of a pull of each arm (1 each)")
     add_direction(parser)
@@ -118,7 +118,7 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--if-missing", action="store_true", help=help_of_missing)
     how = parser.add_argument_group("the algorithm")
     add_settings(parser, how, [setting for setting in FLAGS if setting.name != "limits"])
-    help_of_budget = "the same as --max-cost, under the name that plan has for it"
+    help_of_budget = "the same as --max-cost; plan calls it --budget"
     how.add_argument(
         "--budget", type=number, metavar="X", dest="max_cost", default=argparse.SUPPRESS, help=help_of_budget
     )
@@ -211,7 +211,7 @@ def declare_record(parser: argparse.ArgumentParser) -> None:
         "columns arm, successes and trials, or with a row per trial and the columns arm, reward, and cost if observed",
     )
     parser.add_argument(
-        "--pull", type=count, metavar="N", help="number of the pull (the oldest pull of the arm without an outcome)"
+        "--pull", type=count, metavar="N", help="number of the pull (default: the arm's oldest without an outcome)"
     )
 
 
@@ -418,7 +418,7 @@ VERBS: dict[str, Verb] = {
     "next": (hand_out, declare_next, "hand out the next pulls, each with a number"),
     "record": (record, declare_record, "record the outcome of a pull, or of many as CSV"),
     "release": (release, declare_release, "withdraw pulls whose outcomes will not come"),
-    "extend": (extend, declare_extend, "raise the limits on cost and pulls, so that it goes on"),
+    "extend": (extend, declare_extend, "raise the limits on cost and pulls, so that the experiment can go on"),
     "stop": (
         end,
         declare_nothing,

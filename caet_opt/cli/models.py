@@ -58,8 +58,8 @@ GRAMMAR = f"""\
 grammar:
 {write_choices("family", FAMILIES)}
 {write_choices("task", [name for name in TASKS if name != Custom.name], "  (ARM: by number, from 0, or by name)")}
-          best-arm~0.05 accepts an answer that is wrong by at most 0.05; so do
-          top-arms, groups, ranking and comparisons with ~0.05
+          best-arm~0.05 accepts any arm within 0.05 of the best; top-arms, groups,
+          ranking and comparisons take ~0.05 in the same way
   limit   cost:ARM,..<=SHARE | pulls:ARM,..>=SHARE | pulls:leader=SHARE  (<=, >= or =)
 """
 
@@ -110,7 +110,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "simulated rewards are drawn from them"
     )
     model.add_argument("--samples", metavar="CSV", help=told)
-    model.add_argument("--costs", nargs="+", metavar="C", help="cost of a pull of each arm, as 1,1,2, or gaps (1 each)")
+    told = "cost of a pull of each arm, as 1,1,2, or the word gaps (default: 1 each)"
+    model.add_argument("--costs", nargs="+", metavar="C", help=told)
     model.add_argument("--task", metavar="T", help="task, for example ranking or top-arms:2")
     told = "names of the arms, in the order of --costs (0, 1, ... or, with --samples, as they first occur there)"
     model.add_argument("--arms", type=plain_text, nargs="+", metavar="NAME", help=told)

@@ -17,7 +17,7 @@ DESCRIPTION = """\
 Compare the stopping thresholds on a model at one delta. For each, print whether it is
 proven to keep the error probability at or below delta for this family and task, its value
 beta(tau) at the predicted stopping time tau, the predicted cost T* beta(tau), and its
-formula. The prediction takes the means as known and counts pulls at the target u_alpha,
+formula. The prediction takes the means as known and counts pulls at the target shares,
 exploration included, until every statement exceeds the threshold. The last line says how
 close such predictions have been."""
 

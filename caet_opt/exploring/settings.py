@@ -230,8 +230,8 @@ class Parameters:
     max_cost: float | None = declare(
         None,
         "max cost",
-        "spending limit: no pull starts that would exceed it or, if costs are not known beforehand, after it is "
-        "reached (no limit)",
+        "spending limit: a pull that would exceed it is not handed out; if costs are not known beforehand, no pull is "
+        "handed out once it is reached (no limit)",
         grid=None,
         recorded=False,
     )

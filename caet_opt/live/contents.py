@@ -290,7 +290,7 @@ def find_wrong_rows(db: sqlite3.Connection, arms: int) -> list[str]:
         ("outcomes WHERE pull NOT IN (SELECT number FROM pulls)", "outcomes are of pulls that were not handed out"),
         (
             f"pulls WHERE typeof(arm) != 'integer' OR arm NOT BETWEEN 0 AND {arms - 1}",
-            "pulls are of arms that there are not",
+            "pulls are of arms that do not exist",
         ),
         (
             "pulls LEFT JOIN outcomes ON pull = number WHERE waiting != (pull IS NULL AND withdrawn IS NULL)",

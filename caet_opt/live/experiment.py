@@ -539,7 +539,7 @@ def pose(
     if not (explorer.threshold.guarantees(explorer.family) or unproven):
         raise InputError(
             f"threshold {explorer.threshold.name!r} does not guarantee delta here ({explorer.threshold.reason}); "
-            "use the default, or unproven to go without a guarantee"
+            "use the default, or allow it without a guarantee by --unproven (in Python unproven=True)"
         )
     return explorer, names
 

@@ -241,7 +241,7 @@ def find_wrong_costs(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
     if not wrong:
         return []
     first = f"the first is outcome {wrong[0].position}, {wrong[0].cost} instead of {costs[wrong[0].arm]}"
-    return [f"{len(wrong)} outcomes have not the known costs of their arms; {first}"]
+    return [f"{len(wrong)} outcomes do not have the known costs of their arms; {first}"]
 
 
 def compare_checkpoint(db: sqlite3.Connection, explorer: Explorer) -> list[str]:

@@ -70,8 +70,8 @@ def say_spread(status: Record) -> str | None:
         return None if watch["reason"] is None else str(watch["reason"])
     names = ", ".join(status["arms"][arm]["name"] for arm in watch["unseen"])
     wait = "the answer was declared before that" if status["stopped"] else "no answer is declared before that"
-    unseen = f"; for {names} it shows from the second outcome on, and {wait}" if names else ""
-    evidence = f"log e {write(watch['log_e'])} of {write(watch['needed'])}"
+    unseen = f"; the spread of {names} shows only from the second outcome on, and {wait}" if names else ""
+    evidence = f"log e-value {write(watch['log_e'])}, alarm at {write(watch['needed'])}"
     return f"{'more' if watch['alarm'] else 'no more'} than assumed so far ({evidence}){unseen}"
 
 
@@ -80,8 +80,8 @@ def say_alarm(status: Record) -> str:
     watch = status["watch"]
     return (
         f"the rewards spread more than {status['assumes']}, so the guarantee does not hold (since outcome "
-        f"{watch['since']}: log e {write(watch['log_e'])} of {write(watch['needed'])}; if the rewards were as assumed, "
-        f"this alarm would ever be raised with probability at most {watch['level']:g})."
+        f"{watch['since']}: log e-value {write(watch['log_e'])}, alarm at {write(watch['needed'])}; if the rewards "
+        f"were as assumed, the probability that this alarm is ever raised would be at most {watch['level']:g})."
     )
 
 
@@ -96,8 +96,8 @@ def say_ignored_costs(record: Record) -> str | None:
     if (ignored := record["costs_ignored"]) is None:
         return None
     return (
-        f"the costs of {', '.join(ignored['arms'])} count as zero when the policy chooses, as mean costs up to "
-        f"{write(ignored['up_to'])} do; to have them weighed, start a new experiment with "
+        f"the policy treats the costs of {', '.join(ignored['arms'])} as zero, like all mean costs up to "
+        f"{write(ignored['up_to'])}; to have them taken into account, start a new experiment with "
         f"--gamma0 {ignored['gamma0']:g}"
     )
 
@@ -119,7 +119,7 @@ def say_standing(status: Record) -> str:
     else:
         lines += [f"leading: {status['answer']}", say_ahead(status)]
     if (hint := say_good_enough(status)) is not None:
-        lines.append(f"level: {hint}")
+        lines.append(f"nearly tied: {hint}")
     if status["stopped"] is None:
         lines += [*say_settled(status), say_not_excluded(status)]
     return "\n".join(lines)
@@ -203,7 +203,8 @@ def say_good_enough(status: Record) -> str | None:
     if (found := status["good_enough"]) is None:
         return None
     return (
-        f"{' and '.join(found['arms'])} have been level for a long time, and a tie never ends; a new experiment with "
+        f"{' and '.join(found['arms'])} have been nearly equal for a long time, and a tie never ends; a new experiment "
+        "with "
         f"{found['task']} accepts any answer within that tolerance, and would cost about {write(found['cost'])}"
     )
 
@@ -261,7 +262,8 @@ def say_intervals(status: Record) -> str:
     return (
         f"Intervals: for {status['assumes']}{others}. However often you look, all intervals of means hold at once "
         f"with probability {100 * status['level']:g} %, and so do all intervals of differences.\n"
-        "They are two-sided, and wider than stopping needs: that of a settled statement may contain values against it."
+        "They are two-sided, and wider than stopping needs: the interval of a settled statement may "
+        "contain values that contradict it."
     )
 
 

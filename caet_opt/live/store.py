@@ -137,7 +137,7 @@ class Store:
                     connection.execute("ROLLBACK")
                 raise
             if writes:
-                self._check_place(writes, "whether this command is in it cannot be said: see status")
+                self._check_place(writes, "it is not known whether this command took effect: see status")
                 if self._timer is None or not self._timer.is_alive():  # it takes longer than a change: soon
                     self._timer = Timer(MERGE_EVERY, self._merge)
                     self._timer.daemon = True
@@ -211,7 +211,7 @@ class Store:
 
     def _linked(self, effect: str) -> InputError:
         return InputError(
-            f"{self.path}: has another name, a hard link, and under each name another log; {effect}; remove one name "
+            f"{self.path}: has a second name, a hard link, and each name has its own log; {effect}; remove one name "
             "(caet-opt experiment backup makes a copy)"
         )
 

@@ -13,6 +13,7 @@ from caet_opt.bandits.limits import LEADER, Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.common.exact import Number
+from caet_opt.common.numbers import in_full
 from caet_opt.errors import InputError
 from caet_opt.solving.feasible import largest_least
 from caet_opt.solving.rows import Row, meant, meant_costs
@@ -41,7 +42,8 @@ class LimitPrice(NamedTuple):
         text, point = f"limit {self.limit.write(arms)}: share {self.share:.6g}", 0.01 * abs(self.price)
         if self.price == 0:
             return f"{text}, does not bind"
-        return f"{text}, binds; one percentage point more would {'save' if self.price < 0 else 'cost'} {point:.3g}"
+        change = "save" if self.price < 0 else "cost"
+        return f"{text}, binds; one percentage point more would {change} {in_full(f'{point:.3g}')}"
 
 
 def find_leader(limits: Sequence[Limit], task: Task, means: Sequence[Any]) -> int | None:

@@ -138,7 +138,7 @@ def test_prices_that_count_as_nothing_are_said(tmp_path, capsys, costs, ignored)
         return
     assert found["arms"] == ignored
     assert found["up_to"] == pytest.approx(0.0896, abs=1e-4)
-    line = f"the costs of {', '.join(ignored)} count as zero"
+    line = f"the policy treats the costs of {', '.join(ignored)} as zero"
     assert line in warned[-1]
     assert warned[-1].endswith(f"start a new experiment with --gamma0 {found['gamma0']:g}")
     assert f"WARNING: {line}" in text

@@ -156,13 +156,13 @@ def test_a_file_with_two_names_is_not_written_under_either(tmp_path):
     experiment = start(tmp_path)
     experiment.next(2)
     os.link(tmp_path / "trial.caet", tmp_path / "other.caet")
-    with pytest.raises(InputError, match="has another name, a hard link"):
+    with pytest.raises(InputError, match="has a second name, a hard link"):
         experiment.next()
-    with pytest.raises(InputError, match="has another name, a hard link"):
+    with pytest.raises(InputError, match="has a second name, a hard link"):
         LiveExperiment.open(tmp_path / "other.caet")
     status, said = run("next", tmp_path / "other.caet")
     assert status == 2
-    assert "has another name, a hard link" in said
+    assert "has a second name, a hard link" in said
     (tmp_path / "other.caet").unlink()
     assert experiment.next()[0].number == 3
     experiment.close()
@@ -206,7 +206,9 @@ def test_a_log_that_is_removed_in_the_midst_is_told(tmp_path, monkeypatch):
     experiment = start(tmp_path)
     experiment.next(2)
     monkeypatch.setattr(contents, "hand_out", lambda db, arm: (tmp_path / "trial.caet-shm").unlink() or 3)
-    with pytest.raises(InputError, match="removed the log that is open; whether this command is in it cannot be said"):
+    with pytest.raises(
+        InputError, match="removed the log that is open; it is not known whether this command took effect"
+    ):
         experiment.next()
     experiment.close()
 

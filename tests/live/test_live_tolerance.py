@@ -62,7 +62,7 @@ def test_status_of_level_arms_says_what_a_tolerance_would_cost(tmp_path):
         assert found["task"].startswith("best-arm~0.")
         assert 0 < found["cost"] <= status["spent"]
         assert f"a new experiment with {found['task']}" in status_text.to_words(status)
-        assert "have been level for a long time" in experiment_page(experiment)
+        assert "have been nearly equal for a long time" in experiment_page(experiment)
     with play(tmp_path / "few.caet", "best-arm", 20) as experiment:
         assert experiment.status()["good_enough"] is None
 

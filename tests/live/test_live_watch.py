@@ -238,7 +238,7 @@ def test_a_fitting_variance_raises_no_alarm(tmp_path):
     experiment = record(start(tmp_path, "gaussian:900,1000"), *REVENUE)
     words = str(experiment)
     assert "guaranteed for independent Gaussian rewards of variances 900 and 1000 by arm: wrong with" in words
-    assert "spread: no more than assumed so far (log e 0 of 6.908)" in words
+    assert "spread: no more than assumed so far (log e-value 0, alarm at 6.908)" in words
     assert experiment.status()["guaranteed"] is True
 
 
@@ -316,7 +316,9 @@ def test_a_file_that_did_not_wait_is_still_verified(tmp_path, monkeypatch):
         db.execute("UPDATE experiment SET version = '0.2.0', saved = replace(saved, ?, '0.2.0')", (__version__,))
         db.execute("UPDATE checkpoint SET saved = replace(saved, ?, '0.2.0')", (__version__,))
     assert experiment.verify() == []
-    assert "for old, new it shows from the second outcome on, and the answer was declared before" in str(experiment)
+    assert "the spread of old, new shows only from the second outcome on, and the answer was declared before" in str(
+        experiment
+    )
     with experiment._store.writing() as db:
         db.execute("UPDATE stop SET position = 1")
     assert any(line.startswith("stopped by outcome") for line in experiment.verify())
