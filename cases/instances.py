@@ -102,6 +102,76 @@ def any_stated_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
     return stated_instance(rng, family, int(rng.integers(2, 13)), float(rng.choice([1.0, 4.0, 8.0])))
 
 
+def hostile_range_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
+    """Rewards in a range, 2 to 9 arms of unlike distributions (point masses, jackpots, few scores, skewed ones, values
+    between levels), some of means that all but tie, costs over eight orders of magnitude and some of them zero; tasks
+    of every kind."""
+    while True:
+        arms = int(rng.integers(2, 10))
+        rows = [hostile_distribution(rng) for _ in range(arms)]
+        if rng.random() < 0.3:
+            rows[1] = moved_distribution(rng, rows[0])
+        costs = np.where(rng.random(arms) < 0.2, 0.0, 10.0 ** rng.uniform(-4, 4, arms))
+        levels = sorted({value for row in rows for value in row})
+        masses = [[row.get(level, Decimal(0)) for level in levels] for row in rows]
+        model = BanditModel("bounded:0,1", levels=levels, probabilities=masses, costs=costs.tolist())
+        try:
+            task = any_range_task(rng, model)
+            pose(model, task)
+        except InputError:  # a tie, a level at an end of the range, a control that is the cheapest arm itself
+            continue
+        return model, task
+
+
+def hostile_distribution(rng: np.random.Generator) -> dict[Decimal, Decimal]:
+    """Values in [0, 1] with their probabilities, which sum to one exactly."""
+    kind, many = rng.integers(6), int(rng.integers(2, 9))
+    if kind == 0:
+        return {Decimal(f"{rng.uniform(0.01, 0.99):.3f}"): Decimal(1)}
+    if kind == 1:
+        rare, low = Decimal(f"{10.0 ** rng.uniform(-9, -0.5):.2g}"), Decimal(f"{rng.uniform(0, 0.9):.2f}")
+        return (
+            {low: 1 - rare, Decimal(1): rare}
+            if rng.random() < 0.7
+            else {Decimal(0): rare, low + Decimal("0.05"): 1 - rare}
+        )
+    if kind == 2:
+        values = rng.choice(21, many, replace=False) / 20.0
+    elif kind == 3:
+        first, second = rng.choice([0.2, 1.0, 8.0], 2)
+        values = rng.beta(first, second, many)
+    elif kind == 4:
+        values = rng.uniform(0.3, 0.7) + 10.0 ** rng.uniform(-4, -1) * rng.uniform(-1.0, 1.0, many)
+    else:
+        values = np.minimum(rng.lognormal(-2.0, rng.uniform(0.3, 2.0), many), 1.0)
+    shares = rng.dirichlet(np.full(many, rng.choice([0.3, 1.0, 10.0])))
+    found: dict[Decimal, Decimal] = {}
+    for value, share in zip(np.clip(values, 0.0, 1.0).tolist(), shares.tolist(), strict=True):
+        found[Decimal(f"{value:.4f}")] = found.get(Decimal(f"{value:.4f}"), Decimal(0)) + Decimal(f"{share:.9f}")
+    last = max(found, key=lambda value: found[value])
+    found[last] += 1 - sum(found.values())
+    return {value: mass for value, mass in found.items() if mass > 0}
+
+
+def moved_distribution(rng: np.random.Generator, row: dict[Decimal, Decimal]) -> dict[Decimal, Decimal]:
+    """A distribution some of whose mass has moved to the middle of the range: a mean that all but ties with its own."""
+    part = Decimal(f"{10.0 ** rng.uniform(-6, -1):.2g}")
+    found = {value: mass * (1 - part) for value, mass in row.items()}
+    found[Decimal("0.5")] = found.get(Decimal("0.5"), Decimal(0)) + part
+    return found
+
+
+def any_range_task(rng: np.random.Generator, model: BanditModel) -> Task:
+    """A task of any kind but ratios for rewards in [0, 1]."""
+    arms = len(model.means)
+    if rng.random() < 0.6:
+        return random_task(rng, TASKS[rng.integers(len(TASKS))], arms)
+    margin, control = f"{10.0 ** rng.uniform(-3, -0.3):.2g}", rng.integers(arms)
+    level = f"{float(np.clip(model.means[control] + rng.uniform(-0.1, 0.1), 0.01, 0.99)):.3f}"
+    texts = (f"above:{level}", f"control:{control}+{margin}", f"control:{control}-{margin}", f"cheapest:above:{level}")
+    return parse_task(texts[rng.integers(len(texts))])
+
+
 def adversarial_instance(rng: np.random.Generator) -> tuple[BanditModel, Task]:
     """2 to 4 arms whose numbers are exact, as fractions of doubles or as short decimals: proven digits are about the
     same numbers as certified intervals. Ratios of means and costs are such as make rounding show."""

@@ -107,10 +107,9 @@ def edge_term(data: Data, work: Work, e: int, wa: float, wb: float) -> tuple[flo
         table, base = work.inner, work.dense.shape[0]
         first, second = row_of(table, base, a), row_of(table, base, b)
         gap, shift = bounded_gap(table, first, x, y, rest_x, rest_y, margin, rest)
-        f, da, db, bend = bounded_term(table, first, second, wa, wb, gap, shift)
-        curve = max(bend / f - (wa * da / f) * (wb * db / f), seen_curve(work, e, wa, wb, wa * da / f))
-        rows[BEYOND, e] = -1.0
-        return f, da, db, min(max(curve, 0.0), MOST_CURVE)
+        f, da, db, bend, rows[BEYOND, e] = bounded_term(table, first, second, wa, wb, gap, shift)
+        curve, seen = bend / f - (wa * da / f) * (wb * db / f), seen_curve(work, e, wa, wb, wa * da / f)
+        return f, da, db, min(max(curve, seen if rows[BEYOND, e] < 0.0 else 0.0), MOST_CURVE)
     if margin != 0.0 and data.family > GAUSSIAN and ratio == 1.0 and rest_ratio == 0.0:
         first, last = rows[FIRST, e], rows[LAST, e]
         f, da, db, curve, odds = margin_term(data.family, wa, wb, x, y, rest_x, rest_y, margin, rest, first, last)

@@ -58,25 +58,28 @@ def bounded_gap(
 def find_bet(table: Array, start: int, side: int, t: float, h: float, guess: float) -> tuple[float, float]:
     """The best bet at the distance t from an end, h before the mean, and its derivative ``|dl / dt|``.
 
-    It is the limit 1 / t where ``t E 1 / u <= 1``, else the root of ``E d / (1 + l d) = h - l E d^2 / (1 + l d)`` with
-    d = u - t: Newton's method on ``(1 - l t)`` times that, which has no pole, inside a bracket.
+    It is the limit 1 / t where ``t E 1 / u <= 1``, as for a point mass, else the root of ``E d / (1 + l d)``, which is
+    ``h - l E d^2 / (1 + l d)``, with d = u - t: Newton's method on ``(1 - l t)`` times that, which has no pole, inside a
+    bracket.
     """
     n = int(table[start + POINTS])
     values, masses = start + HEAD + side * n, start + HEAD + 2 * n
     most = INSIDE / t
-    if table[start + LOW_INVERSE + side] * t <= 1.0:
+    if n == 1 or table[start + LOW_INVERSE + side] * t <= 1.0:
         return most, 1.0 / (t * t)
     low, high = 0.0, most
     bet = guess if 0.0 < guess < most else min(h / (table[start + SPREAD] + h * h), 0.5 * most)
     for _ in range(BET_STEPS):
-        square, slope = 0.0, 0.0
+        plain, square, slope = 0.0, 0.0, 0.0
         for k in range(n):
             u, mass = table[values + k], table[masses + k]
             d = u - t
             g = 1.0 + bet * d
-            square += mass * d * d / g
-            slope += mass * d * u / (g * g)
-        rest = h - bet * square
+            part = mass * d / g
+            plain += part
+            square += part * d
+            slope += part * u / g
+        rest = plain if bet * h > DIRECT else h - bet * square
         if rest > 0.0:
             low = bet
         else:
@@ -287,21 +290,24 @@ def bounded_end(table: Array, first: int, second: int, gap: float, shift: float)
 
 def bounded_term(
     table: Array, first: int, second: int, wa: float, wb: float, gap: float, shift: float
-) -> tuple[float, float, float, float]:
-    """f of "a > b + e", its rates D_a and D_b, and its bend ``(w_a l_a)^2 / F''``, F the function whose minimum is f;
-    zero at an end of the range of x."""
+) -> tuple[float, float, float, float, float]:
+    """f of "a > b + e", its rates D_a and D_b, its bend ``(w_a l_a)^2 / F''``, F the function whose minimum is f, and how
+    far log(w_a / w_b) is beyond where x leaves an end of its range, -1 where it is at none.
+
+    D of a point mass has a kink at its mean: there x stays, and f does not depend on one of the efforts. The bend is that
+    of the other side of the kink.
+    """
     if table[first + LOW_MEAN] == 0.0 or table[second + HIGH_MEAN] == 0.0:
         low, _, _ = bounded_end(table, first, second, gap, shift)
         da, db = (0.0, low) if table[first + LOW_MEAN] == 0.0 else (low, 0.0)
-        return wa * da + wb * db, da, db, 0.0
+        return wa * da + wb * db, da, db, 0.0, -1.0
     odds, bet_a, bet_b, bend_a, bend_b = find_bounded(table, first, second, wa, wb, gap, shift)
     t, ha, r, hb, _ = bounded_place(bounded_frame(table, first, second, gap, shift), odds)
     da = bet_value(table, first, LOWER_END, t, ha, bet_a)
     db = bet_value(table, second, UPPER_END, r, hb, bet_b)
-    bend = 0.0
-    if abs(odds) < FARTHEST:
-        bend = (wa * bet_a) * (wb * bet_b) / (wa * bend_a + wb * bend_b)
-    return wa * da + wb * db, da, db, bend
+    bend = (wa * bet_a) * (wb * bet_b) / (wa * bend_a + wb * bend_b)
+    beyond = -1.0 if abs(odds) < FARTHEST else abs(log(wb / wa) + log(bet_b) - log(bet_a))
+    return wa * da + wb * db, da, db, bend, beyond
 
 
 def bounded_proof(
@@ -314,7 +320,9 @@ def bounded_proof(
             return wb * rate, wb * low, 0.0, high
         return wa * rate, wa * low, high, 0.0
     odds, bet_a, bet_b, _, _ = find_bounded(table, first, second, wa, wb, gap, shift)
-    t, ha, r, hb, _ = bounded_place(bounded_frame(table, first, second, gap, shift), odds)
+    frame = bounded_frame(table, first, second, gap, shift)
+    _, beyond, before, _, _ = frame
+    t, ha, r, hb, _ = bounded_place(frame, odds)
     loose = 0.0 if shift == 0.0 else 4.0 * UNIT * (1.0 + abs(shift))
     under, over = table[second + LOW_MEAN] + shift, table[first + HIGH_MEAN] + shift
     blur_a = loose if under > -loose else 0.0
@@ -328,4 +336,9 @@ def bounded_proof(
     floor = f - (wa * error_a + wb * error_b) - (abs(wa * line_a - wb * line_b) + 8.0 * UNIT * weight) * gap
     _, da = rate_bounds(table, first, LOWER_END, t, ha, bet_a, blur_a, loose)
     _, db = rate_bounds(table, second, UPPER_END, r, hb, bet_b, blur_b, loose)
+    # at an end of the range of x that is the mean of an arm, the point is that mean, and the arm need not move
+    if odds == FARTHEST and before == 0.0:
+        da = 0.0
+    if odds == -FARTHEST and beyond == 0.0:
+        db = 0.0
     return f, floor * (1.0 - 4.0 * UNIT), da, db

@@ -133,5 +133,5 @@ def counted_term(
         return 0.0, 0.0, 0.0
     if not 1.0 + shift > 0.0:
         return inf, 0.0, 0.0
-    f, da, db, _ = bounded_term(table, first, second, wa, wb, gap, shift)
+    f, da, db, _, _ = bounded_term(table, first, second, wa, wb, gap, shift)
     return f, da, db

@@ -405,7 +405,7 @@ def bend_ends(data: Data, work: Work) -> None:
     rows = work.rows
     for e in range(data.ends.shape[1]):
         if rows[BEYOND, e] >= 0.0:
-            idle = data.ends[1 if rows[OTHER, e] == 0.0 else 0, e]
+            idle = data.ends[1 if rows[OTHER, e] < rows[SHARE, e] else 0, e]
             spent = data.arms[COST, idle] * work.arms[EFFORT, idle]
             rows[BEND, e] = bend_at_end(rows[BEND, e], rows[BEYOND, e], spent)
 

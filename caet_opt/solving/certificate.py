@@ -114,11 +114,19 @@ def told_columns(model: BanditModel, columns: Columns) -> tuple[Columns | None, 
 
 
 def certify_columns(
-    model: BanditModel, columns: Columns, effort: Array, weights: Array, costs: Array | None = None
+    model: BanditModel,
+    columns: Columns,
+    effort: Array,
+    weights: Array,
+    costs: Array | None = None,
+    load: Array | None = None,
 ) -> Certificate:
-    """`certify` for the columns of statements, and other costs than the model's, if they are given."""
-    kernel = present_kernel(type(model.family))
-    numbers, load = model_numbers(model), np.zeros((2, len(model.means)))
+    """`certify` for the columns of statements, and other costs than the model's, if they are given.
+
+    The loads of the arms, ``sum of q_e d(mu_a, m_e)``, are left in the first row of ``load``, which has two.
+    """
+    kernel, numbers = present_kernel(type(model.family)), model_numbers(model)
+    load = np.zeros((2, len(model.means))) if load is None else load
     if costs is not None:
         numbers = numbers._replace(costs=costs)
     found = kernel["certify_pairs"](numbers, columns.pairs, columns.margins, effort, weights, load)

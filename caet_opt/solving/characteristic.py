@@ -22,6 +22,7 @@ from caet_opt.solving.polish import polish
 from caet_opt.solving.problem import Question, ask, read_task
 from caet_opt.solving.profiles import Profile, find_profile, named_profile
 from caet_opt.solving.programs.cache import count_solve
+from caet_opt.solving.rebalance import rebalance
 from caet_opt.solving.result import CharacteristicTime
 from caet_opt.solving.several import solve_several
 
@@ -152,13 +153,16 @@ def accept(
         own = certify_point(question, answer.point)
         point, best = polish_point(question, answer.point, own) if polished else (answer.point, own)
     gap = best.gap
+    if not (gap <= tolerance or question.limits):
+        point, best = rebalance(model, columns, point, best, tolerance)
+        gap = best.gap
     if not gap <= tolerance:
         raise SolverError(
             f"solver {solver!r} reached a certified gap of {write_gap(gap)}, above the tolerance "
             f"{tolerance:.1e} (status: {answer.status}); {advice(solver, question)}",
             gap,
         )
-    if answer.certificate is None:
+    if point is not answer.point or answer.certificate is None:
         scale = present_kernel(type(model.family))["rescale"]
         scale(Arrays(*model.kernel_numbers).costs, point.effort, point.weights, best.value)
     (effort, weights, prices), seconds, own_gap = point, perf_counter() - started, gap if own is best else own.gap

@@ -20,6 +20,10 @@ from caet_opt.simulating.comparison import name_policies
 from caet_opt.simulating.runs import Experiment
 from caet_opt.simulating.studies.cells import make_cells
 from caet_opt.simulating.studies.study import read_study
+from caet_opt.solving.backends.base import Point
+from caet_opt.solving.certificate import certify_columns
+from caet_opt.solving.rebalance import ratios_of, rebalance, relieve
+from cases.instances import hostile_range_instance
 
 SCORES = [0, 0.25, 0.5, 0.75, 1]
 EXAMPLE = BanditModel(
@@ -182,6 +186,66 @@ def test_a_rate_is_known_to_its_last_digits_where_an_end_has_little_mass(mass, p
     low, high = bounded_term.rate_bounds(table, start, 0, point, mean - point, bet, 0.0, 1e-16)
     assert low <= exact_rate(values, masses, point) <= high
     assert high - low <= 1e-12 * high
+
+
+@pytest.mark.parametrize("t", [1e-2, 1e-10, 1e-16, 1e-20, 1e-100])
+@pytest.mark.parametrize("guess", [0.0, 1.0, 1e15])
+def test_the_best_bet_near_an_end_with_mass(t, guess):
+    """Two values, u = 0 with mass p and u = 1: psi' = 0 at l = (1 - t - p) / (t (1 - t))."""
+    model = BanditModel("bounded:0,1", levels=[0, 1], probabilities=[[0.25, 0.75], [0.5, 0.5]])
+    start = bounded_term.row_of(model.distribution_table, 0, 0)
+    bet, _ = bounded_term.find_bet(model.distribution_table, start, bounded_term.LOWER_END, t, 0.75 - t, guess)
+    assert bet * t == pytest.approx((0.75 - t) / (1 - t), rel=1e-12)
+
+
+@pytest.mark.parametrize("costs", [(1, 1), (1, 1e-4), (1e-4, 1), (1e-9, 1)])
+@pytest.mark.parametrize("means", [(0.79, 0.75), (0.804, 0.2), (0.25, 0.2499)])
+def test_point_masses_have_kinks_at_their_means(means, costs):
+    """D_a = log(mu_a / x) and D_b = log((1 - mu_b) / (1 - x)): x is at a mean beyond some quotient of efforts."""
+    high, low = means
+    model = BanditModel("bounded:0,1", levels=[low, high], probabilities=[[0, 1], [1, 0]], costs=costs)
+
+    def rate(share):
+        """f at efforts ``share`` and ``1 - share``, whose least x is the share itself, inside the range."""
+        x = min(max(share, low), high)
+        return share * log(high / x) + (1 - share) * log((1 - low) / (1 - x))
+
+    def cost(share):
+        return (costs[0] * share + costs[1] * (1 - share)) / rate(share)
+
+    best = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-14})
+    least = min(best.fun, cost(low), cost(high))
+    result = characteristic_time(model, "best-arm")
+    assert result.gap < 1e-9
+    assert result.value == pytest.approx(least, rel=1e-7)
+
+
+def test_hostile_instances_are_certified():
+    """Point masses, near ties, jackpots, margins that leave the range, costs over eight orders of magnitude."""
+    for index in range(150):
+        model, task = hostile_range_instance(np.random.default_rng([3, index]))
+        result = characteristic_time(model, task)
+        again = certify(model, result.statements, result.effort, result.multipliers)
+        assert again.gap <= 1e-9, index
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.floats(1e-9, 1e-2))
+def test_no_load_exceeds_its_cost_after_relief(seed, size):
+    """Weights off by a part of themselves: relief bounds T* from below no worse than the largest load does."""
+    rng = np.random.default_rng(seed)
+    means = rng.choice(np.linspace(0.1, 0.9, 17), 4, replace=False)
+    model = BanditModel("bernoulli", means.tolist(), costs=(10.0 ** rng.uniform(-3, 3, 4)).tolist())
+    result = characteristic_time(model, "ranking")
+    weights, load = result.multipliers * np.exp(size * rng.standard_normal(3)), np.zeros((2, 4))
+    before = certify_columns(model, result.columns, result.effort, weights, load=load)
+    after = relieve(result.columns, weights, ratios_of(model, load))
+    found = certify_columns(model, result.columns, result.effort, after, load=load)
+    assert np.all(ratios_of(model, load) <= 1 + 1e-12)
+    assert found.lower >= before.lower * (1 - 1e-12)
+    point, certificate = rebalance(model, result.columns, Point(result.effort, weights), before, 1e-13)
+    assert certificate.gap <= before.gap
+    assert certify_columns(model, result.columns, point.effort, point.weights) == certificate
 
 
 @pytest.mark.parametrize("mass", [1e-6, 1e-8, 1e-12])
