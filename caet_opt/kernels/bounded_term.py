@@ -59,8 +59,8 @@ def find_bet(table: Array, start: int, side: int, t: float, h: float, guess: flo
     """The best bet at the distance t from an end, h before the mean, and its derivative ``|dl / dt|``.
 
     It is the limit 1 / t where ``t E 1 / u <= 1``, as for a point mass, else the root of ``E d / (1 + l d)``, which is
-    ``h - l E d^2 / (1 + l d)``, with d = u - t: Newton's method on ``(1 - l t)`` times that, which has no pole, inside a
-    bracket.
+    ``h - l E d^2 / (1 + l d)``, with d = u - t: Newton's method on ``(1 - l t)`` times that, which has no pole, inside
+    a bracket.
     """
     n = int(table[start + POINTS])
     values, masses = start + HEAD + side * n, start + HEAD + 2 * n
@@ -291,11 +291,11 @@ def bounded_end(table: Array, first: int, second: int, gap: float, shift: float)
 def bounded_term(
     table: Array, first: int, second: int, wa: float, wb: float, gap: float, shift: float
 ) -> tuple[float, float, float, float, float]:
-    """f of "a > b + e", its rates D_a and D_b, its bend ``(w_a l_a)^2 / F''``, F the function whose minimum is f, and how
-    far log(w_a / w_b) is beyond where x leaves an end of its range, -1 where it is at none.
+    """f of "a > b + e", its rates D_a and D_b, its bend ``(w_a l_a)^2 / F''``, F the function whose minimum is f, and
+    how far log(w_a / w_b) is beyond where x leaves an end of its range, -1 where it is at none.
 
-    D of a point mass has a kink at its mean: there x stays, and f does not depend on one of the efforts. The bend is that
-    of the other side of the kink.
+    D of a point mass has a kink at its mean: there x stays, and f does not depend on one of the efforts. The bend is
+    that of the other side of the kink.
     """
     if table[first + LOW_MEAN] == 0.0 or table[second + HIGH_MEAN] == 0.0:
         low, _, _ = bounded_end(table, first, second, gap, shift)
