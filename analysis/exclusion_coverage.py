@@ -39,7 +39,8 @@ def follow(family: str, task: str, rounds: int, run: int) -> tuple[bool, int]:
     model, middle = BanditModel(family, MEANS[family], [1.0] * 4), sum(MEANS[family][1:3]) / 2
     posed = pose_task(model, task.replace("LEVEL", f"{middle:.3f}"))
     right = posed.answer(model.exact_means)
-    explorer = Explorer.start(posed, model.family, arms=4, delta=DELTA, policy="top-two", seed=run)
+    told = {"costs": model.given_costs, "delta": DELTA, "policy": "top-two"}
+    explorer = Explorer.start(posed, model.family, arms=4, seed=run, **told)
     streams = ArmStreams(model, np.random.SeedSequence([run, 5]))
     excluded, left = False, 0
     for _ in range(rounds):

@@ -4,7 +4,7 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from caet_opt.bandits.families import martingales
+from caet_opt.bandits.families import Bounded, martingales
 from caet_opt.bandits.tasks import pairs as task_pairs
 from caet_opt.errors import InputError
 from caet_opt.kernels import (
@@ -25,7 +25,14 @@ from caet_opt.kernels import (
     statement_evidence,
     thresholds,
 )
-from caet_opt.kernels.compile import Compiled, Sources, announce_compiling, compile_functions, list_functions
+from caet_opt.kernels.compile import (
+    NOTHING_ELSE,
+    Compiled,
+    Sources,
+    announce_compiling,
+    compile_functions,
+    list_functions,
+)
 from caet_opt.kernels.ledger import NO_STREAMS, Seen
 from caet_opt.kernels.native import KERNEL, compiled_kernel
 
@@ -45,7 +52,7 @@ FINITE = frozenset({aiming.add_target.__name__, aiming.most_behind.__name__})
 INLINED = frozenset({"choose", "learn", "ended", "refresh", "respond"}) | {
     function.__name__
     for function in (
-        *(ledger.absorb, ledger.update_costs, ledger.weight_of, ledger.evidence_between),
+        *(ledger.absorb, ledger.absorb_sums, ledger.update_costs, ledger.weight_of, ledger.evidence_between),
         *(ledger.weigh_pairs, ledger.short_pair, ledger.is_stated, ledger.answer_holds, ledger.column_exceeds),
         *(ledger.evidence_at, ledger.evidence_of, aiming.set_patience, confidence.is_bound_above),
         *(choosing.refresh_pairs, choosing.free_turn, choosing.weakest_pair),
@@ -57,8 +64,11 @@ INLINED = frozenset({"choose", "learn", "ended", "refresh", "respond"}) | {
 #: Where the classes are that policies derive from, whose functions call what is listed above.
 ABSTRACT = {f"caet_opt.exploring.policies.{name}" for name in ("base", "index", "tracking")}
 
-#: The loops that this process has.
-_loaded: dict[type["Policy"], Any] = {}
+#: What rounds without histograms call in place of another function.
+SUMS_ALONE = {ledger.absorb.__name__: ledger.absorb_sums.__name__}
+
+#: The loops that this process has, of policies with and without histograms.
+_loaded: dict[tuple[type["Policy"], bool], Any] = {}
 
 
 def list_play(policy: type["Policy"]) -> Sources:
@@ -78,12 +88,25 @@ def own_functions(policy: type["Policy"]) -> Sources:
     return (*helpers, *own)
 
 
-def compiled_play(policy: type["Policy"]) -> Any:
-    """`rounds.play` with the functions of a policy, compiled when it is first called and kept on disk."""
-    if policy not in _loaded:
+def compiled_play(policy: type["Policy"], counted: bool = False) -> Any:
+    """`rounds.play` with the functions of a policy, compiled when it is first called and kept on disk: for rewards in a
+    range, which are ``counted`` in histograms, or for the other families."""
+    if (policy, counted) not in _loaded:
         own: Sources = (*own_functions(policy), rounds.first_unseen, rounds.play)
-        _loaded[policy] = compile_functions(own, compiled_shared(), INLINED)["play"]
-    return _loaded[policy]
+        instead = NOTHING_ELSE if counted else SUMS_ALONE
+        _loaded[policy, counted] = compile_functions(own, compiled_shared(), INLINED, instead=instead)["play"]
+    return _loaded[policy, counted]
+
+
+def loaded_play(policy: "Policy") -> Any:
+    """`compiled_play` for a policy and its family, if this process has it and has compiled it; else None."""
+    found = _loaded.get((type(policy), is_counted(policy))) if policy.setup.is_shipped else None
+    return found if found is not None and found.overloads else None
+
+
+def is_counted(policy: "Policy") -> bool:
+    """Whether the rewards of a policy's family are counted in histograms."""
+    return isinstance(policy.setup.family, Bounded)
 
 
 @cache
@@ -95,7 +118,7 @@ def compiled_shared() -> Compiled:
 def compile_rounds(policy: "Policy", view: Seen) -> None:
     """Have the rounds of a policy compiled, where compiled code knows its family and its threshold; it is said."""
     if policy.setup.is_shipped:
-        function = compiled_play(type(policy))
+        function = compiled_play(type(policy), is_counted(policy))
         if not function.overloads:
             with announce_compiling("the simulation"):
                 function(view, NO_STREAMS, 0, False)

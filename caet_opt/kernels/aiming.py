@@ -41,6 +41,7 @@ from caet_opt.kernels.boxes import (
     is_inside,
 )
 from caet_opt.kernels.certify import is_free, mean_of
+from caet_opt.kernels.counting import as_one_row
 from caet_opt.kernels.following import follow_means
 from caet_opt.kernels.instance import Layout, Workspace, solve_in_workspace
 from caet_opt.kernels.interior import CERTIFIED
@@ -194,7 +195,7 @@ def solve_here(view: Pursuit) -> int:
         warm, total = True, 0.0
         phi = setting.numbers[DISPERSION]
         if setting.family == BOUNDED:
-            phi = arms.reshape(arms.size)[ARM_ROWS * arms.shape[1] :]
+            phi = as_one_row(arms)[ARM_ROWS * arms.shape[1] :]
         for p in range(pairs.shape[1]):
             for side in range(2):
                 arm = pairs[side, p]

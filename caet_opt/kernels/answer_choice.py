@@ -5,6 +5,7 @@ from math import inf, log
 
 from caet_opt.bandits.tasks.pairs import MIRRORED, STARS
 from caet_opt.kernels.aiming import Pursuit, fit_layout, forget_target
+from caet_opt.kernels.counting import as_one_row
 from caet_opt.kernels.instance import solve_in_workspace
 from caet_opt.kernels.interior import CERTIFIED
 from caet_opt.kernels.ledger import (
@@ -128,7 +129,7 @@ def time_here(view: Pursuit) -> float:
         weights[q] = 0.0
     phi = setting.numbers[DISPERSION]
     if setting.family == BOUNDED:
-        phi = arms.reshape(arms.size)[ARM_ROWS * arms.shape[1] :]
+        phi = as_one_row(arms)[ARM_ROWS * arms.shape[1] :]
     given = ModelNumbers(
         setting.family, setting.error, setting.low, setting.high, arms[MEAN], setting.numbers[REST], arms[COST], phi
     )

@@ -4,7 +4,7 @@ import gc
 import marshal
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
@@ -15,6 +15,9 @@ Kernel = dict[str, Callable[..., Any]]
 
 
 Sources = tuple[Callable[..., Any], ...]
+
+#: Every known function is called itself.
+NOTHING_ELSE: Mapping[str, str] = {}
 
 
 class Compiled(dict[str, Callable[..., Any]]):
@@ -121,18 +124,24 @@ def compile_functions(
     known: Compiled | None = None,
     inlined: frozenset[str] = frozenset(),
     finite: frozenset[str] = frozenset(),
+    instead: Mapping[str, str] = NOTHING_ELSE,
 ) -> Compiled:
     """The functions under numba, calling each other and the known ones; callees come first. They let other threads run.
+
+    In place of a known function they may call another one: ``instead`` has the names of both.
 
     LLVM inlines where it pays, and what is ``inlined`` wherever it is called. (Numba could inline, too: it copies the
     callee with every block, which takes a sixth of the time to compile a run.) Those that are ``finite`` meet no NaN.
     Numba keeps on disk what comes from a file: what was typed into an interpreter is compiled in each process.
     """
-    compile_part = find_compiler().compile_part
+    compile_part, built_in = find_compiler().compile_part, find_compiler().BUILT_IN
     parts = dict(known.parts) if known is not None else {}
+    parts |= {name: parts[other] for name, other in instead.items()}
     mark = fingerprint((*(part.py_func for part in parts.values()), *sources), inlined | finite)
     for source in sources:
-        copy = rebind(source, parts)
+        if source.__name__ in built_in:
+            continue
+        copy = rebind(source, {**parts, **built_in})
         copy.__qualname__ += f"_{mark}"
         counted = owns_arrays(source, parts)
         name = source.__name__

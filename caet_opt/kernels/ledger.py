@@ -12,7 +12,7 @@ from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST, pairs_hold, 
 from caet_opt.bandits.tasks.pairs import REST as MARGIN_REST
 from caet_opt.kernels.betting import capital_exceeds, capital_lead
 from caet_opt.kernels.certify import mean_of
-from caet_opt.kernels.counting import count_reward, counted_term
+from caet_opt.kernels.counting import as_one_row, count_reward, counted_term
 from caet_opt.kernels.e_values import Side, needed_by, needed_evidence, told_apart
 from caet_opt.kernels.records import PIECE
 from caet_opt.kernels.statement_evidence import boundary_point, certain_evidence, statement_evidence
@@ -186,6 +186,17 @@ def add(total: float, rest: float, amount: float) -> tuple[float, float]:
 
 
 def absorb(arms: Array, clock: Array, arm: int, reward: float, paid: float) -> None:
+    """Take an outcome of an arm into the sums, and a reward in a range into its histogram.
+
+    For the other families compiled rounds have `absorb_sums` in place of it: even a question that is always answered
+    with no takes a twentieth of a lazy round.
+    """
+    absorb_sums(arms, clock, arm, reward, paid)
+    if arms.shape[0] > ARM_ROWS:
+        count_reward(as_one_row(arms), table_base(arms), arm, reward)
+
+
+def absorb_sums(arms: Array, clock: Array, arm: int, reward: float, paid: float) -> None:
     """Take an outcome of an arm into the sums.
 
     Costs are summed plainly: no decision depends on their last digits, and n u of them is less than anybody pays for.
@@ -197,8 +208,6 @@ def absorb(arms: Array, clock: Array, arm: int, reward: float, paid: float) -> N
     arms[MEAN, arm] = total / arms[COUNT, arm]
     clock[ROUND] += 1.0
     clock[LAST] = arm
-    if arms.shape[0] > ARM_ROWS:
-        count_reward(arms.reshape(arms.size), table_base(arms), arm, reward)
 
 
 def table_base(arms: Array) -> int:
@@ -300,7 +309,7 @@ def counted_rates(arms: Array, pairs: Integers, margins: Array, p: int) -> tuple
     """Z of the statement of a column about rewards in a range, and its rates: what the histograms say."""
     a, b = pairs[0, p], pairs[1, p]
     x, y, wa, wb = mean_of(arms[MEAN], a), mean_of(arms[MEAN], b), mean_of(arms[COUNT], a), mean_of(arms[COUNT], b)
-    return counted_term(arms.reshape(arms.size), table_base(arms), a, b, x, y, margins[MARGIN, p], wa, wb)
+    return counted_term(as_one_row(arms), table_base(arms), a, b, x, y, margins[MARGIN, p], wa, wb)
 
 
 def counted_lead(
@@ -309,7 +318,7 @@ def counted_lead(
     """`capital_lead` of the statement of a column about rewards in a range over the level."""
     a, b = pairs[0, p], pairs[1, p]
     x, y, wa, wb = mean_of(arms[MEAN], a), mean_of(arms[MEAN], b), mean_of(arms[COUNT], a), mean_of(arms[COUNT], b)
-    flat, base = arms.reshape(arms.size), table_base(arms)
+    flat, base = as_one_row(arms), table_base(arms)
     return capital_lead(flat, base, a, b, x, y, margins[MARGIN, p], wa, wb, setting.level)
 
 
@@ -321,7 +330,7 @@ def counted_exceeds(
     if not everywhere:
         return counted_lead(setting, arms, pairs, margins, p)[0] > 0.0
     x, y, wa, wb = mean_of(arms[MEAN], a), mean_of(arms[MEAN], b), mean_of(arms[COUNT], a), mean_of(arms[COUNT], b)
-    flat, base = arms.reshape(arms.size), table_base(arms)
+    flat, base = as_one_row(arms), table_base(arms)
     return capital_exceeds(flat, base, a, b, x, y, margins[MARGIN, p], wa, wb, setting.level)
 
 

@@ -46,14 +46,14 @@ from caet_opt.kernels.boxes import (
     clear_box,
 )
 from caet_opt.kernels.certify import is_free, mean_of
-from caet_opt.kernels.counting import counted_term
+from caet_opt.kernels.counting import as_one_row, counted_term
 from caet_opt.kernels.ledger import COST, MEAN, Conditions, table_base, update_costs
 
 
 def lay_lines(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim) -> float:
     """Points and bets of every statement for the effort of a solve; returns their gap, zero where that is more than is
     allowed and they are given up."""
-    table, base, lines = arms.reshape(arms.size), table_base(arms), aim.lines
+    table, base, lines = as_one_row(arms), table_base(arms), aim.lines
     for p in range(pairs.shape[1]):
         a, b = pairs[0, p], pairs[1, p]
         for row in (BET_A, BET_B, PLACE_A, PLACE_B):
@@ -123,7 +123,7 @@ def line_gap(setting: Conditions, arms: Array, pairs: Integers, margins: Array, 
 
 def refresh_lines(arms: Array, pairs: Integers, margins: Array, aim: Aim, p: int, moved: int) -> None:
     """Lines and rates of a statement at the present histograms; -1 in place of a line that proves nothing."""
-    table, base, lines, a, b = arms.reshape(arms.size), table_base(arms), aim.lines, pairs[0, p], pairs[1, p]
+    table, base, lines, a, b = as_one_row(arms), table_base(arms), aim.lines, pairs[0, p], pairs[1, p]
     if lines[BET_A, p] > 0.0:
         if moved < 0 or moved == a:
             lines[FLOOR_A, p], lines[RATE_A, p] = side_line(

@@ -18,6 +18,7 @@ from numba.core.typed_passes import NativeLowering
 from numba.core.types.misc import unliteral
 
 from caet_opt.kernels.careful_cache import keep_on_disk
+from caet_opt.kernels.plain import BUILT_IN as BUILT_IN
 from caet_opt.kernels.plain import OPTIONS as PLAIN
 
 # mypy: disable-error-code="misc"

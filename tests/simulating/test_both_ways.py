@@ -162,7 +162,7 @@ def test_the_runs_meet_every_way_out_of_compiled_code(monkeypatch, policy):
         return reason, done
 
     play.overloads = real.overloads
-    monkeypatch.setitem(compiling._loaded, kind, play)
+    monkeypatch.setitem(compiling._loaded, (kind, False), play)
     for number in range(50):
         follow(draw_case(number, policy=policy), compiled=True)
         follow(covering_case(policy, number, batch=1), compiled=True)

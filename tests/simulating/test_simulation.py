@@ -82,7 +82,7 @@ def test_a_run_in_a_process_of_its_own_is_compiled(monkeypatch):
     """As in a worker that was not forked, where nobody has prepared anything."""
     monkeypatch.setattr(compiling, "_loaded", {})
     run_once(PAPER, np.random.SeedSequence(3), 0)
-    assert list(compiling._loaded) == [PAPER.policy]
+    assert list(compiling._loaded) == [(PAPER.policy, False)]
 
 
 def test_a_run_depends_on_its_seed_alone():

@@ -549,8 +549,7 @@ class Policy(ABC):
 
     def find_play(self) -> Callable[..., Any]:
         """`rounds.play` with this policy's functions: compiled, if it is at hand, or interpreted."""
-        compiled = compiling._loaded.get(type(self)) if self.setup.is_shipped else None
-        return compiled if compiled is not None and compiled.overloads else self.functions["play"]
+        return compiling.loaded_play(self) or self.functions["play"]
 
     def supply(self, view: Seen, need: int) -> Seen:
         """What a response needs of Python: here the answer of a task that compiled code does not know, or which of
