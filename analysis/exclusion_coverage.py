@@ -7,6 +7,7 @@ significantly more often than delta.
 """
 
 import argparse
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def follow(family: str, task: str, rounds: int, run: int) -> tuple[bool, int]:
     model, middle = BanditModel(family, MEANS[family], [1.0] * 4), sum(MEANS[family][1:3]) / 2
     posed = pose_task(model, task.replace("LEVEL", f"{middle:.3f}"))
     right = posed.answer(model.exact_means)
-    told = {"costs": model.given_costs, "delta": DELTA, "policy": "top-two"}
+    told: dict[str, Any] = {"costs": model.given_costs, "delta": DELTA, "policy": "top-two"}
     explorer = Explorer.start(posed, model.family, arms=4, seed=run, **told)
     streams = ArmStreams(model, np.random.SeedSequence([run, 5]))
     excluded, left = False, 0
