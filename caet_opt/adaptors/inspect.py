@@ -188,15 +188,17 @@ class Gate:
         """The task begins; `InputError` where it could not end, or where its prices are not known."""
         arms, config, running = len(self.evaluation.gates), task.config, find_running()
         if self.is_open:
-            raise InputError(f"arm {self.name!r} has two tasks in this run; each arm has one")
+            raise InputError(f"arm {self.name!r} has two tasks in this run; give each arm one")
         if RUNS.get(task.run_id, arms) < arms:
             raise InputError(
-                f"this run has {RUNS[task.run_id]} tasks and the experiment {arms} arms; run all in one eval"
+                f"this run has {RUNS[task.run_id]} tasks, but the experiment has {arms} arms; run all in one eval"
             )
         if (config.max_tasks or 1) < arms:
             raise InputError(f"samples wait for one another: run all tasks at once, eval(..., max_tasks={arms})")
         if config.log_samples is False:
-            raise InputError("without a log of samples inspect does not ask which to run; leave log_samples as it is")
+            raise InputError(
+                "without a log of samples, inspect does not ask which ones to run; leave log_samples as it is"
+            )
         if self.evaluation.observed and ((model := get_model_info(task.model)) is None or model.cost is None):
             raise no_price(task.model)
         if not any(gate.is_open for gate in self.evaluation.gates):

@@ -18,7 +18,7 @@ def find_score(scores: "Mapping[str, SampleScore]", scorer: str | None) -> "Scor
     """The score of the one scorer, or of the one that is named; None where the sample has none."""
     if scorer is None and len(scores) > 1:
         raise InputError(
-            f"several scorers, {', '.join(scores)}: say which one is the reward, Evaluation(..., scorer=...)"
+            f"several scorers, {', '.join(scores)}: say which one is the reward with Evaluation(..., scorer=...)"
         )
     if scorer is not None and scores and scorer not in scores:
         raise InputError(unknown_name("scorer", scorer, scores))
@@ -38,7 +38,7 @@ def read_score(score: "Score") -> float:
             pass
     elif isinstance(value, int | float):
         return float(value)
-    raise InputError(f"score {value!r} is no number; say what it is worth, Evaluation(..., reward=...)")
+    raise InputError(f"score {value!r} is not a number; say what it is worth with Evaluation(..., reward=...)")
 
 
 def check_reward(reward: float, family: Family) -> None:
@@ -69,6 +69,6 @@ def price(usage: Mapping[str, Any], negligible: float) -> float:
 def no_price(model: str) -> InputError:
     """That inspect does not know what a model costs."""
     return InputError(
-        f"inspect_ai knows no price of {model}: tell it (inspect_ai.model.set_model_cost or set_model_info), "
+        f"inspect_ai does not know the price of {model}: set it (inspect_ai.model.set_model_cost or set_model_info), "
         "or start with known costs"
     )

@@ -157,7 +157,7 @@ def read_value(family: Bounded, value: Any, what: str) -> Fraction:
     if not family.ends[0] <= number <= family.ends[1]:
         raise InputError(f"{what} is {float(number):g}, outside {family.mean_space}, the range of family {family}")
     if any(0 < abs(number - end) < NEAREST * (family.ends[1] - family.ends[0]) for end in family.ends):
-        raise InputError(f"{what} is {float(number):g}, all but an end of the range of family {family}; round it")
+        raise InputError(f"{what} is {float(number):g}, too close to an end of the range of family {family}; round it")
     return number
 
 

@@ -218,7 +218,9 @@ class BanditModel:
         (1.0, 0.0, 3.0)
         """
         if means is not None and self.distributions is not None:
-            raise InputError(f"arms of family {self.family} have distributions, which a mean does not say; means stay")
+            raise InputError(
+                f"the arms of family {self.family} have distributions; their means alone cannot be changed"
+            )
         kept = self.given_means if self.distributions is None else self.distributions
         costs = (self.cost_rule or self.given_costs) if costs is None else costs
         given = kept if means is None else means
@@ -282,8 +284,8 @@ def check_ends(family: Family, means: Sequence[float], rests: Array) -> None:
     for arm, mean in enumerate(means):
         if mean in ends and rests[arm] != 0:
             raise InputError(
-                f"the mean of arm {arm} is {mean:g} in double precision, an end of the {family.name} family, "
-                "and is not that number; move it away from the end"
+                f"the mean of arm {arm} is not {mean:g}, an end of the {family.name} family, but rounds to it in "
+                "double precision; move it away from the end"
             )
 
 

@@ -198,8 +198,8 @@ def declare_record(parser: argparse.ArgumentParser) -> None:
         "outcome",
         nargs="*",
         metavar="ARM REWARD",
-        help="the outcome of one pull; without it, many are read as CSV from standard input, with the columns "
-        f"{', '.join(COLUMNS)}: reward is required, and pull or arm; if a row is wrong, nothing is recorded",
+        help="the outcome of one pull; without these, outcomes are read as CSV from standard input, with the columns "
+        f"{', '.join(COLUMNS)}: reward is required, and so is pull or arm; if a row is wrong, nothing is recorded",
     )
     parser.add_argument("--cost", type=number, metavar="C", help="what the pull cost, if costs are observed")
     parser.add_argument(
@@ -211,7 +211,7 @@ def declare_record(parser: argparse.ArgumentParser) -> None:
         "columns arm, successes and trials, or with a row per trial and the columns arm, reward, and cost if observed",
     )
     parser.add_argument(
-        "--pull", type=count, metavar="N", help="number of the pull (default: the arm's oldest without an outcome)"
+        "--pull", type=count, metavar="N", help="number of the pull (default: the arm's oldest pull without an outcome)"
     )
 
 

@@ -33,8 +33,8 @@ solver failed on a valid model, else 2. --output writes no file if a model is in
 Ctrl-C prints the rows so far."""
 
 EXAMPLES = f"""\
-columns (by name, or by heading such as T* and u*; CSV and JSON have all of them unless
-you choose, as raw values, and always the error):
+columns (by name, or by heading such as T* and u*; CSV and JSON have raw values, of all
+columns unless you choose some, and always the error):
 {list_entries({column.name: column.explanation for column in columns()})}
 
 formats:

@@ -123,7 +123,7 @@ def parse_json(content: str | bytes) -> Any:
     """What a JSON text holds; `ValueError` also for NaN and infinities, and for brackets nested without end."""
 
     def refuse(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is no number of JSON")
+        raise ValueError(f"{constant} is not a JSON number")
 
     try:
         return json.loads(content, parse_constant=refuse)

@@ -83,7 +83,7 @@ def own_functions(policy: type["Policy"]) -> Sources:
     helpers = list_functions(*(sys.modules[module] for module in modules))
     for taken in {helper.__name__ for helper in helpers} & {function.__name__ for function in (*KERNEL, *SHARED)}:
         raise InputError(
-            f"policy {policy.name!r}: its file has a function {taken!r}, as what policies share has; name it otherwise"
+            f"policy {policy.name!r}: its file has a function {taken!r}, a name that shared code has too; rename it"
         )
     return (*helpers, *own)
 

@@ -99,10 +99,10 @@ def check_histograms(family: Family, histograms: Histograms, counts: Sequence[in
         if not all(is_number(part) and part >= 0 for part in histogram):
             raise InputError(f"the histogram of arm {arm} must be numbers of zero or more, got {list(histogram)}")
         if not isclose(sum(histogram), count, rel_tol=ROUNDING, abs_tol=ROUNDING):
-            raise InputError(f"the histogram of arm {arm} counts {sum(histogram):g} rewards, and there were {count}")
+            raise InputError(f"the histogram of arm {arm} counts {sum(histogram):g} rewards, but there were {count}")
         found = fsum(level * part for level, part in zip(family.levels.tolist(), histogram, strict=True))
         if abs(found - sums[arm]) > ROUNDING * count * max(map(abs, family.levels.tolist())):
-            raise InputError(f"the histogram of arm {arm} adds up to {found:g}, and its rewards to {sums[arm]:g}")
+            raise InputError(f"the histogram of arm {arm} adds up to {found:g}, but its rewards to {sums[arm]:g}")
 
 
 def empirical(family: Bounded, histograms: Histograms) -> Distributions:

@@ -25,8 +25,8 @@ class NotExcluded(NamedTuple):
 
     Attributes
     ----------
-    answers : those that are not excluded; None where there are more than a thousand answers to begin with, or a task of
-        one's own does not list them
+    answers : those that are not excluded; None where there are more than a thousand answers to begin with, or if a task
+        of your own does not list them
     established : the statements that exclude every answer which asserts the reverse
 
     Examples

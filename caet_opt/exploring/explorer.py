@@ -158,7 +158,8 @@ class Explorer:
         write_whole(path, self.to_text(indent=1))
 
     def to_text(self, indent: int | None = None) -> str:
-        """The whole experiment as JSON, quick to make without an indent: what is asked, was observed, is aimed at."""
+        """The whole experiment as JSON: the question, what was observed, and the target; without an indent it is quick
+        to make."""
         policy, view = self.policy, self.view
         record = {**self._question, "state": state_of(view).to_record(), **policy.save_target(view)}
         record |= policy.save_followed(view)
@@ -172,8 +173,8 @@ class Explorer:
 
     @classmethod
     def resume(cls, path: str | Path) -> Self:
-        """Go on with a saved experiment as the object that saved it would: with the native solver to the last bit, with
-        one that keeps a state of its own up to some ulps."""
+        """Go on with a saved experiment as the object that saved it would: to the last bit with the native solver, up
+        to some ulps with a solver that keeps a state of its own."""
         text = read_text(path)
         try:
             return cls.from_saved(from_text(text))
@@ -226,13 +227,12 @@ class Explorer:
         return find_not_excluded(self.setup, self.state)
 
     def allowance(self, out: Sequence[int] = ()) -> Allowance:
-        """What the limits ``max_cost`` and ``max_pulls`` leave beside the pulls that are out, given by their arms."""
+        """What the limits ``max_cost`` and ``max_pulls`` still allow, given the arms of the pulls that are out."""
         return Allowance(self.parameters, self.known_costs, self.state, out)
 
     @property
     def limit(self) -> Limit | None:
-        """The limit that the next pull would go beyond, None where it would not; like `stopped`, for who pulls to look
-        at.
+        """The limit that the next pull would exceed, or None. Like `stopped`, it is for the caller to look at.
 
         >>> explorer = Explorer.start("best-arm", "bernoulli", arms=2, delta=0.05, costs=[1, 2], max_cost=2.5)
         >>> explorer.observe(explorer.next_arm(), 1)
@@ -265,9 +265,9 @@ class Explorer:
     def next_arms(self, pulls: int | None = None, pending: Sequence[int] | None = None) -> list[int]:
         """The arms for several pulls that are handed out at once, before the first of their outcomes is known.
 
-        A function of the state, as `next_arm` is, which is the first of them. A policy with a target shares the pulls
-        out by it. Others take each pull for answered by what its arm has brought on average, so that means stay as they
-        are and counts grow. While some arm has no observation, the arms with the fewest pulls come first.
+        They depend on the state only, like `next_arm`, which is the first of them. A policy with a target shares the
+        pulls out by it. Others count each pull as if it had brought what its arm has brought on average, so that means
+        stay as they are and counts grow. While some arm has no observation, the arms with the fewest pulls come first.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class Explorer:
         return self.least_pulled(pulls, pending)
 
     def least_pulled(self, pulls: int, pending: Sequence[int]) -> list[int]:
-        """The arms of these pulls, each the one with the fewest so far, observed or pending or of these."""
+        """The arms of these pulls: each time the arm with the fewest so far, observed, pending or among these."""
         order, chosen = self.setup.tie_order, list[int]()
         counts = [count + pending.count(arm) for arm, count in enumerate(self.state.counts)]
         for _ in range(pulls):
@@ -320,9 +320,8 @@ class Explorer:
     def absorb(self, arm: int, reward: float, cost: float | None = None, *, is_new: bool = True) -> Seen:
         """A view with an observation in its sums, before the policy has responded to it; nothing changes here.
 
-        `InputError` unless every sum stays finite and the arm's mean in the family. One that is new, and not replayed,
-        is also refused where it had better not be begun with: too large to be added up, or hidden by rounding
-        (`_check_apart`).
+        `InputError` unless every sum stays finite and the arm's mean in the family. A new observation, unlike one that
+        is replayed, is also refused if it is too large to be added up, or hidden by rounding (`_check_apart`).
         """
         arm, counted, paid = self.read_outcome(arm, reward, cost, is_new=is_new)
         view = self.policy.copy_view(self.view)

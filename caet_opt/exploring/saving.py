@@ -132,7 +132,7 @@ def write_question(
 ) -> dict[str, Any]:
     """What a file says of the question, which stays as it is; `InputError` for a task or a family that has no text."""
     if parse_family(str(family)) != family:
-        raise InputError(f"family {family} cannot be saved: its name does not give it back")
+        raise InputError(f"family {family} cannot be saved: it cannot be made again from its name")
     settings, custom = {setting.name: getattr(parameters, setting.name) for setting in OWN}, custom_part(task)
     if isinstance(parameters.solver, Profile):
         settings["solver"] = asdict(parameters.solver)
@@ -199,7 +199,7 @@ def read_record(text: str) -> dict[str, Any]:
     if not isinstance(record.get("version"), str):
         raise InputError("'version' of a saved experiment must be a text, as '0.2.0'")
     if missing := [key for key in KEYS if key not in (*record, *FORMATS[kind], *OPTIONAL)]:
-        raise InputError(f"a saved experiment has the keys {', '.join(KEYS)}, and {', '.join(missing)} is missing")
+        raise InputError(f"a saved experiment has the keys {', '.join(KEYS)}, but {', '.join(missing)} is missing")
     record = record if kind == FORMAT else read_earlier(record)
     if unknown := [key for key in record if key not in KEYS]:
         raise InputError(say_unknown("key", unknown, record["version"]))

@@ -174,8 +174,8 @@ class Parameters:
     zero_cost_share: Literal["auto", "paper"] | float = declare(
         "auto",
         "free share",
-        "share of the pulls that goes to free arms: a number; paper, 1 - log(1/delta)^-r; or auto, the same but at "
-        f"least {LEAST_SHARE:g}",
+        "share of the pulls that goes to free arms: a number, or paper for 1 - log(1/delta)^-r, or auto for the same "
+        f"but at least {LEAST_SHARE:g}",
         symbol="alpha",
         latex=r"$\alpha$",
     )
@@ -195,8 +195,8 @@ class Parameters:
     solve: str = declare(
         "exact",
         "solve",
-        "when to solve for the target: exact, in every round; lazy or lazy:GAP, only when the last solution no longer "
-        f"certifies a target that costs at most 1 + GAP times the best (lazy means a GAP of {LAZY_GAP:g})",
+        "when to solve for the target shares: exact, in every round; lazy or lazy:GAP, only when the last ones are no "
+        f"longer certified to cost at most 1 + GAP times the best (lazy means a GAP of {LAZY_GAP:g})",
         form="exact|lazy|lazy:GAP",
     )
     batch: float | str = declare(
@@ -249,7 +249,7 @@ class Parameters:
         False,
         "fractions",
         "bernoulli only: accept any reward from 0 to 1, such as a score, not just 0 and 1; as safe as family "
-        "bounded:0,1, and mostly more expensive",
+        "bounded:0,1, and usually more expensive",
         owner="observed",
         grid=None,
         recorded=False,

@@ -86,7 +86,7 @@ def check_alone(function: Callable[..., Any], other: Callable[..., Any] | None) 
     if other is not None and other.__code__ is not function.__code__:
         raise ValueError(
             f"{function.__module__} and {other.__module__} both have a function {function.__name__!r}, and compiled "
-            "functions call each other by name; name one of them otherwise"
+            "functions call each other by name; rename one of them"
         )
 
 

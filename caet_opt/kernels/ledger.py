@@ -126,11 +126,11 @@ class View(NamedTuple):
     ----------
     setting : what stays the same
     arms : a row for each of the names below, a column per arm
-    clock : the round, the arm of the last outcome, the round in which the answer was last looked for, and where several
-        may be right, those in which the one that is followed was last chosen, and others were last looked at
+    clock : the round, the arm of the last outcome, the round in which the answer was last looked for; where several may
+        be right, also the rounds in which the one that is followed was last chosen, and others were last looked at
     pairs, evidence : of the answer that the means say, or of several right ones the one that is followed: a column
-        (a, b) per statement, "a beats b", and its Z_ab; an arm that is -1 is none
-    margins : where some statement of the task has a level, margin or ratio, these of each column, in the rows of
+        (a, b) per statement, "a beats b", and its Z_ab; -1 stands for no arm
+    margins : where some statement of the task has a level, margin or ratio, those of each column, in the rows of
         `caet_opt.bandits.tasks.pairs`, and PIECE, which piece of a statement with two minima it is; else no columns
     shape, members, numbers : the task, as `caet_opt.bandits.tasks.pairs` has it; shape -1 for one that compiled code
         does not know

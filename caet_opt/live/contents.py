@@ -207,7 +207,7 @@ def read_stop(db: sqlite3.Connection, start: Saved) -> Stop | None:
     position, moment = check_whole(found[0], "position of the stop", least=1), check_moment(found[1], "the stop")
     answer = read_answer(check_text(found[2], "the answer"))
     if not is_answer(start.task, answer, start.arms):
-        raise DamagedError(f"{show(answer)} is no answer of {start.task}")
+        raise DamagedError(f"{show(answer)} is not an answer of {start.task}")
     return Stop(position, moment, answer, check_number(found[3], "cost"))
 
 

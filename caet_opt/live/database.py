@@ -254,7 +254,7 @@ def look(connection: sqlite3.Connection, before: Seen, path: Path) -> Seen:
         raise InputError(f"{path}: was replaced by another experiment, or a copy; open it again")
     if now.pulls < before.pulls or now.outcomes < before.outcomes:
         raise InputError(
-            f"{path}: has {now.pulls} pulls and {now.outcomes} outcomes, and had {before.pulls} and "
+            f"{path}: has {now.pulls} pulls and {now.outcomes} outcomes, but had {before.pulls} and "
             f"{before.outcomes}: an older copy was put in its place; open it again"
         )
     return now
@@ -295,28 +295,28 @@ def publish(part: Path, place: Path) -> None:
 def check_whole(value: Any, what: str, least: int = 0, most: int = LARGEST) -> int:
     """A whole number of a cell, or `DamagedError`."""
     if not is_whole(value, least, most):
-        raise DamagedError(f"{what} is {show(value)}, no whole number from {least} to {most}")
+        raise DamagedError(f"{what} is {show(value)}, not a whole number from {least} to {most}")
     return int(value)
 
 
 def check_number(value: Any, what: str) -> float:
     """A finite number of a cell, or `DamagedError`."""
     if not isinstance(value, float) or not isfinite(value):
-        raise DamagedError(f"{what} is {show(value)}, no finite number")
+        raise DamagedError(f"{what} is {show(value)}, not a finite number")
     return value
 
 
 def check_moment(value: Any, what: str) -> float:
     """A moment of a cell, or `DamagedError`."""
     if not EARLIEST <= check_number(value, what) < LATEST:
-        raise DamagedError(f"{what} is {value:g}, no moment in seconds since 1970")
+        raise DamagedError(f"{what} is {value:g}, not a time in seconds since 1970")
     return float(value)
 
 
 def check_text(value: Any, what: str) -> str:
     """A text of a cell, or `DamagedError`."""
     if not isinstance(value, str):
-        raise DamagedError(f"{what} is {show(value)}, no text")
+        raise DamagedError(f"{what} is {show(value)}, not a text")
     return value
 
 

@@ -241,7 +241,7 @@ class LiveExperiment:
 
     @property
     def family(self) -> Family:
-        """What rewards are taken for."""
+        """The family that the rewards are taken to be from."""
         return Explorer.from_saved(self._start).family
 
     @property
@@ -503,7 +503,7 @@ class LiveExperiment:
                 raise InputError(f"{self._store.path}: {error}") from error
 
     def export(self) -> list[dict[str, Any]]:
-        """Every pull with its outcome, in the order in which they were handed out; None for what is not there."""
+        """Every pull with its outcome, in the order in which they were handed out; None for what is missing."""
         with self._store.reading() as db:
             pulls = contents.list_pulls(db, len(self.names))
             return [{**record, "name": self.names[record["arm"]]} for record in pulls]

@@ -23,7 +23,7 @@ def read_certificate(path: str | Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except ValueError as error:
-        raise InputError(f"{path}: no certificate ({error}); write one with solve --certificate") from error
+        raise InputError(f"{path}: not a certificate ({error}); write one with solve --certificate") from error
 
 
 def check_certifiable(model: BanditModel, task: Task) -> None:

@@ -137,7 +137,7 @@ def check(document: dict[str, Any]) -> str:
         content = {key: value for key, value in document.items() if key != "sha256"}
         size, found = len(canonical_json(content)), digest(content)
     except (AttributeError, TypeError, ValueError, RecursionError) as error:
-        raise Rejected("it is no JSON object") from error
+        raise Rejected("it is not a JSON object") from error
     if document.get("sha256") != found:
         raise Rejected("its digest does not fit its content: something was changed")
     claim = read_claim(content, Work(size))
@@ -962,9 +962,9 @@ def parse(written: str) -> dict[str, Any]:
     try:
         document = json.loads(written, object_pairs_hook=refuse_repetition)
     except RecursionError as error:
-        raise ValueError("brackets nested without end") from error
+        raise ValueError("brackets nested too deeply") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError(f"no JSON object whose 'format' is {FORMAT!r}")
+        raise ValueError(f"not a JSON object whose 'format' is {FORMAT!r}")
     return document
 
 

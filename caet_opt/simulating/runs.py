@@ -44,7 +44,7 @@ LARGEST_THETA, THEORY_R, THEORY_R_PRIME = e / 2, 1 / 2, 1 / 8
 
 @dataclass(frozen=True)
 class Experiment:
-    """A model to be found out about by simulated runs of CAET; checked on construction.
+    """A model, a question about it and settings, for simulated runs; checked on construction.
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ class Experiment:
 
     @property
     def why_no_bound(self) -> str:
-        """What the asymptotic upper bound would take, where it is not proven."""
+        """What is missing for the asymptotic upper bound, where it is not proven."""
         if isinstance(self.rule, Betting):
             return "for rewards in a range, finitely many bets come close to T* log(1/delta) but do not reach it"
         return "the proof needs theta <= e/2, r < 1/2, r_prime < 1/8 and, if costs are gaps, one best arm"

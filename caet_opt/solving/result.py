@@ -37,7 +37,8 @@ BoundForm = Literal["kl", "log"]
 
 
 class AnswerTime(NamedTuple):
-    """T* of one of several right answers, certified; one that others put out has a lower bound alone, and T* is nan."""
+    """T* of one of several right answers, certified; one that is certainly not the easiest has a lower bound alone, and
+    T* is nan."""
 
     answer: Hashable
     value: float
@@ -99,8 +100,8 @@ class CharacteristicTime:
 
     @property
     def answers(self) -> "pd.DataFrame":
-        """The right answers, one for most tasks, the easiest first: answer, T*, lower and upper. One that another puts
-        out by its lower bound has that alone: T* is nan, and upper infinite.
+        """The right answers, one for most tasks, the easiest first: answer, T*, lower and upper. One whose lower bound
+        shows that it is not the easiest has that bound alone: T* is nan, and upper infinite.
 
         >>> model = BanditModel("bernoulli", [0.4, 0.5, 0.6, 0.7, 0.8], costs=[1] * 5)
         >>> characteristic_time(model, "best-arm~0.15").answers.round(6)
@@ -120,7 +121,7 @@ class CharacteristicTime:
 
     @property
     def leader(self) -> int | None:
-        """The arm that the answer names as the best one, where a limit is about it."""
+        """The arm that the answer names as the best one, if a limit is about it."""
         return find_leader([limit.limit for limit in self.limits], self.task, self.model.means)
 
     @property

@@ -205,7 +205,7 @@ def test_what_cannot_end_is_refused(tmp_path):
         return log.error.message
 
     assert "run all tasks at once, eval(..., max_tasks=2)" in error({"max_tasks": 1})
-    assert "this run has 1 tasks and the experiment 2 arms" in error(mocks={"large": TWO["large"]})
+    assert "this run has 1 tasks, but the experiment has 2 arms" in error(mocks={"large": TWO["large"]})
     assert "leave log_samples as it is" in error({"log_samples": False})
 
 
@@ -242,7 +242,7 @@ def test_scores():
     values = {"C": 1, "I": 0, "P": 0.5, "N": 0, "yes": 1, "False": 0, "0.25": 0.25, 0.7: 0.7, True: 1}
     assert {value: read_score(Score(value=value)) for value in values} == values
     for value in ("good", [1, 2], {"a": 1}):
-        with pytest.raises(InputError, match="is no number; say what it is worth"):
+        with pytest.raises(InputError, match="is not a number; say what it is worth"):
             read_score(Score(value=value))
     scores = {name: SimpleNamespace(score=name) for name in ("match", "judge")}
     assert find_score(scores, "judge") == "judge"
@@ -260,5 +260,5 @@ def test_prices():
 
     assert price({"a": used(0.25), "judge": used(0.5)}, 1e-9) == 0.75
     assert price({}, 1e-9) == price({"local": used(0.0)}, 1e-9) == 0
-    with pytest.raises(InputError, match="knows no price of judge"):
+    with pytest.raises(InputError, match="does not know the price of judge"):
         price({"a": used(0.25), "judge": used(None)}, 1e-9)

@@ -171,9 +171,9 @@ HISTOGRAMS = {
     "truth values": ([[True, 0, 0, 0, 0]] * 3, "must be numbers of zero or more"),
     "lists": ([[[1], 0, 0, 0, 0]] * 3, "must be numbers of zero or more"),
     "negative": ([[-1.0, 1, 1, 1, 1]] * 3, "must be numbers of zero or more"),
-    "not a number": ([[float("nan"), 0, 0, 0, 0]] * 3, "NaN is no number of JSON"),
+    "not a number": ([[float("nan"), 0, 0, 0, 0]] * 3, "NaN is not a JSON number"),
     "huge": ([[10**400, 0, 0, 0, 0]] * 3, "numbers"),
-    "too few": ([[1, 0, 0, 0, 0]] * 3, "counts 1 rewards, and there were"),
+    "too few": ([[1, 0, 0, 0, 0]] * 3, "counts 1 rewards, but there were"),
 }
 
 
@@ -183,7 +183,7 @@ def test_a_histogram_of_another_sum_is_refused(saved):
     first = record["state"]["histograms"][0]
     record["state"]["histograms"][0] = first[::-1] if first != first[::-1] else [sum(first), 0, 0, 0, 0]
     saved.write_text(json.dumps(record))
-    with pytest.raises(InputError, match=r"the histogram of arm 0 adds up to .*, and its rewards to"):
+    with pytest.raises(InputError, match=r"the histogram of arm 0 adds up to .*, but its rewards to"):
         Caet.resume(saved)
 
 

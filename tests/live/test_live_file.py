@@ -146,7 +146,7 @@ def test_an_older_copy_in_the_same_place_is_noticed(tmp_path):
     experiment.record("a", 1)
     database.merge(experiment._store._open(), 1.0)
     copy(tmp_path / "copy.caet", tmp_path / "trial.caet")
-    with pytest.raises(InputError, match=r"has 2 pulls and 0 outcomes, and had 2 and 1: an older copy"):
+    with pytest.raises(InputError, match=r"has 2 pulls and 0 outcomes, but had 2 and 1: an older copy"):
         experiment.record("b", 1)
     experiment.close()
 

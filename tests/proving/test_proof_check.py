@@ -313,7 +313,7 @@ def test_check_of_what_is_no_certificate_has_status_two(text, tmp_path, capsys):
     path.write_text(text)
     assert main(["check", str(path)]) == 2
     err = capsys.readouterr().err
-    assert err.startswith(f"caet-opt: error: {path}: no certificate (")
+    assert err.startswith(f"caet-opt: error: {path}: not a certificate (")
     assert err.count("\n") == 1
 
 
@@ -332,7 +332,7 @@ def test_no_more_is_read_of_a_file_than_a_certificate_may_have(monkeypatch, tmp_
     path = tmp_path / "cert.json"
     path.write_text("{" + " " * 10 + "}")
     assert main(["check", str(path)]) == 2
-    assert "no certificate (more than 10 bytes)" in capsys.readouterr().err
+    assert "not a certificate (more than 10 bytes)" in capsys.readouterr().err
 
 
 def test_no_certificate_is_written_that_is_not_read(monkeypatch, tmp_path, capsys):

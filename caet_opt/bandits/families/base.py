@@ -231,7 +231,7 @@ class Family(ABC):
     def count_reward(self, reward: float) -> float:
         """A reward as sums take it in: itself, or `least_counted` where that is more and zero is no mean.
 
-        `InputError` unless an arm can bring it: a number from the least to the largest mean, both included, and a whole
+        `InputError` unless an arm can yield it: a number from the least to the largest mean, both included, and a whole
         one where the family counts.
         """
         low, high = self.mean_space.low, self.mean_space.high

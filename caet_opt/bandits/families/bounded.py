@@ -24,9 +24,10 @@ class Bounded(Family):
     above that of a reward X in [low, high]; below it by mirror.
 
     It is the least divergence from the distribution of X to one in the range of mean x, so that T* and what follows
-    from it hold for all distributions in the range. No mean says what it is: a model of this family has levels and
-    probabilities, or samples. While an experiment runs, rewards are counted on ``steps + 1`` equally spaced levels, or
-    on levels that are listed from the low end to the high one; a reward between two levels counts in part on each.
+    from it hold for all distributions in the range. A mean alone does not determine it: a model of this family has
+    levels and probabilities, or samples. While an experiment runs, rewards are counted on ``steps + 1`` equally spaced
+    levels, or on levels that are listed from the low end to the high one; a reward between two levels counts in part on
+    each.
 
     >>> Bounded(0, 30), Bounded(0, 1, steps=4).levels
     (Bounded(0, 30), array([0.  , 0.25, 0.5 , 0.75, 1.  ]))
@@ -55,7 +56,7 @@ class Bounded(Family):
         if not (self.ends[0] < self.ends[1] and max(map(abs, self.ends)) <= 1e100):
             raise InputError(f"a range needs a low end below its high end, each up to 1e100, got {low} and {high}")
         if float(self.ends[1] - self.ends[0]) < max(1e-12 * max(map(abs, map(float, self.ends))), 1e-100):
-            raise InputError(f"the range from {low} to {high} is too narrow for double precision; tell differences")
+            raise InputError(f"the range from {low} to {high} is too narrow for double precision; use differences")
         self.listed = read_levels(levels, *self.ends) if levels else ()
         self._text = ("/" if levels else ",").join(f"{Decimal(str(number)):f}" for number in levels or (low, high))
         vars(self)["mean_space"] = MeanSpace(float(self.ends[0]), float(self.ends[1]), True, True)
@@ -125,7 +126,7 @@ class Bounded(Family):
     def sample(
         self, rng: np.random.Generator, mean: float | Array, dispersion: float | Array = 1.0, size: int | None = None
     ) -> NoReturn:
-        raise InputError(f"rewards of family {self} are drawn from a distribution; a mean alone has none")
+        raise InputError(f"rewards of family {self} are drawn from a distribution, which a mean alone does not give")
 
     @staticmethod
     def unit_divergence(x: Any, y: Any, difference: Any) -> NoReturn:

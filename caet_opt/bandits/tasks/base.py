@@ -89,8 +89,8 @@ class Task(ABC):
         return self.answer_statements(self.answer(means), len(means))
 
     def right_answers(self, means: Sequence[Any]) -> Iterable[Hashable]:
-        """The answers of which all statements hold for these means, of which there may be very many: one for most
-        tasks. Where there may be more, `several_right` says so, and `answer` is one of them."""
+        """The answers whose statements all hold for these means: one for most tasks. Where there may be more, even very
+        many, `several_right` says so, and `answer` is one of them."""
         return (self.answer(means),)
 
     def answer_of(self, pairs: Sequence[Pair], arms: int) -> Hashable:
@@ -120,7 +120,8 @@ class Task(ABC):
         return None
 
     def list_answers(self, arms: int) -> Iterable[Hashable] | None:
-        """Every answer that some means have, one after the other, of which there may be very many; None if not told."""
+        """Every answer that is right for some means, one after the other; there may be very many. None if the task
+        lists none."""
         return None
 
     def check(self, arms: int) -> None:
@@ -157,13 +158,13 @@ class Task(ABC):
         raise InputError(f"task {str(self)!r} has no level; above:LEVEL and cheapest:above:LEVEL have one")
 
     def count_statements(self, arms: int) -> int:
-        """How many statements an answer has, at most; a task that compares more than all arms with one overrides it."""
+        """How many statements an answer has, at most: one less than the arms, unless a task overrides it."""
         return arms - 1
 
     def statements_at_risk(self, arms: int) -> int:
         """R: a number of false statements, for every truth, such that each wrong answer makes one of them.
 
-        A truth inverts one direction of each two arms: K (K - 1) / 2. A task for which fewer will do overrides this.
+        Of each two arms, one direction is false: K (K - 1) / 2. A task for which fewer will do overrides this.
         """
         return arms * (arms - 1) // 2
 

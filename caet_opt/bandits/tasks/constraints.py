@@ -35,7 +35,7 @@ def can_hold(statements: Sequence[Statement]) -> bool:
     False
     """
     if any(statement.ratio != 1 for statement in statements):
-        raise InputError("statements with ratios cannot be held against each other; use margins")
+        raise InputError("statements with ratios cannot be compared with each other; use margins")
     pairs = plain_pairs(statements)
     if len(pairs) == len(statements):
         return linear_order(pairs) is not None

@@ -218,7 +218,7 @@ class Cheapest(Task):
     def check(self, arms: int) -> None:
         self.task.check(arms)
         if self.order is not None and len(self.order) != arms:
-            raise InputError(f"task {str(self)!r} was told the costs of {len(self.order)} arms, and there are {arms}")
+            raise InputError(f"task {str(self)!r} was told the costs of {len(self.order)} arms, but there are {arms}")
 
     def _by_cost(self) -> tuple[int, ...]:
         if self.order is None:
