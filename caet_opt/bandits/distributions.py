@@ -54,7 +54,8 @@ class Distributions(NamedTuple):
                 span,
             ]
             inverses = [mean_inverse(distances, masses) for distances in (below, above)]
-            rows.append([*(float(number) for number in head), *inverses, *map(float, (*below, *above, *masses))])
+            numbers = map(float, (*below, *above, *masses))
+            rows.append([*(float(number) for number in head), *inverses, *family.end_rests, *numbers])
         width = max(map(len, rows))
         return np.array([width, *(number for row in rows for number in row + [0.0] * (width - len(row)))], dtype=float)
 

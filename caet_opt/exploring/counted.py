@@ -16,7 +16,19 @@ from caet_opt.bandits.tasks.statements import encode
 from caet_opt.common.checks import is_number
 from caet_opt.errors import InputError
 from caet_opt.kernels import betting, ledger
-from caet_opt.kernels.bounded_term import HEAD, HIGHEST, LOWER_END, LOWEST, POINTS, RANGE, SPREAD, UPPER_END, row_of
+from caet_opt.kernels.bounded_term import (
+    HEAD,
+    HIGHEST,
+    HIGHEST_REST,
+    LOWER_END,
+    LOWEST,
+    LOWEST_REST,
+    POINTS,
+    RANGE,
+    SPREAD,
+    UPPER_END,
+    row_of,
+)
 from caet_opt.kernels.compile import list_functions
 from caet_opt.kernels.counting import BY_LEVEL, level_distances, many_levels, place_reward, tabulate
 from caet_opt.kernels.interpret import interpret
@@ -58,6 +70,7 @@ def write_histograms(family: Bounded, arms: Array, histograms: Histograms = ()) 
     for arm in range(arms.shape[1]):
         start, levels = row_of(flat, base, arm), many_levels(flat, base)
         flat[start + LOWEST], flat[start + HIGHEST], flat[start + RANGE] = float(low), float(high), float(high - low)
+        flat[start + LOWEST_REST], flat[start + HIGHEST_REST] = family.end_rests
         flat[start + HEAD + 3 * levels : start + HEAD + 4 * levels] = family.places
         if histograms:
             flat[start + HEAD + 4 * levels : start + HEAD + 5 * levels] = histograms[arm]

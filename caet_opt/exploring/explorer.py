@@ -330,7 +330,7 @@ class Explorer:
             total = float(np.sum(view.arms[SPENT]))
         if not isfinite(total):
             raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")
-        if (mean := float(view.arms[MEAN, arm])) not in self.family.mean_space:
+        if not self.family.has_average(mean := float(view.arms[MEAN, arm])):
             raise self._outside(mean, arm)
         if is_new and view.arms[COUNT, arm] == 1:
             self._check_apart(arm, view)
@@ -383,7 +383,7 @@ class Explorer:
             raise InputError(f"the saved state has {len(state.counts)} arms, not {self.arms}")
         check_histograms(self.family, state.histograms, state.counts, state.reward_sums)
         for arm, count in enumerate(state.counts):
-            if count and (mean := state.reward_sums[arm] / count) not in self.family.mean_space:
+            if count and not self.family.has_average(mean := state.reward_sums[arm] / count):
                 raise self._outside(mean, arm)
         self.view = self.policy.restore(state, target or Target())
 

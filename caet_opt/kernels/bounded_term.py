@@ -21,9 +21,11 @@ from caet_opt.bandits.families.scalar import kl_div
 from caet_opt.kernels.margin_term import seen_loser
 
 #: What the row of an arm begins with: how many values it has, the distances of its mean from both ends, variance, the
-#: ends and their distance as they were given, and the means of the inverse distances of its values from both ends. Then
-#: come the distances of the values from the lower end, from the upper one, and their masses.
-POINTS, LOW_MEAN, HIGH_MEAN, SPREAD, LOWEST, HIGHEST, RANGE, LOW_INVERSE, HIGH_INVERSE, HEAD = range(10)
+#: ends and their distance as they were given, the means of the inverse distances of its values from both ends, and what
+#: rounding took from the ends. Then come the distances of the values from the lower end, from the upper one, and their
+#: masses.
+POINTS, LOW_MEAN, HIGH_MEAN, SPREAD, LOWEST, HIGHEST, RANGE, LOW_INVERSE, HIGH_INVERSE = range(9)
+LOWEST_REST, HIGHEST_REST, HEAD = range(9, 12)
 
 #: The two ends.
 LOWER_END, UPPER_END = 0, 1
@@ -108,7 +110,7 @@ def bet_value(table: Array, start: int, side: int, t: float, h: float, bet: floa
     values, masses = start + HEAD + side * n, start + HEAD + 2 * n
     lost, gained = 0.0, 0.0
     for k in range(n):
-        z = bet * (table[values + k] - t)
+        z = bet * (h if n == 1 else table[values + k] - t)
         if bet * h > DIRECT:
             gained += table[masses + k] * log1p(z)
         else:
@@ -134,7 +136,7 @@ def bet_bounds(
     direct = bet * h > DIRECT
     for k in range(n):
         u, mass = table[values + k], table[masses + k]
-        d = u - t
+        d = h if n == 1 else u - t
         z = bet * d
         g = 1.0 + z
         off = UNIT * (u + 12.0 * t + 3.0 * abs(d)) + blur

@@ -10,8 +10,10 @@ from caet_opt.bandits.families.numerics import UNIT, Array, Integers
 from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST, REST
 from caet_opt.kernels.bounded_term import (
     HIGHEST,
+    HIGHEST_REST,
     LOWER_END,
     LOWEST,
+    LOWEST_REST,
     RANGE,
     UPPER_END,
     bet_value,
@@ -250,11 +252,17 @@ def level_rate(given: ModelNumbers, pairs: Integers, margins: Array, p: int, arm
         mean, own, blur = y, rest_y, blur / ratio
     if ratio == 1.0 and rest_ratio == 0.0 and (a < 0 or b < 0 or margin == 0.0):
         blur = 0.0  # the number is what was given
-    low, high = given.low, given.high
+    low, high, rest_low, rest_high = given.low, given.high, 0.0, 0.0
     if given.family == BOUNDED:
         start = row_of(given.dispersions, given.means.size, arm)
-        low, high = given.dispersions[start + LOWEST], given.dispersions[start + HIGHEST]
-    above, under = (point - low) + lost, (high - point) - lost
+        table = given.dispersions
+        low, high, rest_low, rest_high = (
+            table[start + LOWEST],
+            table[start + HIGHEST],
+            table[start + LOWEST_REST],
+            table[start + HIGHEST_REST],
+        )
+    above, under = (point - low) + (lost - rest_low), (high - point) + (rest_high - lost)
     if min(above, under) < -blur:
         return OUTSIDE, inf
     if min(above, under) < blur:
@@ -292,10 +300,14 @@ def bounded_level(
     start = row_of(given.dispersions, given.means.size, arm)
     if arm == a:
         point, lost = seen_loser(y, rest_y, margins[MARGIN, p], margins[REST, p], 1.0, 0.0)
-        inside, before = (point - given.dispersions[start + LOWEST]) + lost, (x - point) + (rest_x - lost)
+        table = given.dispersions
+        inside = (point - table[start + LOWEST]) + (lost - table[start + LOWEST_REST])
+        before = (x - point) + (rest_x - lost)
     else:
         point, lost = seen_winner(x, rest_x, margins[MARGIN, p], margins[REST, p], 1.0, 0.0)
-        inside, before = (given.dispersions[start + HIGHEST] - point) - lost, (point - y) + (lost - rest_y)
+        table = given.dispersions
+        inside = (table[start + HIGHEST] - point) + (table[start + HIGHEST_REST] - lost)
+        before = (point - y) + (lost - rest_y)
     rate, low, high = level_bounds(given, arm, LOWER_END if arm == a else UPPER_END, inside, before)
     seen = SEEN if low > 0.0 and rate >= TINY else UNSEEN
     return seen, effort * rate, effort * low, high if arm == a else 0.0, high if arm == b else 0.0, given.error

@@ -1,5 +1,7 @@
 """What is left to do for a point whose certificate misses its tolerance by the loads of some arms."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from caet_opt.bandits.families.numerics import Array
@@ -8,8 +10,9 @@ from caet_opt.kernels.statement_columns import Columns
 from caet_opt.solving.backends.base import Point
 from caet_opt.solving.certificate import Certificate, certify_columns
 
-#: Trials at most, how much the effort of an arm grows in one, and what a step that led nowhere is cut to.
-TRIALS, MOST_GROWTH, SHORTER = 24, 2.0, 0.1
+#: Rounds at most, how much the effort of an arm grows in one, and the parts of that which are tried: where an arm is
+#: beside the kink of a point mass, the last digits of its effort decide on its load.
+ROUNDS, MOST_GROWTH, PARTS = 4, 2.0, 10.0 ** -np.arange(14.0)
 
 
 @np.errstate(all="ignore")
@@ -27,22 +30,29 @@ def rebalance(
     - the weight of each statement is divided by the larger ratio of load to cost of its two arms. No load exceeds its
       cost then, and no weight is less than if all were divided by the largest ratio.
     """
-    load, step, best = np.zeros((2, len(model.means))), 1.0, (point, certificate)
-    for _ in range(TRIALS):
-        effort, weights = best[0].effort, best[0].weights
-        certify_columns(model, columns, effort, weights, load=load)
-        excess = ratios_of(model, load) * best[1].value / np.sum(weights) - 1.0
-        effort = effort * (1.0 + step * np.clip(excess, 0.0, MOST_GROWTH))
-        certify_columns(model, columns, effort, weights, load=load)
-        weights = relieve(columns, weights, ratios_of(model, load))
-        found = certify_columns(model, columns, effort, weights)
-        if found.gap < best[1].gap:
-            best = Point(effort, weights), found
-        else:
-            step *= SHORTER
-        if best[1].gap <= tolerance:
+    best = point, certificate
+    for _ in range(ROUNDS):
+        before = best
+        for new in neighbours(model, columns, *before):
+            found = certify_columns(model, columns, new.effort, new.weights)
+            if found.gap < best[1].gap:
+                best = new, found
+            if best[1].gap <= tolerance:
+                return best
+        if best is before:
             break
     return best
+
+
+def neighbours(model: BanditModel, columns: Columns, point: Point, certificate: Certificate) -> Iterator[Point]:
+    """Points after both steps, by parts of the growth."""
+    load = np.zeros((2, len(model.means)))
+    certify_columns(model, columns, point.effort, point.weights, load=load)
+    excess = ratios_of(model, load) * certificate.value / np.sum(point.weights) - 1.0
+    for part in PARTS:
+        effort = point.effort * (1.0 + part * np.clip(excess, 0.0, MOST_GROWTH))
+        certify_columns(model, columns, effort, point.weights, load=load)
+        yield Point(effort, relieve(columns, point.weights, ratios_of(model, load)))
 
 
 def ratios_of(model: BanditModel, load: Array) -> Array:

@@ -161,8 +161,9 @@ class CharacteristicTime:
 
     @cached_property
     def cost_sensitivities(self) -> Array:
-        """dT*/dc_a; for a free arm the derivative to the right, infinite at a binding statement. Under limits, which a
-        free arm that begins to cost would enter, it is nan there."""
+        """dT*/dc_a; for a free arm the derivative to the right, infinite at a binding statement, but for one whose
+        rewards do not vary. Under limits, which a free arm that begins to cost would enter, it is nan there. Where
+        several answers are right, it is that of `answer` alone, even if another one would become the easiest."""
         found = cost_sensitivities(self.model, self.statements, self.effort, set(self.binding_statements))
         return limited_sensitivities(self.model, found, self.limits, self.leader) if self.limits else found
 

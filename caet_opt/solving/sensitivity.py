@@ -10,6 +10,7 @@ from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks.pairs import MARGIN_ROWS, RATIO
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.errors import InputError
+from caet_opt.kernels.bounded_term import FARTHEST, LOWER_END, UPPER_END
 from caet_opt.kernels.family_codes import FAMILY_CODES, model_numbers
 from caet_opt.kernels.native import interpreted_kernel
 from caet_opt.kernels.statement_columns import Columns
@@ -24,7 +25,8 @@ def cost_sensitivities(
     """``dT*/dc_a = w_a``, for the effort scaled to ``min_e f_e = 1``.
 
     For a free arm it is the derivative to the right: the least effort with which its statements would still hold. That
-    is infinite when one of them is binding, where T* grows like the square root of the cost.
+    is infinite when one of them is binding, where T* grows like the square root of the cost; but for an arm whose
+    rewards do not vary (`kink_effort`).
     """
     result = np.array(effort)
     for arm in np.flatnonzero(np.array(model.costs) == 0).tolist():
@@ -36,7 +38,7 @@ def cost_sensitivities(
 def least_effort(model: BanditModel, statement: Statement, arm: int, effort: Array, binding: set[Statement]) -> float:
     """The effort of a free arm at which ``f_e = 1`` for a statement about it, the other arm's effort given."""
     if statement in binding:
-        return inf
+        return kink_effort(model, statement, arm, effort)
     phi, (low, high, *_) = model.dispersions, model.family.mean_space
     efforts = [0.0 if other is None else effort[other] / phi[other] for other in statement[:2]]
     free = [other is None or (other != arm and model.costs[other] == 0) for other in statement[:2]]
@@ -52,6 +54,25 @@ def least_effort(model: BanditModel, statement: Statement, arm: int, effort: Arr
             found = term(code, low, high, *efforts, *numbers, *free)[1]
         below, above = (middle, above) if found < 1 else (below, middle)
     return float(phi[arm] * exp(above)) if above > -690 else 0.0
+
+
+def kink_effort(model: BanditModel, statement: Statement, arm: int, effort: Array) -> float:
+    """The effort of a free arm from which on the point of a binding statement is its mean: ``w_b l_b / l_a``, with
+    the best bet l_b of the other arm against that mean, for rewards in a range that do not vary, whose bet l_a is at
+    its limit at once. Infinite for all others, whose bets begin at zero.
+    """
+    found, other = model.distributions, next((one for one in statement.arms if one != arm), None)
+    if found is None or other is None or len(found.values[arm]) > 1:
+        return inf
+    kernel, table = interpreted_kernel(type(model.family)), model.distribution_table
+    rows = [kernel["row_of"](table, 0, one) for one in statement.arms]
+    gap, shift = kernel["bounded_gap"](table, rows[0], *statement_numbers(model, statement)[:6])
+    frame = kernel["bounded_frame"](table, *rows, gap, shift)
+    t, ha, r, hb, _ = kernel["bounded_place"](frame, FARTHEST if arm == statement.winner else -FARTHEST)
+    bet_a, _ = kernel["find_bet"](table, rows[0], LOWER_END, t, ha, 0.0)
+    bet_b, _ = kernel["find_bet"](table, rows[1], UPPER_END, r, hb, 0.0)
+    ratio = bet_b / bet_a if arm == statement.winner else bet_a / bet_b
+    return float(effort[other] * ratio)
 
 
 def bounded_value(model: BanditModel, statement: Statement, efforts: Sequence[float], free: Sequence[bool]) -> float:

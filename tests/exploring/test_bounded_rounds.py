@@ -1,6 +1,7 @@
 """Experiments with rewards in a range: what is counted, stopped, kept in files and refused."""
 
 import json
+from decimal import Decimal
 from functools import cache
 
 import numpy as np
@@ -32,6 +33,28 @@ def play(explorer, rounds=300):
         arm = explorer.next_arm()
         explorer.observe(arm, SCORES[arm][explorer.state.counts[arm] % 4])
     return explorer
+
+
+@pytest.mark.parametrize("limit", [k / 100 for k in range(5, 100, 5)] + [0.07, 0.57])
+def test_an_arm_that_always_brings_an_end_of_the_range(limit, tmp_path):
+    """A command that always times out: rounding may take the mean of equal rewards beyond them."""
+    for family, reward, other in (
+        (f"bounded:0,{limit}", limit, limit / 2),
+        (f"bounded:-{limit},0", -limit, -limit / 2),
+        (f"bounded:{limit},2", limit, 1.5),
+        (f"bounded:-3,{limit}", limit, -1.5),
+    ):
+        explorer = Explorer.start("best-arm", family, arms=2, delta=1e-9, costs=[1, 1])
+        for _ in range(30):
+            explorer.observe(0, reward)
+            explorer.observe(1, other)
+        explorer.save(tmp_path / "saved.json")
+        resumed = Explorer.resume(tmp_path / "saved.json")
+        assert resumed.state == explorer.state
+        assert resumed.next_arm() == explorer.next_arm()
+        assert empirical(explorer.family, explorer.state.histograms).means()[0] == Decimal(str(reward))
+    with pytest.raises(InputError, match="outside"):
+        explorer.observe(0, limit + 1e-9)
 
 
 @pytest.mark.parametrize(

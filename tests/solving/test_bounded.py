@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from decimal import Decimal
 from math import log
 
 import numpy as np
@@ -20,6 +21,7 @@ from caet_opt.simulating.comparison import name_policies
 from caet_opt.simulating.runs import Experiment
 from caet_opt.simulating.studies.cells import make_cells
 from caet_opt.simulating.studies.study import read_study
+from caet_opt.solving.backends import native
 from caet_opt.solving.backends.base import Point
 from caet_opt.solving.certificate import certify_columns
 from caet_opt.solving.rebalance import ratios_of, rebalance, relieve
@@ -297,6 +299,77 @@ def test_samples_that_are_none(samples, words):
 def test_ranges_that_are_none(text):
     with pytest.raises(InputError, match=r"bounded|range"):
         BanditModel(text, levels=[0, 1], probabilities=[[0.5, 0.5], [0.4, 0.6]])
+
+
+ENDS = [k / 10 for k in range(1, 10)] + [0.07, 0.35, 0.55, 0.57]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_level_at_an_end_leaves_nothing_to_find_out(end):
+    """As decimals, whatever doubles are nearest to them."""
+    for family, level in ((f"bounded:{end},1.5", end), (f"bounded:-1,{end}", end)):
+        values = [level + 0.2, level + 0.3] if family.endswith("1.5") else [level - 0.3, level - 0.2]
+        model = BanditModel(family, levels=values, probabilities=[[0.5, 0.5], [0.3, 0.7]])
+        with pytest.raises(InputError, match="otherwise there is nothing to find out"):
+            characteristic_time(model, f"above:{level}")
+    wide = BanditModel(f"bounded:0.3,{0.3 + end:.2f}", levels=[0.31, 0.32], probabilities=[[0.5, 0.5], [0.3, 0.7]])
+    for task in (f"control:0+{end}", f"control:0-{end}", f"best-arm~{end}"):
+        with pytest.raises(InputError, match="as large as the difference"):
+            characteristic_time(wide, task)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_arms_at_an_end_of_any_range(end):
+    """Samples that are all at an end: T* is that of the same rewards in [0, 1]."""
+    low, high = Decimal(str(end)), Decimal(str(end)) + Decimal("0.4")
+    scaled = BanditModel("bounded:0,1", levels=[0, 0.5, 1], probabilities=[[1, 0, 0], [0.2, 0.5, 0.3], [0, 0, 1]])
+    samples = [[low] * 4, [low] * 2 + [low + Decimal("0.2")] * 5 + [high] * 3, [high] * 3]
+    moved = BanditModel.from_samples(f"bounded:{low},{high}", samples)
+    expected = characteristic_time(scaled, "ranking").value
+    assert characteristic_time(moved, "ranking").value == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("distance", ["1e-3", "1e-8", "1e-13"])
+@pytest.mark.parametrize("low", ["0", "0.1", "0.3", "-0.7"])
+def test_a_level_near_an_end_is_as_far_from_it_as_was_said(low, distance):
+    """One arm with the values 0.1 and 0.6 above the low end, evenly: the best bet is 1 / t, as t E 1 / u <= 1."""
+    foot, t = Decimal(low), Decimal(distance)
+    values = [foot + Decimal("0.1"), foot + Decimal("0.6")]
+    model = BanditModel(f"bounded:{foot},{foot + 1}", levels=values, probabilities=[[0.5, 0.5]])
+    with workdps(40):
+        first, second = mpf("0.1") - mpf(distance), mpf("0.6") - mpf(distance)
+        limit = 1 / mpf(distance)
+        least = (mplog(1 + limit * first) + mplog(1 + limit * second)) / 2
+        expected = float(1 / least)
+    assert characteristic_time(model, f"above:{foot + t}").value == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("levels", "rows", "costs", "task"),
+    [
+        ([0.2, 0.76, 0.949], [[0, 0, 1], [0.3, 0.4, 0.3], [0.3, 0.5, 0.2]], [0, 1, 1], "ranking"),
+        ([0, 0.25, 0.5, 0.75, 1], [[0, 0, 0, 1, 0], [0.2] * 5], [0, 1], "best-arm"),
+        ([0, 0.25, 0.5, 0.75, 1], [[0.2] * 5, [0, 1, 0, 0, 0]], [1, 0], "best-arm"),
+        ([0, 0.25, 0.5, 0.75, 1], [[0, 0, 0, 1, 0], [0.2] * 5], [0, 1], "control:1+0.1"),
+    ],
+)
+def test_what_a_free_arm_of_one_value_would_cost_at_first(levels, rows, costs, task):
+    """The derivative to the right, by a difference: a point mass has a kink at its mean."""
+    model = BanditModel("bounded:0,1", levels=levels, probabilities=rows, costs=costs)
+    result, free = characteristic_time(model, task), costs.index(0)
+    dearer = [1e-6 if arm == free else cost for arm, cost in enumerate(costs)]
+    change = characteristic_time(model.with_numbers(costs=dearer), task).value - result.value
+    assert result.cost_sensitivities[free] == pytest.approx(change / 1e-6, rel=1e-4)
+
+
+def test_samples_of_many_values_ask_for_compiled_code(monkeypatch):
+    asked = []
+    real = native.kernel_for
+    monkeypatch.setattr(native, "kernel_for", lambda family, edges: asked.append(edges) or real(family, edges))
+    for many in (2, 300):
+        rows = [[k / many for k in range(many)], [k / many / 2 for k in range(many)]]
+        characteristic_time(BanditModel.from_samples("bounded:0,1", rows), "best-arm")
+    assert asked == [1, 101]
 
 
 def test_ratios_and_ties_are_refused():

@@ -123,6 +123,15 @@ class Family(ABC):
         difference = other_share * ((other - x) + (other_rest - rest))
         return cls.unit_divergence(x, share * x + other_share * other, difference)
 
+    @property
+    def exact_ends(self) -> tuple[Fraction | float, Fraction | float]:
+        """The ends of the mean space as they were given."""
+        return self.mean_space.low, self.mean_space.high
+
+    def has_average(self, mean: float) -> bool:
+        """Whether rewards of this family can have this average, up to rounding."""
+        return mean in self.mean_space
+
     @staticmethod
     def log_martingale(weight: float, mean: float, rho: float, x: float, above: bool) -> float:
         """log M(x) for the e-process threshold, or a lower bound; see `caet_opt.bandits.families.martingales`.

@@ -11,9 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from caet_opt.bandits.families.base import Family, MeanSpace, read_decimals
-from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.families.numerics import UNIT, Array
 from caet_opt.common.exact import brief, exact, read_decimal
 from caet_opt.errors import InputError
+
+#: An average of rewards may be beyond the range by this part of its larger end: each reward is rounded, and so are the
+#: sum and the quotient (docs/mathematics/e_process.md).
+AVERAGED = 8.0 * UNIT
 
 #: Equal steps between the levels on which rewards are counted, unless another number is asked for, and at most.
 DEFAULT_STEPS, MOST_STEPS = 20, 1000
@@ -89,6 +93,21 @@ class Bounded(Family):
             return self.listed
         low, high = self.ends
         return tuple(low + (high - low) * k / self.steps for k in range(self.steps + 1))
+
+    @cached_property
+    def end_rests(self) -> tuple[float, float]:
+        """What rounding to a double took from the ends."""
+        low, high = self.ends
+        return float(low - Fraction(float(low))), float(high - Fraction(float(high)))
+
+    @property
+    def exact_ends(self) -> tuple[Fraction, Fraction]:
+        return self.ends
+
+    def has_average(self, mean: float) -> bool:
+        low, high = self.mean_space.low, self.mean_space.high
+        blur = AVERAGED * max(abs(low), abs(high))
+        return low - blur <= mean <= high + blur
 
     @property
     def levels(self) -> Array:

@@ -258,7 +258,7 @@ def check_arms_exist(used: Sequence[int], arms: int, task: str) -> None:
 
 def check_statement(statement: Statement, family: Family, task: str) -> None:
     """Raise `InputError` unless means of a family can be on both sides of a statement."""
-    space, margin = family.mean_space, statement.margin
+    (low, high), margin = family.exact_ends, statement.margin
     if statement.ratio != 1 and not family.has_ratios:
         known = "exponential, gamma and poisson"
         raise InputError(
@@ -266,13 +266,13 @@ def check_statement(statement: Statement, family: Family, task: str) -> None:
         )
     if len(statement.arms) == 1:
         level = -margin / statement.ratio if statement.winner is None else margin
-        if not space.low < level < space.high:
-            where = f"between {space.low:g} and {space.high:g}, the ends of the {family.name} means"
+        if not low < level < high:
+            where = f"between {float(low):g} and {float(high):g}, the ends of the {family.name} means"
             raise InputError(
                 f"task {task!r}: level {number_text(level)} must be {where}; otherwise there is nothing to find out"
             )
-    elif abs(margin) >= space.high - space.low:
-        length = f"the means of the {family.name} family, which are in {space}"
+    elif abs(margin) >= high - low:
+        length = f"the means of the {family.name} family, which are in {family.mean_space}"
         raise InputError(
             f"task {task!r}: margin {number_text(margin)} is as large as the difference of any two of {length}"
         )

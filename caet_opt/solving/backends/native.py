@@ -25,6 +25,10 @@ STATUS = {CERTIFIED: "certified", STALLED: "no further progress", LIMIT: "iterat
 TARGET, LOOSE, LOOSE_TARGET = 1e-13, 1e-8, 1e-10
 
 
+#: A statement about rewards in a range takes interpreted code as long as one more plain one for each so many values.
+VALUES_LIKE_AN_EDGE = 3
+
+
 def target_of(tolerance: float) -> float:
     """The gap at which the iteration ends at once."""
     return min(TARGET, tolerance) if tolerance < LOOSE else LOOSE_TARGET
@@ -84,12 +88,13 @@ def solve_columns(model: BanditModel, columns: Columns, profile: Profile, start:
         effort, weights = start.effort.copy(), start.weights.copy()
     tolerance = profile.tolerance
     target = target_of(tolerance)
-    numbers = model.kernel_numbers
+    numbers, edges = model.kernel_numbers, len(columns.owners)
     if columns.margins.size:
         numbers = np.concatenate((numbers.ravel(), columns.flat_margins)).reshape(1, -1)
     if model.distributions is not None:
         numbers = np.append(numbers, model.distribution_table).reshape(1, -1)
-    status, steps, value, lower, upper = kernel_for(family, len(columns.owners))["solve_instance"](
+        edges *= 1 + max(map(len, model.distributions.values)) // VALUES_LIKE_AN_EDGE
+    status, steps, value, lower, upper = kernel_for(family, edges)["solve_instance"](
         numbers, *pattern, effort, weights, start is not None, tolerance, target, profile.max_iterations
     )
     if status == IRREGULAR:
