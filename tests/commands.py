@@ -47,6 +47,7 @@ def expect_refusal(capsys, *argv, words=""):
     """The one line on stderr, with these words in it, of a command that refuses its input."""
     status = main([*map(str, argv)])
     out, err = capsys.readouterr()
+    err = "".join(f"{line}\n" for line in said(err))
     check_refusal(status, out, err, words)
     return err
 

@@ -46,8 +46,8 @@ ROUNDING |= {"number_column"}
 ALLOWED = {
     ("bandits/families/base.py", "self.low"),
     ("bandits/families/base.py", "self.high"),
-    ("bandits/tasks/base.py", "space.low"),
-    ("bandits/tasks/base.py", "space.high"),
+    ("bandits/tasks/base.py", "float(low)"),
+    ("bandits/tasks/base.py", "float(high)"),
     ("exploring/settings.py", "LAZY_GAP"),
     ("exploring/settings.py", "LEAST_SHARE"),
     ("simulating/studies/study.py", "low"),
