@@ -62,10 +62,11 @@ SOLVES, WIDEST, SOLVED, DECIDED, DUE, TIED, FOLLOWING, SHORT, ENDED = range(AIM_
 LOW, HIGH, CHEAP, DEAR, CENTRE, PAID, LOAD, PATIENCE, REDUCED = range(BOX_ROWS := 9)
 INTERVALS = [LOW, HIGH, CHEAP, DEAR]
 
-#: Rows of Aim.lines, for each statement about rewards in a range: a bet of each arm, zero where there are none and not
-#: a number where nothing is known; the points' distances from the ends; what lines say of D there at least; what it is
-#: at most. See `caet_opt.kernels.lines`.
-BET_A, BET_B, PLACE_A, PLACE_B, FLOOR_A, FLOOR_B, RATE_A, RATE_B = range(LINE_ROWS := 8)
+#: Rows of Aim.box after those, not by arm but by statement, where targets of rewards in a range are kept: a bet of each
+#: arm, zero where there are none and not a number where nothing is known; the points' distances from the ends; what
+#: lines say of D there at least; what it is at most. See `caet_opt.kernels.lines`. An array of their own would be
+#: handed on in every call, and a round take some hundredths longer, for all families.
+BET_A, BET_B, PLACE_A, PLACE_B, FLOOR_A, FLOOR_B, RATE_A, RATE_B = range(BOX_ROWS, LINED_ROWS := BOX_ROWS + 8)
 
 #: A target is solved for anew once the rounds have grown by this factor.
 GROWTH = 1.1
@@ -85,7 +86,7 @@ TRIES, ENOUGH, LEAP = 6, 0.8, 16.0
 
 class Aim(NamedTuple):
     """Where a policy that solves aims: effort per arm and weight per pair of the last solution, the pairs that it is
-    for, the box, the numbers above, and the lines of rewards in a range, of which others have no columns.
+    for, the box, and the numbers above.
 
     >>> caet = Caet.start("best-arm", "gaussian", arms=2, delta=0.05, costs=[1, 2], solve="lazy")
     >>> caet.observe(0, 1.5)
@@ -99,15 +100,15 @@ class Aim(NamedTuple):
     solved: Integers
     box: Array
     numbers: Array
-    lines: Array
 
 
 def clear_box(aim: Aim) -> None:
     """No box: nothing is known of other means."""
     for a in range(aim.box.shape[1]):
         aim.box[LOW, a], aim.box[HIGH, a] = inf, -inf
-    for p in range(aim.lines.shape[1]):
-        aim.lines[BET_A, p] = nan
+    if aim.box.shape[0] > BOX_ROWS:
+        for p in range(aim.box.shape[1]):
+            aim.box[BET_A, p] = nan
 
 
 def is_inside(setting: Conditions, arms: Array, aim: Aim, arm: int) -> bool:

@@ -53,7 +53,7 @@ from caet_opt.kernels.ledger import COST, MEAN, Conditions, table_base, update_c
 def lay_lines(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim) -> float:
     """Points and bets of every statement for the effort of a solve; returns their gap, zero where that is more than is
     allowed and they are given up."""
-    table, base, lines = as_one_row(arms), table_base(arms), aim.lines
+    table, base, lines = as_one_row(arms), table_base(arms), aim.box
     for p in range(pairs.shape[1]):
         a, b = pairs[0, p], pairs[1, p]
         for row in (BET_A, BET_B, PLACE_A, PLACE_B):
@@ -82,7 +82,7 @@ def lay_lines(setting: Conditions, arms: Array, pairs: Integers, margins: Array,
 def line_gap(setting: Conditions, arms: Array, pairs: Integers, margins: Array, aim: Aim, moved: int) -> float:
     """The gap of the last solution at the present histograms, of which that of an arm has changed, or all for arm -1;
     infinite where nothing is proven."""
-    box, lines, effort = aim.box, aim.lines, aim.effort
+    box, lines, effort = aim.box, aim.box, aim.effort
     for a in range(arms.shape[1]):
         update_costs(setting, arms, a)
         box[LOAD, a] = 0.0
@@ -123,7 +123,7 @@ def line_gap(setting: Conditions, arms: Array, pairs: Integers, margins: Array, 
 
 def refresh_lines(arms: Array, pairs: Integers, margins: Array, aim: Aim, p: int, moved: int) -> None:
     """Lines and rates of a statement at the present histograms; -1 in place of a line that proves nothing."""
-    table, base, lines, a, b = as_one_row(arms), table_base(arms), aim.lines, pairs[0, p], pairs[1, p]
+    table, base, lines, a, b = as_one_row(arms), table_base(arms), aim.box, pairs[0, p], pairs[1, p]
     if lines[BET_A, p] > 0.0:
         if moved < 0 or moved == a:
             lines[FLOOR_A, p], lines[RATE_A, p] = side_line(

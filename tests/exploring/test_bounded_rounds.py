@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from caet_opt import POLICIES, BanditModel, Bounded, Caet, Explorer, InputError, parse_family
 from caet_opt.exploring.counted import count_rewards, empirical
+from caet_opt.exploring.policies.tracking import own_lines
 from caet_opt.exploring.state import State
 from caet_opt.exploring.stopping import make_threshold
 from caet_opt.simulating.streams import ArmStreams
@@ -176,7 +177,7 @@ def saved(tmp_path):
     """A saved experiment whose target is kept by lines."""
     path = tmp_path / "experiment.json"
     caet = started(delta=1e-30, solve="lazy:0.5")
-    while not (caet.explored and np.isfinite(caet.view.aim.lines).all()) or caet.state.round < 20:
+    while not (caet.explored and np.isfinite(own_lines(caet.view.aim)).all()) or caet.state.round < 20:
         arm = caet.next_arm()
         caet.observe(arm, SCORES[arm][caet.state.counts[arm] % 4])
     caet.save(path)

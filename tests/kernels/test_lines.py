@@ -29,7 +29,9 @@ def claims(number):
     for arm in range(explorer.arms):
         view = explorer.absorb(arm, *streams.draw(arm))
         aim = view.aim
-        if np.isnan(aim.lines[boxes.BET_A]).any() or not ledger.answer_holds(view, view.arms[ledger.MEAN], -1):
+        if np.isnan(aim.box[boxes.BET_A, : aim.weights.size]).any() or not ledger.answer_holds(
+            view, view.arms[ledger.MEAN], -1
+        ):
             continue
         with np.errstate(all="ignore"):  # as where rounds are interpreted
             gap = line_gap(view.setting, view.arms, view.pairs, view.margins, aim, arm)

@@ -132,9 +132,8 @@ class TrackingPolicy(Policy):
             effort=np.zeros(self.setup.arms),
             weights=np.zeros(many),
             solved=np.full((2, many), UNSOLVED),
-            box=np.zeros((boxes.BOX_ROWS, self.setup.arms)),
+            box=self.make_box(many),
             numbers=np.zeros(boxes.AIM_NUMBERS),
-            lines=self.make_lines(many),
         )
         aim.numbers[boxes.TIED] = 1.0
         boxes.clear_box(aim)
@@ -142,10 +141,14 @@ class TrackingPolicy(Policy):
         parts: Any = (*view, aim, self.make_space(columns, None))
         return Pursuit(*parts)
 
-    def make_lines(self, many: int) -> Array:
-        """Lines for so many columns, where targets are kept by them, of which nothing is known."""
-        kept = isinstance(self.setup.family, Bounded) and self.setup.parameters.solve_gap > 0.0
-        return np.full((boxes.LINE_ROWS, many if kept else 0), np.nan)
+    def make_box(self, many: int) -> Array:
+        """A box, and for so many columns lines of which nothing is known, where targets are kept by them."""
+        arms = self.setup.arms
+        if not (isinstance(self.setup.family, Bounded) and self.setup.parameters.solve_gap > 0.0):
+            return np.zeros((boxes.BOX_ROWS, arms))
+        box = np.zeros((boxes.LINED_ROWS, max(arms, many)))
+        box[boxes.BOX_ROWS :] = np.nan
+        return box
 
     def copy_view(self, view: Any) -> Any:
         """Both share what a solve works in, as it is written before it is read: all but the layout, which has arms."""
@@ -201,7 +204,9 @@ class TrackingPolicy(Policy):
         many = asked.pairs.shape[1]
         if many != aim.weights.size:
             solved = np.full((2, many), UNSOLVED)
-            aim = aim._replace(weights=np.zeros(many), solved=solved, lines=self.make_lines(many))
+            box = self.make_box(many)
+            box[: boxes.BOX_ROWS, : self.setup.arms] = own_box(aim)
+            aim = aim._replace(weights=np.zeros(many), solved=solved, box=box)
         return asked._replace(aim=aim, space=self.make_space(columns_in(asked), None))
 
     def solve(self, view: Seen) -> Seen:
@@ -217,7 +222,7 @@ class TrackingPolicy(Policy):
             question = Question(model, setup.task, statements, limits=setup.limits)
             found = solve_question(question, setup.profile, self.last_solution(view, statements))
         if setup.limits:
-            pursuit_of(view).aim.box[boxes.REDUCED] = reduce_costs(question, found)
+            own_box(pursuit_of(view).aim)[boxes.REDUCED] = reduce_costs(question, found)
         space.effort[:], space.weights[:] = found.effort, 0.0
         space.weights[places_of(statements, view)] = found.multipliers
         self.functions["adopt"](view)
@@ -231,7 +236,7 @@ class TrackingPolicy(Policy):
         aim, places = pursuit_of(view).aim, places_of(columns, view)
         if isinstance(self.setup.family, Bounded) or not np.array_equal(aim.solved[:, places], columns.pairs):
             return None
-        box, value = aim.box, float(np.sum(aim.weights))
+        box, value = own_box(aim), float(np.sum(aim.weights))
         model = BanditModel(self.setup.family, box[boxes.CENTRE].tolist(), box[boxes.PAID].tolist())
         return CharacteristicTime(
             model=model,
@@ -256,8 +261,8 @@ class TrackingPolicy(Policy):
             view = self.ask(view)
         arms, aim = view.arms, pursuit_of(view).aim
         self.functions["look_anew"](aim)
-        arms[ledger.TARGET] = 1.0 / self.setup.arms
-        aim.box[boxes.CENTRE], aim.box[boxes.PAID] = arms[ledger.MEAN], arms[ledger.COST]
+        arms[ledger.TARGET], box = 1.0 / self.setup.arms, own_box(aim)
+        box[boxes.CENTRE], box[boxes.PAID] = arms[ledger.MEAN], arms[ledger.COST]
         now = view.clock[ledger.ROUND]
         self.functions["settle_for"](view.setting, aim, now)
         floor = aiming.exploration_floor(self.setup.arms, now)
@@ -269,13 +274,14 @@ class TrackingPolicy(Policy):
         kept = saved.kept
         if kept is not None:
             aim = pursuit_of(view).aim
+            box, lines = own_box(aim), own_lines(aim)
             aim.numbers[SAVED_NUMBERS], aim.numbers[boxes.TIED] = kept.numbers, float(kept.tied)
-            aim.box[boxes.CENTRE], aim.box[boxes.PAID] = kept.means, kept.costs
+            box[boxes.CENTRE], box[boxes.PAID] = kept.means, kept.costs
             if kept.intervals is not None:
-                aim.box[boxes.INTERVALS] = kept.intervals
-            if kept.lines is not None and kept.lines.shape == aim.lines[LINES].shape:
-                aim.lines[LINES] = kept.lines
-                for p in range(aim.lines.shape[1]):
+                box[boxes.INTERVALS] = kept.intervals
+            if kept.lines is not None and kept.lines.shape == lines.shape:
+                lines[:] = kept.lines
+                for p in range(lines.shape[1]):
                     self.functions["refresh_lines"](view.arms, view.pairs, view.margins, aim, p, -1)
             if saved.followed is None and aim.numbers[boxes.DECIDED] != view.clock[ledger.ROUND]:  # in a batch
                 view = self.ask(view, kept.means)
@@ -297,9 +303,10 @@ class TrackingPolicy(Policy):
         return view
 
     def save_target(self, view: Any) -> dict[str, Any]:
-        _, _, solved, box, numbers, _ = aim = view.aim
+        _, _, solved, _, numbers = aim = view.aim
         if not numbers[boxes.DECIDED] > 0.0:
             return dict.fromkeys(TARGET_KEYS)
+        box, lines = own_box(aim), own_lines(aim)
         intervals = box[boxes.INTERVALS]
         kept: dict[str, Any] = {
             "tied": bool(numbers[boxes.TIED] > 0.0),
@@ -308,8 +315,8 @@ class TrackingPolicy(Policy):
             "costs": box[boxes.PAID],
             "intervals": intervals if np.isfinite(intervals).all() else None,
         }
-        if aim.lines.size and np.isfinite(aim.lines[LINES]).all():
-            kept["lines"] = aim.lines[LINES]
+        if lines.size and np.isfinite(lines).all():
+            kept["lines"] = lines
         solution = None
         if (solved != UNSOLVED).all():
             pairs = [[None if arm < 0 else arm for arm in pair] for pair in solved.T.tolist()]
@@ -343,11 +350,21 @@ def reduce_costs(question: Question, found: CharacteristicTime) -> Array:
 #: In `Aim.solved`, that no solution is known; -1 is a side that is no arm.
 UNSOLVED = -2
 
-#: Rows of Aim.lines that say all: the others follow from the histograms.
-LINES = [boxes.BET_A, boxes.BET_B, boxes.PLACE_A, boxes.PLACE_B]
+#: Rows of lines that say all: the others follow from the histograms.
+LINES = slice(boxes.BET_A, boxes.PLACE_B + 1)
 
 #: Entries of Aim.numbers in the order of `saving.NUMBERS`.
 SAVED_NUMBERS = [boxes.SOLVES, boxes.WIDEST, boxes.SOLVED, boxes.DECIDED, boxes.DUE]
+
+
+def own_box(aim: boxes.Aim) -> Array:
+    """The rows of a box that are by arm."""
+    return aim.box[: boxes.BOX_ROWS, : aim.effort.size]
+
+
+def own_lines(aim: boxes.Aim) -> Array:
+    """The rows of its lines that say all, by statement; none where targets are not kept by lines."""
+    return aim.box[LINES, : aim.weights.size]
 
 
 def copy_layout(layout: Layout) -> Layout:
