@@ -122,7 +122,7 @@ def draw_rewards(model: BanditModel, rng: np.random.Generator, arm: int, runs: i
 
 def stopping_rounds(model: BanditModel, rules: list[Caet], runs: int, rng: np.random.Generator) -> list[Integers]:
     """What `cross` finds for each rule, all of them on the same rewards."""
-    search: Any = compile_functions((cross,), compiled_shared())["cross"]
+    search: Any = compile_functions((cross,), compiled_shared(False))["cross"]
     arms, clock = np.zeros((ARM_ROWS, 2)), np.zeros(3)
     evidence, nobody, nothing = np.zeros(1), np.zeros(0, dtype=np.int64), np.zeros((COLUMN_ROWS, 0))
     pairs = [np.array([[winner], [1 - winner]]) for winner in (0, 1)]

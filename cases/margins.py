@@ -135,7 +135,7 @@ def find_errors(numbers: Numbers, sampling: int, first: Array, second: Array, en
 @cache
 def compiled_search() -> Any:
     """`find_errors`, compiled."""
-    return compile_functions((pulls_first, find_errors), compiled_shared())["find_errors"]
+    return compile_functions((pulls_first, find_errors), compiled_shared(False))["find_errors"]
 
 
 def count_errors(case: Case, sampling: int, delta: float, runs: int, rounds: int, seed: tuple[int, ...]) -> int:

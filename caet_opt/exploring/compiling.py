@@ -52,7 +52,7 @@ FINITE = frozenset({aiming.add_target.__name__, aiming.most_behind.__name__})
 INLINED = frozenset({"choose", "learn", "ended", "refresh", "respond"}) | {
     function.__name__
     for function in (
-        *(ledger.absorb, ledger.absorb_sums, ledger.update_costs, ledger.weight_of, ledger.evidence_between),
+        *(ledger.absorb, ledger.has_histograms, ledger.update_costs, ledger.weight_of, ledger.evidence_between),
         *(ledger.weigh_pairs, ledger.short_pair, ledger.is_stated, ledger.answer_holds, ledger.column_exceeds),
         *(ledger.evidence_at, ledger.evidence_of, aiming.set_patience, confidence.is_bound_above),
         *(choosing.refresh_pairs, choosing.free_turn, choosing.weakest_pair),
@@ -64,8 +64,8 @@ INLINED = frozenset({"choose", "learn", "ended", "refresh", "respond"}) | {
 #: Where the classes are that policies derive from, whose functions call what is listed above.
 ABSTRACT = {f"caet_opt.exploring.policies.{name}" for name in ("base", "index", "tracking")}
 
-#: What rounds without histograms call in place of another function.
-SUMS_ALONE = {ledger.absorb.__name__: ledger.absorb_sums.__name__}
+#: What rounds of families that need sums alone are compiled with in place of another function.
+SUMS_ALONE = {ledger.has_histograms.__name__: ledger.has_sums_alone}
 
 #: The loops that this process has, of policies with and without histograms.
 _loaded: dict[tuple[type["Policy"], bool], Any] = {}
@@ -93,8 +93,7 @@ def compiled_play(policy: type["Policy"], counted: bool = False) -> Any:
     range, which are ``counted`` in histograms, or for the other families."""
     if (policy, counted) not in _loaded:
         own: Sources = (*own_functions(policy), rounds.first_unseen, rounds.play)
-        instead = NOTHING_ELSE if counted else SUMS_ALONE
-        _loaded[policy, counted] = compile_functions(own, compiled_shared(), INLINED, instead=instead)["play"]
+        _loaded[policy, counted] = compile_functions(own, compiled_shared(counted), INLINED)["play"]
     return _loaded[policy, counted]
 
 
@@ -110,9 +109,11 @@ def is_counted(policy: "Policy") -> bool:
 
 
 @cache
-def compiled_shared() -> Compiled:
-    """What every policy can call, compiled when it is first called."""
-    return compile_functions(SHARED, compiled_kernel(), INLINED, FINITE)
+def compiled_shared(counted: bool) -> Compiled:
+    """What every policy can call, compiled when it is first called: for rewards that are ``counted`` in histograms, or
+    for those that need sums alone."""
+    instead = NOTHING_ELSE if counted else SUMS_ALONE
+    return compile_functions(SHARED, compiled_kernel(), INLINED, FINITE, instead)
 
 
 def compile_rounds(policy: "Policy", view: Seen) -> None:

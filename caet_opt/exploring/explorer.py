@@ -326,7 +326,7 @@ class Explorer:
         arm, counted, paid = self.read_outcome(arm, reward, cost, is_new=is_new)
         view = self.policy.copy_view(self.view)
         with np.errstate(over="ignore", invalid="ignore"):
-            absorb(view.arms, view.clock, arm, counted, paid)
+            absorb(view.setting, view.arms, view.clock, arm, counted, paid)
             total = float(np.sum(view.arms[SPENT]))
         if not isfinite(total):
             raise InputError(f"cost {paid:g} takes the total cost out of double precision; rescale the costs")

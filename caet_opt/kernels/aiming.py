@@ -73,6 +73,7 @@ from caet_opt.kernels.ledger import (
     counted_lead,
     evidence_at,
     evidence_of,
+    has_histograms,
     short_pair,
     update_costs,
     weigh_pairs,
@@ -80,7 +81,6 @@ from caet_opt.kernels.ledger import (
 )
 from caet_opt.kernels.lines import lay_lines, line_gap
 from caet_opt.kernels.records import COLUMN_ROWS, ModelNumbers, Plan
-from caet_opt.kernels.term import BOUNDED
 
 #: Leaves more room than rounding takes in evidence that grows with the counts.
 MARGIN = 1.0 - 1e-9
@@ -124,7 +124,7 @@ def is_near_best(view: Pursuit, moved: int) -> bool:
     """Whether the last solution is certified to be near the best at what is known now, where the mean of an arm has
     moved, or all for arm -1: the means are in the box, or the lines say so."""
     setting, aim = view.setting, view.aim
-    if setting.family != BOUNDED:
+    if not has_histograms(setting):
         return is_inside(setting, view.arms, aim, moved)
     gap = line_gap(setting, view.arms, view.pairs, view.margins, aim, moved)
     if gap <= setting.gap and answer_holds(view, view.arms[MEAN], moved):
@@ -139,7 +139,7 @@ def keep_mended(view: Pursuit) -> bool:
     setting, arms, pairs, aim, now = view.setting, view.arms, view.pairs, view.aim, view.clock[ROUND]
     gap = follow_means(setting, arms, pairs, view.margins, aim)
     if gap > setting.gap:
-        clear_box(aim)
+        clear_box(setting, aim)
         return False
     aim.numbers[DECIDED], aim.numbers[DUE] = now, batch_end(setting, now)
     aim.numbers[WIDEST] = max(aim.numbers[WIDEST], gap)
@@ -194,7 +194,7 @@ def solve_here(view: Pursuit) -> int:
     if some:
         warm, total = True, 0.0
         phi = setting.numbers[DISPERSION]
-        if setting.family == BOUNDED:
+        if has_histograms(setting):
             phi = as_one_row(arms)[ARM_ROWS * arms.shape[1] :]
         for p in range(pairs.shape[1]):
             for side in range(2):
@@ -229,13 +229,13 @@ def adopt(view: Pursuit) -> None:
     aim.numbers[SOLVES] += 1.0
     aim.numbers[SOLVED], aim.numbers[TIED] = now, 0.0
     gap = 0.0
-    if setting.gap > 0.0 and setting.family == BOUNDED:
+    if setting.gap > 0.0 and has_histograms(setting):
         gap = lay_lines(setting, arms, pairs, view.margins, aim)
     elif setting.gap > 0.0:
         gap = fit_box(setting, arms, pairs, view.margins, aim)
     aim.numbers[DECIDED], aim.numbers[DUE] = now, batch_end(setting, now)
     aim.numbers[WIDEST] = max(aim.numbers[WIDEST], setting.tolerance, gap)
-    if setting.gap > 0.0 and aim.numbers[SHORT] >= 0.0 and setting.family != BOUNDED:
+    if setting.gap > 0.0 and aim.numbers[SHORT] >= 0.0 and not has_histograms(setting):
         for a in range(arms.shape[1]):
             aim.box[PATIENCE, a] = inf
         watch(setting, arms, pairs, view.margins, aim.box, int(aim.numbers[SHORT]))
@@ -272,7 +272,7 @@ def is_tie(setting: Conditions, means: Array, pairs: Integers, margins: Array, p
 
 def settle_for(setting: Conditions, aim: Aim, now: float) -> None:
     """Keep a target that no solve has given, until the next is due: nothing of it is known at other means."""
-    clear_box(aim)
+    clear_box(setting, aim)
     aim.numbers[TIED], aim.numbers[SOLVED], aim.numbers[DECIDED] = 1.0, now, now
     aim.numbers[DUE] = batch_end(setting, now)
 
@@ -318,9 +318,9 @@ def fit_layout(arms: Array, pairs: Integers, margins: Array, layout: Layout, cos
     return True
 
 
-def forget_target(aim: Aim) -> None:
+def forget_target(setting: Conditions, aim: Aim) -> None:
     """Another answer is followed: nothing is known of its target, and all of its statements are looked at."""
-    clear_box(aim)
+    clear_box(setting, aim)
     look_anew(aim)
     aim.numbers[TIED], aim.numbers[SOLVED] = 1.0, 0.0
 
@@ -341,7 +341,7 @@ def look(view: Pursuit) -> None:
             aim.box[PATIENCE, arm] = inf
     set_patience(aim.box, arms, view.pairs, short, inf)
     # what is known of rewards in a range tells faster by betting than by its evidence
-    evidence = inf if setting.family == BOUNDED else evidence_of(setting, arms, view.pairs, view.margins, short)
+    evidence = inf if has_histograms(setting) else evidence_of(setting, arms, view.pairs, view.margins, short)
     if evidence > setting.level and column_exceeds(view, short, evidence, False):
         weigh_pairs(view, -1)
         short = short_pair(view)
@@ -362,7 +362,7 @@ def watch(setting: Conditions, arms: Array, pairs: Integers, margins: Array, box
     in a range log E is at most what one point of the boundary says, and an outcome adds at most so much to that: each
     arm may use up half of what is missing.
     """
-    if setting.family == BOUNDED:
+    if has_histograms(setting):
         lead, growth_a, growth_b = counted_lead(setting, arms, pairs, margins, short)
         for side in range(2):
             arm, growth = pairs[side, short], growth_a if side == 0 else growth_b

@@ -20,11 +20,11 @@ from caet_opt.kernels.ledger import (
     REST,
     ROUND,
     answer_holds,
+    has_histograms,
     is_stated,
 )
 from caet_opt.kernels.records import ModelNumbers
 from caet_opt.kernels.several import CHOICE_GROWTH, write_star
-from caet_opt.kernels.term import BOUNDED
 
 #: So many right answers are compared with the one that is followed at a time.
 MOST_COMPARED = 6
@@ -66,7 +66,7 @@ def choose_followed(view: Pursuit) -> int:
         start, p = start + 1 + int(members[start]), p + int(members[start]) - 1
     fit_here(view)
     if changed:
-        forget_target(view.aim)
+        forget_target(view.setting, view.aim)
     view.clock[CHOSEN] = view.clock[ROUND]
     return DONE
 
@@ -128,7 +128,7 @@ def time_here(view: Pursuit) -> float:
     for q in range(weights.size):
         weights[q] = 0.0
     phi = setting.numbers[DISPERSION]
-    if setting.family == BOUNDED:
+    if has_histograms(setting):
         phi = as_one_row(arms)[ARM_ROWS * arms.shape[1] :]
     given = ModelNumbers(
         setting.family, setting.error, setting.low, setting.high, arms[MEAN], setting.numbers[REST], arms[COST], phi

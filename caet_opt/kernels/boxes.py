@@ -45,10 +45,10 @@ from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import MARGIN, RATIO, RATIO_REST, surplus
 from caet_opt.bandits.tasks.pairs import REST as MARGIN_REST
 from caet_opt.kernels.certify import is_free, mean_of
-from caet_opt.kernels.ledger import COST, COUNT, DISPERSION, GAPS, MEAN, OBSERVED, SPENT, Conditions
+from caet_opt.kernels.ledger import COST, COUNT, DISPERSION, GAPS, MEAN, OBSERVED, SPENT, Conditions, has_histograms
 from caet_opt.kernels.margin_term import margin_bends, margin_term, statement_term
 from caet_opt.kernels.records import PIECE
-from caet_opt.kernels.term import BOUNDED, GAUSSIAN, pair_term, variance
+from caet_opt.kernels.term import GAUSSIAN, pair_term, variance
 
 #: Entries of Aim.numbers: how many solves there were, the largest gap of a target that was tracked, the round of the
 #: last solve, the last round in which the target was decided on, and the one in which it will be next; whether that
@@ -102,11 +102,11 @@ class Aim(NamedTuple):
     numbers: Array
 
 
-def clear_box(aim: Aim) -> None:
+def clear_box(setting: Conditions, aim: Aim) -> None:
     """No box: nothing is known of other means."""
     for a in range(aim.box.shape[1]):
         aim.box[LOW, a], aim.box[HIGH, a] = inf, -inf
-    if aim.box.shape[0] > BOX_ROWS:
+    if has_histograms(setting) and aim.box.shape[0] > BOX_ROWS:
         for p in range(aim.box.shape[1]):
             aim.box[BET_A, p] = nan
 
@@ -145,7 +145,7 @@ def fit_box(setting: Conditions, arms: Array, pairs: Integers, margins: Array, a
     if best > 0.0:
         box_gap(setting, arms, pairs, margins, aim, best)
     else:
-        clear_box(aim)
+        clear_box(setting, aim)
     return gap_of_best
 
 
@@ -326,7 +326,7 @@ def rates_at(
 def can_follow(setting: Conditions) -> bool:
     """Whether a box can follow the means (`caet_opt.kernels.following`): costs are known, or count as one, and means
     say all."""
-    return setting.cost_source != OBSERVED and setting.cost_source != GAPS and setting.family != BOUNDED
+    return setting.cost_source != OBSERVED and setting.cost_source != GAPS and not has_histograms(setting)
 
 
 def place_mean(setting: Conditions, arms: Array, box: Array, arm: int, radius: float) -> None:

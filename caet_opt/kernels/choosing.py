@@ -23,6 +23,7 @@ from caet_opt.kernels.ledger import (
     counted_rates,
     evidence_between,
     exceeds,
+    has_histograms,
     is_stated,
     update_costs,
     weigh_pairs,
@@ -30,7 +31,7 @@ from caet_opt.kernels.ledger import (
     write_answer,
 )
 from caet_opt.kernels.margin_term import statement_term
-from caet_opt.kernels.term import BOUNDED, pair_term
+from caet_opt.kernels.term import pair_term
 
 
 def refresh_pairs(view: Seen, arm: int) -> bool:
@@ -169,7 +170,7 @@ def share_of_first(view: Seen, p: int) -> float:
     if is_stated(view):
         if not 0.0 < view.evidence[p] < inf:
             return 0.5
-        if setting.family == BOUNDED:
+        if has_histograms(setting):
             _, da, db = counted_rates(arms, view.pairs, view.margins, p)
             return wa * da / (wa * da + wb * db)
         _, _, da, db, _ = statement_term(

@@ -16,8 +16,8 @@ Kernel = dict[str, Callable[..., Any]]
 
 Sources = tuple[Callable[..., Any], ...]
 
-#: Every known function is called itself.
-NOTHING_ELSE: Mapping[str, str] = {}
+#: Every function is compiled as it is.
+NOTHING_ELSE: Mapping[str, Callable[..., Any]] = {}
 
 
 class Compiled(dict[str, Callable[..., Any]]):
@@ -124,11 +124,11 @@ def compile_functions(
     known: Compiled | None = None,
     inlined: frozenset[str] = frozenset(),
     finite: frozenset[str] = frozenset(),
-    instead: Mapping[str, str] = NOTHING_ELSE,
+    instead: Mapping[str, Callable[..., Any]] = NOTHING_ELSE,
 ) -> Compiled:
     """The functions under numba, calling each other and the known ones; callees come first. They let other threads run.
 
-    In place of a known function they may call another one: ``instead`` has the names of both.
+    In place of a function another one may be compiled: ``instead`` has it by the name of the first.
 
     LLVM inlines where it pays, and what is ``inlined`` wherever it is called. (Numba could inline, too: it copies the
     callee with every block, which takes a sixth of the time to compile a run.) Those that are ``finite`` meet no NaN.
@@ -136,15 +136,14 @@ def compile_functions(
     """
     compile_part, built_in = find_compiler().compile_part, find_compiler().BUILT_IN
     parts = dict(known.parts) if known is not None else {}
-    parts |= {name: parts[other] for name, other in instead.items()}
-    mark = fingerprint((*(part.py_func for part in parts.values()), *sources), inlined | finite)
-    for source in sources:
-        if source.__name__ in built_in:
+    named = {source.__name__: instead.get(source.__name__, source) for source in sources}
+    mark = fingerprint((*(part.py_func for part in parts.values()), *named.values()), inlined | finite)
+    for name, source in named.items():
+        if name in built_in:
             continue
         copy = rebind(source, {**parts, **built_in})
         copy.__qualname__ += f"_{mark}"
         counted = owns_arrays(source, parts)
-        name = source.__name__
         check_alone(source, parts[name].py_func if name in parts else None)
         parts[name] = compile_part(copy, name in inlined, counted, name in finite)
     return Compiled(parts)

@@ -75,7 +75,7 @@ def lay_lines(setting: Conditions, arms: Array, pairs: Integers, margins: Array,
     found = line_gap(setting, arms, pairs, margins, aim, -1)
     if found <= setting.gap:
         return found
-    clear_box(aim)
+    clear_box(setting, aim)
     return 0.0
 
 

@@ -35,7 +35,7 @@ def play(view: Seen, streams: Streams, rounds: int, again: bool) -> tuple[int, i
             if position >= streams.rewards.shape[1]:
                 return REFILL, done
             streams.cursor[arm] = position + 1
-            absorb(arms, clock, arm, streams.rewards[arm, position], streams.spending[arm, position])
+            absorb(view.setting, arms, clock, arm, streams.rewards[arm, position], streams.spending[arm, position])
             done += 1
             if unseen >= 0:
                 unseen = first_unseen(arms)

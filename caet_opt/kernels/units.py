@@ -79,10 +79,7 @@ class UnitLibrary(JITCodeLibrary):
     """Machine code of a function and of all that it calls, which nothing else calls."""
 
     def finalize(self) -> None:
-        for library in self._linking_libraries:  # which grows meanwhile: what a part calls is looked at after it
-            if isinstance(library, PartLibrary):
-                known = set(self._linking_libraries)
-                self._linking_libraries += [called for called in library._linking_libraries if called not in known]
+        self._linking_libraries = callers_first(self)
         super().finalize()
 
     def _optimize_final_module(self) -> None:
@@ -90,6 +87,21 @@ class UnitLibrary(JITCodeLibrary):
             if not function.is_declaration and function.linkage.name == "linkonce_odr":
                 function.linkage = "internal"
         super()._optimize_final_module()
+
+
+def callers_first(unit: UnitLibrary) -> list[JITCodeLibrary]:
+    """All that a unit and its parts call, each after whatever calls it: of what nothing has called so far, LLVM links
+    nothing, and a call in a branch that is never taken is gone by then."""
+    callees_first: dict[JITCodeLibrary, None] = {}
+
+    def visit(library: JITCodeLibrary) -> None:
+        for called in library._linking_libraries if library is unit or isinstance(library, PartLibrary) else ():
+            if called not in callees_first:
+                visit(called)
+        callees_first[library] = None
+
+    visit(unit)
+    return list(callees_first)[-2::-1]
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)

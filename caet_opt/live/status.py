@@ -365,6 +365,6 @@ def replay_sums(db: sqlite3.Connection, explorer: Explorer, points: int) -> Iter
         inside = wanted & set(range(first, last))
         wanted = (wanted - inside) | ({last} if inside else set())
     for number, (_, arm, reward, cost) in enumerate(outcomes, start=1):
-        absorb(view.arms, view.clock, arm, explorer.family.count_reward(reward), cost)
+        absorb(view.setting, view.arms, view.clock, arm, explorer.family.count_reward(reward), cost)
         if number in wanted:
             yield state_of(view)

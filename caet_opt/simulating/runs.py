@@ -297,7 +297,7 @@ def run(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool:
             streams.refill_used()
         elif reason == ledger.NEED_CHOICE:
             arm = policy.choose_here(view)
-            ledger.absorb(view.arms, view.clock, arm, *streams.draw(arm))
+            ledger.absorb(view.setting, view.arms, view.clock, arm, *streams.draw(arm))
             left, again = left - 1, True
         else:
             try:

@@ -212,6 +212,6 @@ def test_intervals_count_rounding_where_it_counts():
 @pytest.mark.skipif(find_compiler().__name__.endswith("plain"), reason="by its public functions numba always counts")
 def test_no_round_counts_who_holds_an_array():
     """A function that returns anything but numbers does, by locked instructions: a round took three times as long."""
-    parts = compiled_shared().parts
+    parts = compiled_shared(False).parts
     for function in (ledger.add, ledger.absorb, told_apart, needed_evidence, needed_by):
         assert not is_counted(parts[function.__name__]), function

@@ -68,5 +68,5 @@ class IndexPolicy(Policy):
         """Count the pull as if its reward were the mean reward of its arm."""
         count = view.arms[ledger.COUNT, arm]
         brought, cost = view.arms[ledger.REWARD, arm] / count, view.arms[ledger.SPENT, arm] / count
-        ledger.absorb(view.arms, view.clock, arm, brought, cost)
+        ledger.absorb(view.setting, view.arms, view.clock, arm, brought, cost)
         return self.take_note(view)

@@ -104,7 +104,7 @@ class TrackingPolicy(Policy):
         if numbers[DECIDED] == now and (arms[COUNT, arm] > aim.box[PATIENCE, arm] or not single):
             look(view)
         if look_is_due(view) and numbers[DECIDED] == now and numbers[ENDED] != now and find_settled(view):
-            forget_target(aim)
+            forget_target(setting, aim)
             numbers[ENDED] = now
         return DONE
 
@@ -136,7 +136,7 @@ class TrackingPolicy(Policy):
             numbers=np.zeros(boxes.AIM_NUMBERS),
         )
         aim.numbers[boxes.TIED] = 1.0
-        boxes.clear_box(aim)
+        boxes.clear_box(view.setting, aim)
         aiming.look_anew(aim)
         parts: Any = (*view, aim, self.make_space(columns, None))
         return Pursuit(*parts)
@@ -194,7 +194,7 @@ class TrackingPolicy(Policy):
         return keep_columns(*(part.tobytes() for part in columns))
 
     def change_answer(self, view: Seen, answer: Hashable) -> Seen:
-        self.functions["forget_target"](pursuit_of(view).aim)
+        self.functions["forget_target"](view.setting, pursuit_of(view).aim)
         return super().change_answer(view, answer)
 
     def put_columns(self, view: Seen, found: RoundColumns) -> Seen:
