@@ -70,6 +70,37 @@ def test_constants_are_no_reason_to_compile_a_function_again(tmp_path, monkeypat
     assert functions["shifted"](1.0, 1) == 2.0
 
 
+def asks(x: float) -> bool:
+    return x > 0.0
+
+
+def never(x: float) -> bool:
+    return False
+
+
+def halved(x: float) -> float:
+    return x / 2.0 + min(x, 8.0)
+
+
+def through(x: float) -> float:
+    return halved(x) + 1.0
+
+
+def branching(x: float) -> float:
+    if asks(x):
+        return halved(x) + min(x, 7.0)
+    return through(x)
+
+
+def test_a_function_compiled_in_place_of_another_may_leave_branches_that_are_never_taken():
+    """What is called there and elsewhere, too, has to be linked all the same."""
+    sources = (asks, halved, through, branching)
+    plainly = compile_functions(sources, inlined=frozenset({"asks"}))["branching"]
+    without = compile_functions(sources, inlined=frozenset({"asks"}), instead={"asks": never})["branching"]
+    assert (plainly(4.0), without(4.0)) == (branching(4.0), through(4.0)) == (10.0, 7.0)
+    assert plainly.py_func.__qualname__ != without.py_func.__qualname__
+
+
 @by_units
 def test_python_cannot_call_a_part():
     parts = compile_functions((inner,)).parts
