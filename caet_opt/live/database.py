@@ -151,7 +151,7 @@ class Steps:
 
 
 def connect(path: Path, mode: str, wait: float) -> tuple[sqlite3.Connection, Steps]:
-    """A connection that trusts nothing in the file: to make it ("rwc"), to work on it ("rw"), to look at it ("ro")."""
+    """A connection that trusts nothing in the file: to make it ("rwc"), or to work on it ("rw")."""
     address = f"{path.as_uri()}?mode={mode}"
     connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
     try:
