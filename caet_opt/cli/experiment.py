@@ -27,6 +27,7 @@ from caet_opt.live.status_text import (
     say_ignored_costs,
     say_left,
     say_limits,
+    say_open_again,
     to_words,
 )
 from caet_opt.live.store import WAIT, is_filled
@@ -226,10 +227,12 @@ def record(arguments: argparse.Namespace) -> int:
         if counts:
             outcomes += list_trials(counts, experiment.names, experiment.family)
         recorded = experiment.record_assigned(outcomes) if assigned else experiment.record_many(outcomes)
-        answer, ignored = experiment.answer, say_ignored_costs(experiment.summary())
+        answer, found = experiment.answer, experiment.summary()
     say(f"recorded: {recorded}" + ("" if answer is None else f"; the experiment has stopped with the answer {answer}"))
-    if ignored is not None:
+    if (ignored := say_ignored_costs(found)) is not None:
         say(f"caet-opt: warning: {ignored}", to_stderr=True)
+    for doubt in say_open_again(found):
+        say(f"caet-opt: {doubt}; see status", to_stderr=True)
     if assigned:
         say(ASSIGNED_NEED)
     return 0

@@ -34,6 +34,7 @@ from caet_opt.live.replay import (
     load,
     may_declare,
 )
+from caet_opt.live.settled import keep_settled
 from caet_opt.live.status import LEVEL, POINTS, list_moments, report_status, summarise
 from caet_opt.live.store import WAIT, Store, is_experiment, is_filled, read_header
 from caet_opt.live.watch import needs_order
@@ -357,6 +358,7 @@ class LiveExperiment:
                     raise InputError(f"outcome {number}: {error}" if len(told) > 1 else str(error)) from error
                 if not stopped and (stopped := may_declare(explorer)):
                     contents.declare(db, position, explorer.answer, explorer.state.total_cost)
+                keep_settled(db, explorer, position)
             contents.keep_checkpoint(db, position, explorer.to_text())
         self._known = position, explorer
         return len(told)
@@ -407,6 +409,7 @@ class LiveExperiment:
             position = batch[-1].position
             if not stopped and may_declare(explorer):
                 contents.declare(db, position, explorer.answer, explorer.state.total_cost)
+            keep_settled(db, explorer, position)
             contents.keep_checkpoint(db, position, explorer.to_text())
         self._known = position, explorer
         return len(told)

@@ -17,6 +17,12 @@ ASSIGNED_NEED = (
     "are assigned independently of outcomes to come, and that no arm's rewards change over time"
 )
 
+#: What it means that later outcomes speak against what was settled.
+DOUBT = (
+    "what was settled keeps its guarantee, which is for all times together, if the rewards are as assumed; so look "
+    "first whether rewards changed over time, or whether another assumption fails"
+)
+
 #: Columns of the table of arms, and of that of pairs.
 ARM_HEADERS = ["arm", "outcomes", "out", "mean", "interval", "spent"]
 PAIR_HEADERS = ["statement", "evidence", "needed", "progress", "settled", "difference", "interval"]
@@ -39,6 +45,8 @@ def to_words(status: Record) -> str:
         parts.append(f"spread: {spread}")
     if (ignored := say_ignored_costs(status)) is not None:
         parts.append(f"WARNING: {ignored}")
+    if status["open_again"]:
+        parts.append("\n".join([*say_open_again(status), *([DOUBT] if status["guaranteed"] else [])]))
     parts += [say_standing(status), table(ARM_HEADERS, list(map(arm_texts, status["arms"])))]
     if status["pairs"]:
         more = status["pairs_left_out"]
@@ -134,6 +142,20 @@ def say_settled(status: Record) -> list[str]:
         f"SETTLED: {', '.join(status['settled'])}; act on it now (chance that anything settled is ever wrong: at most "
         f"{risk})"
     ]
+
+
+def say_open_again(record: Record) -> list[str]:
+    """What was settled, and what outcomes since then say of it."""
+    lines = []
+    for one in record["open_again"]:
+        settled = f"{one['statement']}, settled at outcome {one['outcome']}, {say_time(one['time'])}"
+        if one["reversed"]:
+            lines.append(f"WARNING: rewards recorded since settle the opposite of {settled}; one of the two is wrong")
+        elif one["contradicted"]:
+            lines.append(f"WARNING: rewards recorded since contradict {settled}")
+        else:
+            lines.append(f"OPEN AGAIN: rewards recorded since leave in doubt {settled}")
+    return lines
 
 
 def say_assigned(status: Record) -> str:

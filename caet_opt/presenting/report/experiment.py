@@ -73,6 +73,8 @@ def list_facts(status: Record) -> dict[str, str]:
         facts["spread"] = spread
     if (ignored := status_text.say_ignored_costs(status)) is not None:
         facts["costs"] = ignored
+    if status["open_again"]:
+        facts["open again"] = "; ".join(status_text.say_open_again(status))
     if status["stopped"] is not None:
         facts["stopped"] = status_text.say_stop(status["stopped"])
     else:
