@@ -17,7 +17,7 @@ from caet_opt.common.exact import read_whole
 from caet_opt.common.numbers import table, write_money
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import SETTINGS
-from caet_opt.live.experiment import COLUMNS, LiveExperiment, list_experiments, list_trials
+from caet_opt.live.experiment import COLUMNS, LiveExperiment, find_arm, list_experiments, list_trials
 from caet_opt.live.status import LEVEL
 from caet_opt.live.status_text import (
     ASSIGNED_NEED,
@@ -119,10 +119,19 @@ def declare_start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--if-missing", action="store_true", help=help_of_missing)
     how = parser.add_argument_group("the algorithm")
     add_settings(parser, how, [setting for setting in FLAGS if setting.name != "limits"])
-    help_of_budget = "the same as --max-cost; plan calls it --budget"
-    how.add_argument(
-        "--budget", type=number, metavar="X", dest="max_cost", default=argparse.SUPPRESS, help=help_of_budget
-    )
+    add_budget(how)
+
+
+def add_budget(group: argparse._ActionsContainer) -> None:
+    """Declare --budget, as plan calls the limit on the cost."""
+    group.add_argument("--budget", type=number, metavar="X", help="the same as --max-cost")
+
+
+def read_budget(arguments: argparse.Namespace) -> float | None:
+    """The limit on the cost, by whichever name; `InputError` for both."""
+    if arguments.budget is not None and arguments.max_cost is not None:
+        raise InputError("give --max-cost or --budget, not both: they are two names of one limit")
+    return arguments.max_cost if arguments.budget is None else arguments.budget  # type: ignore[no-any-return]
 
 
 def start(arguments: argparse.Namespace) -> int:
@@ -134,7 +143,7 @@ def start(arguments: argparse.Namespace) -> int:
     names = read_names(arguments.arms)
     many = read_whole(names[0]) if len(names) == 1 else None
     arms = names if many is None else many
-    arguments.limits = arguments.limit
+    arguments.limits, arguments.max_cost = arguments.limit, read_budget(arguments)
     given = {setting.name: getattr(arguments, setting.name) for setting in FLAGS} | read_confidence(arguments)
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     is_there = arguments.if_missing and is_filled(Path(arguments.file))
@@ -208,8 +217,9 @@ def declare_record(parser: argparse.ArgumentParser) -> None:
         type=plain_text,
         action="append",
         metavar="ARM,SUCCESSES,TRIALS",
-        help="new trials that were assigned and counted elsewhere; repeat for each arm, or give a CSV file with the "
-        "columns arm, successes and trials, or with a row per trial and the columns arm, reward, and cost if observed",
+        help="new trials that were assigned and counted elsewhere; repeat for each arm (counts of one arm add up), "
+        "or give a CSV file with the columns arm, "
+        "successes and trials, or with a row per trial and the columns arm, reward, and cost if observed",
     )
     parser.add_argument(
         "--pull", type=count, metavar="N", help="number of the pull (default: the arm's oldest pull without an outcome)"
@@ -235,7 +245,21 @@ def record(arguments: argparse.Namespace) -> int:
         say(f"caet-opt: {doubt}; see status", to_stderr=True)
     if assigned:
         say(ASSIGNED_NEED)
+        for name, successes, trials in add_up(counts, experiment.names):
+            say(f"counts of {name}, which were given more than once, add up: {successes} successes in {trials} trials")
     return 0
+
+
+def add_up(counts: Sequence[tuple[str, int, int]], names: Sequence[str]) -> list[tuple[str, int, int]]:
+    """The sums of successes and of trials of each arm that has several counts."""
+    told: dict[int, list[tuple[int, int]]] = {}
+    for arm, successes, trials in counts:
+        told.setdefault(find_arm(arm, names), []).append((successes, trials))
+    return [
+        (names[arm], sum(won for won, _ in found), sum(trials for _, trials in found))
+        for arm, found in told.items()
+        if len(found) > 1
+    ]
 
 
 def declare_release(parser: argparse.ArgumentParser) -> None:
@@ -253,16 +277,21 @@ def release(arguments: argparse.Namespace) -> int:
 
 def declare_extend(parser: argparse.ArgumentParser) -> None:
     """Which limits."""
-    parser.add_argument("--max-cost", "--budget", type=number, metavar="X", help="new spending limit (unchanged)")
-    parser.add_argument("--max-pulls", type=count, metavar="N", help="new largest number of pulls (unchanged)")
+    add_budget(parser)
+    parser.add_argument("--max-cost", type=number, metavar="X", help="new spending limit, of all pulls (unchanged)")
+    parser.add_argument("--max-pulls", type=count, metavar="N", help="new largest number of all pulls (unchanged)")
 
 
 def extend(arguments: argparse.Namespace) -> int:
     """Raise the limits, and say what they are now."""
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
-        experiment.extend(max_cost=arguments.max_cost, max_pulls=arguments.max_pulls)
+        experiment.extend(max_cost=read_budget(arguments), max_pulls=arguments.max_pulls)
         found = experiment.status()
-    say(f"{arguments.file}: limits: {say_limits(found)}; spent so far: {write_money(found['spent'])}")
+    done = f"{found['recorded'] + found['waiting']} pulls, {write_money(found['spent'])} spent so far"
+    left = "pulls can be handed out"
+    if found["ended"] is not None:
+        left = f"still no pull can be handed out: {say_end(found)}; raise {found['ended']['reason']}"
+    say(f"{arguments.file}: limits: {say_limits(found)}; {done}; {left}")
     return 0
 
 

@@ -89,10 +89,13 @@ def list_rows(text: str, what: str) -> list[list[str]]:
 
 def read_csv(source: Any) -> list[dict[str, Any]]:
     """Outcomes as CSV with a header, whose columns are those of outcomes, each once."""
-    if source.isatty():
-        raise InputError("give ARM and REWARD, or many outcomes as CSV on standard input")
+    if source is None or source.isatty():
+        closed = ", which is closed" if source is None else ""
+        raise InputError(f"give ARM and REWARD, or many outcomes as CSV on standard input{closed}")
     try:
         text = source.read(MOST_TEXT + 1)
+    except OSError as error:
+        raise InputError(f"standard input cannot be read ({error.strerror or error})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"standard input is not CSV: {error}") from error
     if len(text) > MOST_TEXT:

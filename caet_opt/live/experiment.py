@@ -17,6 +17,7 @@ from caet_opt.common.exact import read_whole
 from caet_opt.errors import CaetError, InputError, unknown_name
 from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.limits import Allowance
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, from_text
 from caet_opt.exploring.settings import LIMITS
@@ -303,8 +304,8 @@ class LiveExperiment:
             return True
 
     def extend(self, *, max_cost: float | None = None, max_pulls: int | None = None) -> None:
-        """Raise the limits with which the experiment was started, or put one where there is none; None leaves one as it
-        is. The guarantee holds whoever decides to go on, and when.
+        """Raise the limits with which the experiment was started, or put one where there is none, which must leave room
+        for the next pull; None leaves one as it is. The guarantee holds whoever decides to go on, and when.
 
         >>> told = {"arms": 2, "costs": [3, 5], "delta": 0.05, "max_cost": 12}
         >>> with LiveExperiment.start("extended.caet", "best-arm", "bernoulli", **told) as experiment:
@@ -317,13 +318,27 @@ class LiveExperiment:
         if not given:
             raise InputError("nothing to extend: give max_cost or max_pulls")
         with self._store.writing() as db:
-            if contents.read_stop(db, self._start) is not None or contents.read_end(db) is not None:
-                raise InputError("nothing to extend: the experiment has stopped, or was ended by hand")
-            before = limits_now(db, self._load(db))
+            if (stop := contents.read_stop(db, self._start)) is not None:
+                answer = name_answer(self._start.task, stop.answer, self.names)
+                raise InputError(f"nothing to extend: the experiment has stopped with the answer {answer}")
+            if contents.read_end(db) is not None:
+                raise InputError("nothing to extend: the experiment was ended by hand, for good; start a new one")
+            explorer = self._load(db)
+            before = limits_now(db, explorer)
             after = replace(before, **given)
             for name, value in given.items():
                 if (old := getattr(before, name)) is not None and value < old:
                     raise InputError(f"{name} is {old:.15g}: extend raises a limit, got {value:.15g}")
+            out = contents.waiting_arms(db, len(self.names))
+            (arm,) = self._choose(db, explorer, 1, out)
+            for name, value in given.items():
+                alone = replace(after, **{"max_cost": None, "max_pulls": None, name: value})
+                left = Allowance(alone, explorer.known_costs, explorer.state, out)
+                if getattr(before, name) is None and left.take(arm) is not None:
+                    raise InputError(
+                        f"{name} {value:.15g} leaves no room for the next pull, and there was no such limit: it would "
+                        "end the experiment at once; give more, or end it by experiment stop"
+                    )
             contents.raise_limits(db, after.ends)
 
     def record(

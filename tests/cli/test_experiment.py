@@ -5,6 +5,7 @@ import io
 import json
 import os
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -52,6 +53,26 @@ def test_a_budget_is_the_most_that_it_may_cost(tmp_path, capsys):
     verb(capsys, "start", tmp_path / "few.caet", *asked, "--budget", "3")
     assert "limits: max_cost 3\n" in verb(capsys, "status", tmp_path / "few.caet")
     assert verb(capsys, "next", tmp_path / "few.caet", "--pulls", "3").count("pull ") < 3
+
+
+def test_the_limit_on_the_cost_is_given_by_one_of_its_names(file, tmp_path, capsys):
+    words = "give --max-cost or --budget, not both: they are two names of one limit"
+    both = ["--budget", "3", "--max-cost", "5"]
+    expect_refusal(capsys, "experiment", "start", tmp_path / "few.caet", *START, *ARMS, *both, words=words)
+    expect_refusal(capsys, "experiment", "extend", file, *both, words=words)
+    assert not (tmp_path / "few.caet").exists()
+
+
+def test_a_closed_or_unreadable_standard_input_is_refused_in_one_line(file, tmp_path):
+    code = "import sys; from caet_opt.cli import main; sys.exit(main(sys.argv[1:]))"
+    (tmp_path / "empty").touch()
+    for how, words in (("<&-", "which is closed"), (f"0>{tmp_path}/empty", "standard input cannot be read (Bad file")):
+        line = f'"{sys.executable}" -c "{code}" experiment record "{file}" {how}'
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert words in done.stderr
+        assert done.stderr.startswith("caet-opt: error: ")
+        assert done.stderr.count("\n") == 1
 
 
 def test_a_whole_experiment(tmp_path, capsys, monkeypatch):
