@@ -165,6 +165,8 @@ def start(arguments: argparse.Namespace) -> int:
     say(f"{arguments.file}: {done}; {status['formula']}; {say_guarantee(status)}")
     if arguments.costs is None and arguments.cost_source is None:
         print("each pull costs 1; use --costs or --cost-source to change that")
+    if arguments.cost_source == "observed":
+        print("costs are observed: record what each pull cost with its outcome, by --cost or in a column cost")
     return 0
 
 

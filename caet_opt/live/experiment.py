@@ -443,8 +443,13 @@ class LiveExperiment:
             raise InputError(f"outcome {number}: {error}") from error
 
     def _read_cost(self, explorer: Explorer, arm: int, outcome: Mapping[str, Any]) -> Any:
-        """The cost that was told of an outcome; `InputError` where costs are known."""
+        """The cost that was told of an outcome; `InputError` where costs are known, or where it is observed and missing."""
         cost, known = outcome.get("cost"), explorer.known_costs
+        if cost is None and explorer.parameters.cost_source == "observed":
+            raise InputError(
+                f"observed costs need a cost with every reward, and that of arm {self.names[arm]!r} is missing; give "
+                "what the pull cost (--cost, or a column cost), and 0 only if it was free"
+            )
         if known is not None and cost is not None:
             raise InputError(f"the cost of arm {self.names[arm]!r} is known to be {known[arm]:g}; leave it out")
         return cost

@@ -136,6 +136,7 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
         "stopped": stop is not None,
         "ended": find_end(db, explorer, stop),
         "costs_ignored": find_ignored_costs(explorer, names),
+        "costs_missing": find_missing_costs(explorer, names),
         "open_again": find_open_again(db, explorer, stop, names, missing, ends_by_evidence(explorer)),
     }
 
@@ -155,6 +156,14 @@ def find_ignored_costs(explorer: Explorer, names: Sequence[str]) -> Record | Non
         return None
     tenth = 10.0 ** floor(log10(min(found.values())) - 1)
     return {"arms": list(found), "up_to": limit, "gamma0": tenth}
+
+
+def find_missing_costs(explorer: Explorer, names: Sequence[str]) -> Record | None:
+    """Where costs are observed, the arms without one so far, and those of which every cost is zero: both count as free;
+    None where there are no such arms."""
+    seen = list(zip(names, explorer.state.counts, explorer.state.cost_sums, strict=True))
+    none, zero = ([name for name, count, spent in seen if bool(count) == some and spent == 0] for some in (False, True))
+    return {"none": none, "zero": zero} if explorer.parameters.cost_source == "observed" and none + zero else None
 
 
 def find_end(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None) -> Record | None:

@@ -110,10 +110,22 @@ def say_ignored_costs(record: Record) -> str | None:
     )
 
 
+def say_missing_costs(record: Record) -> str | None:
+    """Of which arms no cost is known, or none but zero; None where there is no such arm."""
+    if (missing := record["costs_missing"]) is None:
+        return None
+    told = [f"none observed yet of {', '.join(missing['none'])}"] if missing["none"] else []
+    if missing["zero"]:
+        told.append(f"zero with every outcome of {', '.join(missing['zero'])}, which is right only if that is free")
+    return f"costs: {'; '.join(told)}"
+
+
 def say_standing(status: Record) -> str:
     """What was spent, the leading or the declared answer, and what is ahead."""
     counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
     lines = [f"{counts}; spent {write_money(status['spent'])}"]
+    if (missing := say_missing_costs(status)) is not None:
+        lines.append(missing)
     if status["counted"]:
         lines.append(say_assigned(status))
     if (limits := say_limits(status)) is not None:

@@ -63,6 +63,25 @@ def test_the_limit_on_the_cost_is_given_by_one_of_its_names(file, tmp_path, caps
     assert not (tmp_path / "few.caet").exists()
 
 
+def test_arms_without_an_observed_cost_are_named(tmp_path, capsys):
+    path = tmp_path / "calls.caet"
+    said = verb(capsys, "start", path, *START, "--arms", "a,b,c", "--cost-source", "observed")
+    assert "costs are observed: record what each pull cost with its outcome, by --cost or in a column cost" in said
+    assert "\ncosts: none observed yet of a, b, c\n" in verb(capsys, "status", path)
+    verb(capsys, "next", path, "--pulls", "3")
+    words = "that of arm 'a' is missing; give what the pull cost (--cost, or a column cost), and 0 only if it was free"
+    expect_refusal(capsys, "experiment", "record", path, "a", "1", words=words)
+    verb(capsys, "record", path, "a", "1", "--cost", "2")
+    verb(capsys, "record", path, "b", "1", "--cost", "0")
+    told = "none observed yet of c; zero with every outcome of b, which is right only if that is free"
+    assert f"\ncosts: {told}\n" in verb(capsys, "status", path)
+    assert read_json(verb(capsys, "status", path, "--json"))["costs_missing"] == {"none": ["c"], "zero": ["b"]}
+    verb(capsys, "record", path, "c", "1", "--cost", "1")
+    verb(capsys, "next", path, "--arm", "b")
+    verb(capsys, "record", path, "b", "1", "--cost", "1")
+    assert "costs:" not in verb(capsys, "status", path)
+
+
 def test_a_closed_or_unreadable_standard_input_is_refused_in_one_line(file, tmp_path):
     code = "import sys; from caet_opt.cli import main; sys.exit(main(sys.argv[1:]))"
     (tmp_path / "empty").touch()
