@@ -443,7 +443,7 @@ class LiveExperiment:
             raise InputError(f"outcome {number}: {error}") from error
 
     def _read_cost(self, explorer: Explorer, arm: int, outcome: Mapping[str, Any]) -> Any:
-        """The cost that was told of an outcome; `InputError` where costs are known, or where it is observed and missing."""
+        """The cost that was told of an outcome; `InputError` where costs are known, or a missing one is observed."""
         cost, known = outcome.get("cost"), explorer.known_costs
         if cost is None and explorer.parameters.cost_source == "observed":
             raise InputError(
