@@ -11,10 +11,11 @@ from typing import Any
 from caet_opt.bandits.tasks.lower import SUFFIX
 from caet_opt.cli.arguments import add_confidence, add_settings, count, number, plain_text, read_confidence, seed
 from caet_opt.cli.models import GRAMMAR, add_direction, add_limit, read_list, read_names
-from caet_opt.cli.outcomes import read_assigned, read_outcomes
+from caet_opt.cli.outcomes import leave_out_known, read_assigned, read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
 from caet_opt.common.exact import read_whole
 from caet_opt.common.numbers import table, write_money
+from caet_opt.common.rows import EXPORTED
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import SETTINGS
 from caet_opt.live.experiment import COLUMNS, LiveExperiment, find_arm, list_experiments, list_trials
@@ -65,9 +66,6 @@ PAUSE, CLEAR = 2.0, "\x1b[H\x1b[2J\x1b[3J"
 
 #: The settings of an experiment that is not simulated.
 FLAGS = tuple(setting for setting in SETTINGS if setting.owner != "simulation")
-
-#: Columns of an exported file.
-EXPORTED = ("pull", "arm", "name", "handed_out", "withdrawn", "position", "reward", "cost", "recorded")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -221,7 +219,8 @@ def declare_record(parser: argparse.ArgumentParser) -> None:
         metavar="ARM,SUCCESSES,TRIALS",
         help="new trials that were assigned and counted elsewhere; repeat for each arm (counts of one arm add up), "
         "or give a CSV file with the columns arm, "
-        "successes and trials, or with a row per trial and the columns arm, reward, and cost if observed",
+        "successes and trials, or with a row per trial and the columns arm, reward, and cost if observed; what export "
+        "writes will do",
     )
     parser.add_argument(
         "--pull", type=count, metavar="N", help="number of the pull (default: the arm's oldest pull without an outcome)"
@@ -232,12 +231,14 @@ def record(arguments: argparse.Namespace) -> int:
     """Take in outcomes, and say whether that was the last one needed."""
     assigned = arguments.counts is not None
     if assigned:
-        counts, outcomes = read_assigned(arguments.counts, arguments)
+        counts, outcomes, exported = read_assigned(arguments.counts, arguments)
     else:
-        counts, outcomes = [], read_outcomes(arguments.outcome, arguments.pull, arguments.cost)
+        counts, exported, outcomes = [], [], read_outcomes(arguments.outcome, arguments.pull, arguments.cost)
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         if counts:
             outcomes += list_trials(counts, experiment.names, experiment.family)
+        if exported:
+            outcomes += leave_out_known(exported, experiment.names, experiment.status()["costs"])
         recorded = experiment.record_assigned(outcomes) if assigned else experiment.record_many(outcomes)
         answer, found = experiment.answer, experiment.summary()
     say(f"recorded: {recorded}" + ("" if answer is None else f"; the experiment has stopped with the answer {answer}"))
