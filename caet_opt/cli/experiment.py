@@ -29,6 +29,7 @@ from caet_opt.live.status_text import (
     say_left,
     say_limits,
     say_open_again,
+    say_task,
     to_words,
 )
 from caet_opt.live.store import WAIT, is_filled
@@ -388,7 +389,7 @@ def tabulate(found: Sequence[Mapping[str, Any]]) -> str:
             state = "stopped" if one["stopped"] else "ended" if one["ended"] else "running"
             numbers = str(one["recorded"]), str(one["waiting"]), write_money(one["spent"])
             answer = one["answer"] if one["stopped"] or one["answer"] is None else f"leading: {one['answer']}"
-            cells = [one["task"], *numbers, answer or "-", state]
+            cells = [say_task(one), *numbers, answer or "-", state]
         rows.append([one["file"], *cells])
     return table(("file", "task", "outcomes", "out", "spent", "answer", "state"), rows, (0, 1, 5, 6))
 

@@ -11,7 +11,7 @@ from caet_opt.bandits.limits import write_limits
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.statements import Statement, judge
-from caet_opt.common.checks import is_number
+from caet_opt.common.checks import is_number, show_value
 from caet_opt.common.files import escape_controls
 from caet_opt.errors import InputError, SolverError
 from caet_opt.exploring.counted import seen_means
@@ -49,7 +49,7 @@ Record = dict[str, Any]
 def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, facts: Facts, level: float) -> Record:
     """The record: what was asked, every arm, every pair of the answer, what was spent and will be, and how it ended."""
     if not (is_number(level) and 0.0 < level < 1.0):
-        raise InputError(f"level must lie strictly between 0 and 1, as 0.95, got {level!r}")
+        raise InputError(f"level must lie strictly between 0 and 1, as 0.95, got {show_value(level)}")
     state, parameters, threshold, names = explorer.state, explorer.parameters, explorer.threshold, facts.names
     out = contents.list_pulls(db, explorer.arms, only_waiting=True)
     intervals = Intervals(explorer.setup, state, level) if explorer.family.has_martingale() else None

@@ -31,12 +31,9 @@ PAIR_HEADERS = ["statement", "evidence", "needed", "progress", "settled", "diffe
 def to_words(status: Record) -> str:
     """The whole: what is asked and by which guarantee, where it stands, the arms, the pairs, and what is out."""
     arms = [arm["name"] for arm in status["arms"]]
-    asked = status["task"]
-    if status["question"] is not None:
-        asked += f" ({status['question']})"
     limits = f" within {', '.join(status['share_limits'])}" if "share_limits" in status else ""
     parts = [
-        f"{asked} of {', '.join(arms)}: {status['family']} rewards, policy {status['policy']}{limits}\n"
+        f"{say_task(status)} of {', '.join(arms)}: {status['family']} rewards, policy {status['policy']}{limits}\n"
         f"stops when {status['formula']}; {say_guarantee(status)}"
     ]
     if status["watch"]["alarm"]:
@@ -57,6 +54,11 @@ def to_words(status: Record) -> str:
     if status["out"]:
         parts.append(say_out(status))
     return "\n\n".join(parts)
+
+
+def say_task(record: Record) -> str:
+    """The task, which has its arms by number, and in words that name them."""
+    return str(record["task"]) if record["question"] is None else f"{record['task']} ({record['question']})"
 
 
 def say_guarantee(status: Record) -> str:

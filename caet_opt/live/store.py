@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock, RLock, Timer
 from weakref import WeakSet
 
-from caet_opt.common.checks import is_number
+from caet_opt.common.checks import is_number, show_value
 from caet_opt.common.files import BESIDE, UNFINISHED
 from caet_opt.common.files import DATABASE as MAGIC
 from caet_opt.errors import BusyError, InputError
@@ -54,7 +54,7 @@ class Store:
 
     def __init__(self, path: str | Path, wait: float = WAIT) -> None:
         if not is_number(wait) or not 0 <= wait <= LONGEST_WAIT:
-            raise InputError(f"wait must be seconds, from 0 to {LONGEST_WAIT:g}, got {wait!r}")
+            raise InputError(f"wait must be seconds, from 0 to {LONGEST_WAIT:g}, got {show_value(wait)}")
         self.path, self.wait, self.header = Path(path), wait, b""
         # SQLite keeps the log beside the file itself, whatever symbolic links lead to it
         self._named, self._file = self.path.absolute(), Path(os.path.realpath(path))

@@ -82,6 +82,15 @@ def test_arms_without_an_observed_cost_are_named(tmp_path, capsys):
     assert "costs:" not in verb(capsys, "status", path)
 
 
+def test_a_wrong_number_is_told_as_it_was_typed(tmp_path, file, capsys):
+    argv = ["start", tmp_path / "x.caet", *START, *ARMS]
+    expect_refusal(capsys, "experiment", *argv, "--max-cost", "0", words="--max-cost must be positive, got 0\n")
+    expect_refusal(
+        capsys, "experiment", "extend", file, "--max-cost", "-2", words="--max-cost must be positive, got -2\n"
+    )
+    expect_refusal(capsys, "experiment", "status", file, "--level", "1", words="as 0.95, got 1\n")
+
+
 def test_a_closed_or_unreadable_standard_input_is_refused_in_one_line(file, tmp_path):
     code = "import sys; from caet_opt.cli import main; sys.exit(main(sys.argv[1:]))"
     (tmp_path / "empty").touch()

@@ -152,3 +152,10 @@ def test_a_damaged_table_is_refused_in_one_line(settled, tmp_path, change):
         db.commit()
     with pytest.raises(InputError, match="damaged"), LiveExperiment.open(tmp_path / "shop.caet") as again:
         again.status()
+
+
+def test_the_arms_of_the_task_are_named_wherever_it_is_told(settled, tmp_path, capsys):
+    settled.close()
+    assert "control:0 (better than old)" in experiment_page(settled)
+    assert main(["experiment", "list", str(tmp_path)]) == 0
+    assert "control:0 (better than old)" in capsys.readouterr().out
