@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.tasks.lower import SUFFIX
-from caet_opt.cli.arguments import add_confidence, add_settings, count, number, plain_text, read_confidence, seed
+from caet_opt.cli.arguments import (
+    HelpFormatter,
+    add_confidence,
+    add_setting,
+    add_settings,
+    count,
+    number,
+    plain_text,
+    read_confidence,
+    seed,
+)
 from caet_opt.cli.models import GRAMMAR, add_direction, add_limit, read_list, read_names
 from caet_opt.cli.outcomes import leave_out_known, read_assigned, read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
@@ -46,11 +56,17 @@ EXAMPLES = f"""\
 examples:
   caet-opt experiment start trial.caet --task best-arm --family bernoulli \\
       --arms large,small --costs 3,5 --delta 0.05
+  caet-opt experiment start shop.caet --task control:old --family bernoulli \\
+      --arms old,b,c --delta 0.05 --max-pulls 20000
+  caet-opt experiment start calls.caet --task best-arm --family bounded:0,1 \\
+      --arms large,small --delta 0.05 --cost-source observed --budget 20
   caet-opt experiment next trial.caet --pulls 4
   caet-opt experiment record trial.caet large 1
   caet-opt experiment record trial.caet small 0 --pull 2
+  caet-opt experiment record calls.caet large 0.8 --cost 0.012
   caet-opt experiment record trial.caet < outcomes.csv
   caet-opt experiment record trial.caet --counts large,90,1000 --counts small,150,1000
+  caet-opt experiment record new.caet --counts exported.csv
   caet-opt experiment release trial.caet 3 4
   caet-opt experiment extend trial.caet --budget 2000
   caet-opt experiment stop trial.caet
@@ -58,7 +74,7 @@ examples:
   caet-opt experiment status trial.caet --verify
   caet-opt experiment backup trial.caet copy.caet
   caet-opt experiment list .
-  caet-opt experiment export trial.caet --csv
+  caet-opt experiment export trial.caet --csv exported.csv
   caet-opt experiment report trial.caet -o trial.html
 """
 
@@ -68,6 +84,9 @@ PAUSE, CLEAR = 2.0, "\x1b[H\x1b[2J\x1b[3J"
 #: The settings of an experiment that is not simulated.
 FLAGS = tuple(setting for setting in SETTINGS if setting.owner != "simulation")
 
+#: Those of them that are about money.
+MONEY = ("cost_source", "max_cost", "max_pulls")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verbs, each with its arguments."""
@@ -75,12 +94,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, (run_verb, declare, summary) in VERBS.items():
         description = f"{summary[0].upper()}{summary[1:]}."
         one = verbs.add_parser(name, help=summary, description=description, allow_abbrev=False)
-        one.epilog, one.formatter_class = list_examples(name), argparse.RawDescriptionHelpFormatter
+        one.epilog, one.formatter_class = list_examples(name), HelpFormatter
         if name != "list":
             one.add_argument("file", metavar="FILE", help="the file of the experiment")
+        declare(one)
+        if name != "list":
             help_of_wait = f"how long to wait while another process writes to the file ({WAIT:g})"
             one.add_argument("--wait", type=number, default=WAIT, metavar="SECONDS", help=help_of_wait)
-        declare(one)
         one.set_defaults(run_verb=run_verb, parser=one)
 
 
@@ -101,24 +121,28 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def declare_start(parser: argparse.ArgumentParser) -> None:
-    """What is asked, and how."""
+    """What is asked, what it may cost, and how."""
     parser.add_argument("--task", required=True, metavar="T", help="task, for example best-arm or top-arms:2")
     parser.add_argument("--family", required=True, metavar="F", help="reward family, for example gaussian:4")
     help_of_arms = "names of the arms, as large,small, or how many there are, as 2"
     parser.add_argument("--arms", type=plain_text, required=True, nargs="+", metavar="NAME", help=help_of_arms)
-    parser.add_argument("--costs", nargs="+", metavar="C", help="cost of a pull of each arm (1 each)")
-    add_direction(parser)
-    add_limit(parser)
     add_confidence(parser)
-    parser.add_argument(
-        "--seed", type=seed, default=0, metavar="S", help="seed of the policy's random choices, if it makes any (0)"
-    )
-    parser.add_argument("--unproven", action="store_true", help="allow a threshold that is not proven")
+    add_direction(parser)
     help_of_missing = "if the file already has an experiment started with the same options, continue it"
     parser.add_argument("--if-missing", action="store_true", help=help_of_missing)
+    money = parser.add_argument_group("what it costs")
+    money.add_argument("--costs", nargs="+", metavar="C", help="cost of a pull of each arm (1 each)")
+    for setting in FLAGS:
+        if setting.name in MONEY:
+            add_setting(money, setting)
+    add_budget(money)
     how = parser.add_argument_group("the algorithm")
-    add_settings(parser, how, [setting for setting in FLAGS if setting.name != "limits"])
-    add_budget(how)
+    add_settings(parser, how, [setting for setting in FLAGS if setting.name not in ("limits", *MONEY)])
+    add_limit(how)
+    how.add_argument(
+        "--seed", type=seed, default=0, metavar="S", help="seed of the policy's random choices, if it makes any (0)"
+    )
+    how.add_argument("--unproven", action="store_true", help="allow a threshold that is not proven")
 
 
 def add_budget(group: argparse._ActionsContainer) -> None:

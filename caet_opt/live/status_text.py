@@ -1,7 +1,9 @@
 """Where a live experiment stands, in words."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import floor
+from typing import Any
 
 from caet_opt.bandits.families import Bounded
 from caet_opt.common.numbers import digits_beside, in_full, table, to_digits, write_interval, write_money
@@ -56,7 +58,7 @@ def to_words(status: Record) -> str:
     return "\n\n".join(parts)
 
 
-def say_task(record: Record) -> str:
+def say_task(record: Mapping[str, Any]) -> str:
     """The task, which has its arms by number, and in words that name them."""
     return str(record["task"]) if record["question"] is None else f"{record['task']} ({record['question']})"
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -89,6 +90,28 @@ def test_a_wrong_number_is_told_as_it_was_typed(tmp_path, file, capsys):
         capsys, "experiment", "extend", file, "--max-cost", "-2", words="--max-cost must be positive, got -2\n"
     )
     expect_refusal(capsys, "experiment", "status", file, "--level", "1", words="as 0.95, got 1\n")
+
+
+@pytest.mark.parametrize("verb", command.VERBS)
+def test_help_has_examples_and_short_lines_and_everyday_options_first(verb, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["experiment", verb, "--help"]) == 0
+    text = re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().out)
+    assert max(map(len, text.splitlines())) <= 120
+    assert f"  caet-opt experiment {verb} " in text
+    if verb == "start":
+        titles = [
+            "options:",
+            "--task T ",
+            "--delta D ",
+            "what it costs:",
+            "--budget X ",
+            "the algorithm:",
+            "for experts:",
+        ]
+        places = [text.index(f"\n{title}" if title.endswith(":") else f"\n  {title}") for title in titles]
+        assert places == sorted(places)
+        assert text.index("\n  --rho X") > places[-1]
 
 
 def test_a_closed_or_unreadable_standard_input_is_refused_in_one_line(file, tmp_path):
