@@ -284,7 +284,8 @@ def last_position(db: sqlite3.Connection) -> int:
 
 def time_of(db: sqlite3.Connection, position: int) -> float:
     """When an outcome was recorded."""
-    return float(db.execute("SELECT recorded FROM outcomes WHERE position = ?", (position,)).fetchone()[0])
+    found = db.execute("SELECT recorded FROM outcomes WHERE position = ?", (position,)).fetchone()
+    return check_moment(None if found is None else found[0], f"outcome {position}")
 
 
 def last_change(db: sqlite3.Connection) -> float | None:

@@ -174,7 +174,10 @@ class Store:
         number, words = database.REFUSALS[sqlite3.SQLITE_READONLY]
         others = [one.name for one in (self._log, self._index) if is_locked(one)]
         if others and may_write(self._file):
-            words = f"{' and '.join(others)} beside it cannot be written; whoever made that has to close it first"
+            words = (
+                f"{' and '.join(others)} beside it cannot be written; have whoever made that close the experiment, or "
+                "go on with a copy that experiment backup makes"
+            )
         raise OSError(number, words, str(self.path))
 
     def _busy(self, who: str) -> BusyError:

@@ -103,8 +103,12 @@ def test_a_log_that_another_user_left_is_named(folder, monkeypatch, capsys):
         try:
             LiveExperiment.open(folder / "trial.caet").next()
         except PermissionError as error:
-            return "trial.caet-shm beside it cannot be written; whoever made that has to close it first" in str(error)
-        return False
+            told = "trial.caet-shm beside it cannot be written; have whoever made that close the experiment" in str(
+                error
+            )
+        LiveExperiment.open(folder / "trial.caet").backup(folder / "copy.caet")
+        with LiveExperiment.open(folder / "copy.caet") as copy:
+            return told and len(copy.next()) == 1
 
     assert as_nobody(record)
 

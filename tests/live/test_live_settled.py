@@ -142,6 +142,7 @@ def test_verify_compares_it_with_the_rows(settled, tmp_path, change, told):
         "UPDATE settled SET position = 1000",
         "UPDATE settled SET statement = 7",
         "UPDATE settled SET statement = '1 2 0 1'",
+        "UPDATE outcomes SET recorded = 'x' WHERE position = 210",
         "INSERT INTO settled (statement, position) SELECT statement, position FROM settled",
     ],
 )
