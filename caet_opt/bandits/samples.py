@@ -1,18 +1,14 @@
-"""Samples of rewards, such as those of a pilot, in a CSV file with the columns arm and reward."""
+"""Samples of rewards, as of a pilot, in a CSV file with the columns arm and reward, or an exported experiment."""
 
-import csv
 from collections.abc import Sequence
 from decimal import Decimal
-from io import StringIO
 from pathlib import Path
 
 from caet_opt.bandits.distributions import samples_by_arm
 from caet_opt.common.exact import brief, read_decimal
 from caet_opt.common.files import read_text
+from caet_opt.common.rows import is_exported, list_exported, read_rows
 from caet_opt.errors import InputError
-
-#: What a spreadsheet may put before the first cell: the mark of UTF-8.
-MARK = "\ufeff"
 
 #: The columns that are read; others are left alone.
 COLUMNS = ("arm", "reward")
@@ -31,31 +27,25 @@ def read_sample_file(
     (('old', 'new'), [[Decimal('0.5'), Decimal('0.25')], [Decimal('0.7')]])
     """
     try:
-        rows = [row for row in csv.reader(StringIO(read_text(path).removeprefix(MARK), newline="")) if row]
-        return samples_by_arm(read_rows(rows), names)
-    except csv.Error as error:
-        raise InputError(f"{path}: not CSV: {error}") from error
+        return samples_by_arm(list_rewards(read_text(path), str(path)), names)
     except InputError as error:
         told = str(error)
         raise InputError(told if told.startswith(str(path)) else f"{path}: {told}") from error
 
 
-def read_rows(rows: Sequence[Sequence[str]]) -> list[tuple[str, Decimal]]:
+def list_rewards(text: str, what: str) -> list[tuple[str, Decimal]]:
     """Arm and reward of each row below a header."""
-    header = [name.strip() for name in rows[0]] if rows else []
+    header, rows = read_rows(text, what)
     for name in COLUMNS:
         if header.count(name) != 1:
             raise InputError(f"the CSV needs a header with the columns arm and reward, each once, got {header}")
-    places = [header.index(name) for name in COLUMNS]
     found = []
-    for line, row in enumerate(rows[1:], start=1):
-        if len(row) != len(header):
-            raise InputError(f"row {line}: {len(row)} cells, but the header has {len(header)}")
-        arm, reward = (row[place].strip() for place in places)
+    for place, told in list_exported(rows) if is_exported(header) else rows:
+        arm, reward = (told.get(name, "") for name in COLUMNS)
         try:
             found.append((arm, read_decimal(reward)))
         except ValueError as error:
-            raise InputError(f"row {line}: reward must be a number, got {brief(reward)!r}: {error}") from None
+            raise InputError(f"{place}: reward must be a number, got {brief(reward)!r}: {error}") from None
         if not arm:
-            raise InputError(f"row {line}: no arm is named")
+            raise InputError(f"{place}: no arm is named")
     return found

@@ -16,7 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
 
-from caet_opt.cli.arguments import INTERRUPTED
+from caet_opt.cli.arguments import INTERRUPTED, HelpFormatter
 from caet_opt.common.files import escape_controls, noting_inputs
 from caet_opt.errors import CaetError, InputError, SolverError, unknown_name
 from caet_opt.version import __version__
@@ -188,7 +188,7 @@ def build_parser(command: str | None) -> Parser:
         if name == command:
             module = load_command(name)
             one.description, one.epilog = module.DESCRIPTION, f"{module.EXAMPLES}\n{STATUS_HELP}"
-            one.formatter_class = argparse.RawDescriptionHelpFormatter
+            one.formatter_class = HelpFormatter
             module.add_arguments(one)
             one.set_defaults(parser=one)
     return parser

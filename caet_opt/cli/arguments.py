@@ -4,6 +4,7 @@ import argparse
 import re
 from collections.abc import Callable, Iterable
 from math import inf
+from shutil import get_terminal_size
 from typing import Any
 
 from caet_opt.common.exact import brief, read_double
@@ -14,8 +15,19 @@ from caet_opt.simulating.pool import check_workers
 #: More of anything that is counted is a slip of the keyboard: it would neither end nor fit in memory.
 MOST = 10**9
 
+#: Characters of a line of the help at most, however wide the terminal is.
+MOST_WIDTH = 110
+
 #: Exit status of a command that Ctrl-C has ended.
 INTERRUPTED = 130
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Help whose lines people can read on a wide terminal, too."""
+
+    def __init__(self, prog: str, **settings: Any) -> None:
+        width = min(get_terminal_size().columns - 2, MOST_WIDTH)
+        super().__init__(prog, **{"width": width} | settings)
 
 
 def number(text: str) -> float:

@@ -9,15 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.tasks.lower import SUFFIX
-from caet_opt.cli.arguments import add_confidence, add_settings, count, number, plain_text, read_confidence, seed
+from caet_opt.cli.arguments import (
+    HelpFormatter,
+    add_confidence,
+    add_setting,
+    add_settings,
+    count,
+    number,
+    plain_text,
+    read_confidence,
+    seed,
+)
 from caet_opt.cli.models import GRAMMAR, add_direction, add_limit, read_list, read_names
-from caet_opt.cli.outcomes import read_assigned, read_outcomes
+from caet_opt.cli.outcomes import leave_out_known, read_assigned, read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
 from caet_opt.common.exact import read_whole
 from caet_opt.common.numbers import table, write_money
+from caet_opt.common.rows import EXPORTED
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import SETTINGS
-from caet_opt.live.experiment import COLUMNS, LiveExperiment, list_experiments, list_trials
+from caet_opt.live.experiment import COLUMNS, LiveExperiment, find_arm, list_experiments, list_trials
 from caet_opt.live.status import LEVEL
 from caet_opt.live.status_text import (
     ASSIGNED_NEED,
@@ -27,6 +38,8 @@ from caet_opt.live.status_text import (
     say_ignored_costs,
     say_left,
     say_limits,
+    say_open_again,
+    say_task,
     to_words,
 )
 from caet_opt.live.store import WAIT, is_filled
@@ -43,11 +56,17 @@ EXAMPLES = f"""\
 examples:
   caet-opt experiment start trial.caet --task best-arm --family bernoulli \\
       --arms large,small --costs 3,5 --delta 0.05
+  caet-opt experiment start shop.caet --task control:old --family bernoulli \\
+      --arms old,b,c --delta 0.05 --max-pulls 20000
+  caet-opt experiment start calls.caet --task best-arm --family bounded:0,1 \\
+      --arms large,small --delta 0.05 --cost-source observed --budget 20
   caet-opt experiment next trial.caet --pulls 4
   caet-opt experiment record trial.caet large 1
   caet-opt experiment record trial.caet small 0 --pull 2
+  caet-opt experiment record calls.caet large 0.8 --cost 0.012
   caet-opt experiment record trial.caet < outcomes.csv
   caet-opt experiment record trial.caet --counts large,90,1000 --counts small,150,1000
+  caet-opt experiment record new.caet --counts exported.csv
   caet-opt experiment release trial.caet 3 4
   caet-opt experiment extend trial.caet --budget 2000
   caet-opt experiment stop trial.caet
@@ -55,7 +74,7 @@ examples:
   caet-opt experiment status trial.caet --verify
   caet-opt experiment backup trial.caet copy.caet
   caet-opt experiment list .
-  caet-opt experiment export trial.caet --csv
+  caet-opt experiment export trial.caet --csv exported.csv
   caet-opt experiment report trial.caet -o trial.html
 """
 
@@ -65,8 +84,8 @@ PAUSE, CLEAR = 2.0, "\x1b[H\x1b[2J\x1b[3J"
 #: The settings of an experiment that is not simulated.
 FLAGS = tuple(setting for setting in SETTINGS if setting.owner != "simulation")
 
-#: Columns of an exported file.
-EXPORTED = ("pull", "arm", "name", "handed_out", "withdrawn", "position", "reward", "cost", "recorded")
+#: Those of them that are about money.
+MONEY = ("cost_source", "max_cost", "max_pulls")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,12 +94,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, (run_verb, declare, summary) in VERBS.items():
         description = f"{summary[0].upper()}{summary[1:]}."
         one = verbs.add_parser(name, help=summary, description=description, allow_abbrev=False)
-        one.epilog, one.formatter_class = list_examples(name), argparse.RawDescriptionHelpFormatter
+        one.epilog, one.formatter_class = list_examples(name), HelpFormatter
         if name != "list":
             one.add_argument("file", metavar="FILE", help="the file of the experiment")
+        declare(one)
+        if name != "list":
             help_of_wait = f"how long to wait while another process writes to the file ({WAIT:g})"
             one.add_argument("--wait", type=number, default=WAIT, metavar="SECONDS", help=help_of_wait)
-        declare(one)
         one.set_defaults(run_verb=run_verb, parser=one)
 
 
@@ -101,27 +121,40 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def declare_start(parser: argparse.ArgumentParser) -> None:
-    """What is asked, and how."""
+    """What is asked, what it may cost, and how."""
     parser.add_argument("--task", required=True, metavar="T", help="task, for example best-arm or top-arms:2")
     parser.add_argument("--family", required=True, metavar="F", help="reward family, for example gaussian:4")
     help_of_arms = "names of the arms, as large,small, or how many there are, as 2"
     parser.add_argument("--arms", type=plain_text, required=True, nargs="+", metavar="NAME", help=help_of_arms)
-    parser.add_argument("--costs", nargs="+", metavar="C", help="cost of a pull of each arm (1 each)")
-    add_direction(parser)
-    add_limit(parser)
     add_confidence(parser)
-    parser.add_argument(
-        "--seed", type=seed, default=0, metavar="S", help="seed of the policy's random choices, if it makes any (0)"
-    )
-    parser.add_argument("--unproven", action="store_true", help="allow a threshold that is not proven")
+    add_direction(parser)
     help_of_missing = "if the file already has an experiment started with the same options, continue it"
     parser.add_argument("--if-missing", action="store_true", help=help_of_missing)
+    money = parser.add_argument_group("what it costs")
+    money.add_argument("--costs", nargs="+", metavar="C", help="cost of a pull of each arm (1 each)")
+    for setting in FLAGS:
+        if setting.name in MONEY:
+            add_setting(money, setting)
+    add_budget(money)
     how = parser.add_argument_group("the algorithm")
-    add_settings(parser, how, [setting for setting in FLAGS if setting.name != "limits"])
-    help_of_budget = "the same as --max-cost; plan calls it --budget"
+    add_settings(parser, how, [setting for setting in FLAGS if setting.name not in ("limits", *MONEY)])
+    add_limit(how)
     how.add_argument(
-        "--budget", type=number, metavar="X", dest="max_cost", default=argparse.SUPPRESS, help=help_of_budget
+        "--seed", type=seed, default=0, metavar="S", help="seed of the policy's random choices, if it makes any (0)"
     )
+    how.add_argument("--unproven", action="store_true", help="allow a threshold that is not proven")
+
+
+def add_budget(group: argparse._ActionsContainer) -> None:
+    """Declare --budget, as plan calls the limit on the cost."""
+    group.add_argument("--budget", type=number, metavar="X", help="the same as --max-cost")
+
+
+def read_budget(arguments: argparse.Namespace) -> float | None:
+    """The limit on the cost, by whichever name; `InputError` for both."""
+    if arguments.budget is not None and arguments.max_cost is not None:
+        raise InputError("give --max-cost or --budget, not both: they are two names of one limit")
+    return arguments.max_cost if arguments.budget is None else arguments.budget  # type: ignore[no-any-return]
 
 
 def start(arguments: argparse.Namespace) -> int:
@@ -133,7 +166,7 @@ def start(arguments: argparse.Namespace) -> int:
     names = read_names(arguments.arms)
     many = read_whole(names[0]) if len(names) == 1 else None
     arms = names if many is None else many
-    arguments.limits = arguments.limit
+    arguments.limits, arguments.max_cost = arguments.limit, read_budget(arguments)
     given = {setting.name: getattr(arguments, setting.name) for setting in FLAGS} | read_confidence(arguments)
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     is_there = arguments.if_missing and is_filled(Path(arguments.file))
@@ -155,6 +188,8 @@ def start(arguments: argparse.Namespace) -> int:
     say(f"{arguments.file}: {done}; {status['formula']}; {say_guarantee(status)}")
     if arguments.costs is None and arguments.cost_source is None:
         print("each pull costs 1; use --costs or --cost-source to change that")
+    if arguments.cost_source == "observed":
+        print("costs are observed: record what each pull cost with its outcome, by --cost or in a column cost")
     return 0
 
 
@@ -207,8 +242,10 @@ def declare_record(parser: argparse.ArgumentParser) -> None:
         type=plain_text,
         action="append",
         metavar="ARM,SUCCESSES,TRIALS",
-        help="new trials that were assigned and counted elsewhere; repeat for each arm, or give a CSV file with the "
-        "columns arm, successes and trials, or with a row per trial and the columns arm, reward, and cost if observed",
+        help="new trials that were assigned and counted elsewhere; repeat for each arm (counts of one arm add up), "
+        "or give a CSV file with the columns arm, "
+        "successes and trials, or with a row per trial and the columns arm, reward, and cost if observed; what export "
+        "writes will do",
     )
     parser.add_argument(
         "--pull", type=count, metavar="N", help="number of the pull (default: the arm's oldest pull without an outcome)"
@@ -219,20 +256,38 @@ def record(arguments: argparse.Namespace) -> int:
     """Take in outcomes, and say whether that was the last one needed."""
     assigned = arguments.counts is not None
     if assigned:
-        counts, outcomes = read_assigned(arguments.counts, arguments)
+        counts, outcomes, exported = read_assigned(arguments.counts, arguments)
     else:
-        counts, outcomes = [], read_outcomes(arguments.outcome, arguments.pull, arguments.cost)
+        counts, exported, outcomes = [], [], read_outcomes(arguments.outcome, arguments.pull, arguments.cost)
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         if counts:
             outcomes += list_trials(counts, experiment.names, experiment.family)
+        if exported:
+            outcomes += leave_out_known(exported, experiment.names, experiment.status()["costs"])
         recorded = experiment.record_assigned(outcomes) if assigned else experiment.record_many(outcomes)
-        answer, ignored = experiment.answer, say_ignored_costs(experiment.summary())
+        answer, found = experiment.answer, experiment.summary()
     say(f"recorded: {recorded}" + ("" if answer is None else f"; the experiment has stopped with the answer {answer}"))
-    if ignored is not None:
+    if (ignored := say_ignored_costs(found)) is not None:
         say(f"caet-opt: warning: {ignored}", to_stderr=True)
+    for doubt in say_open_again(found):
+        say(f"caet-opt: {doubt}; see status", to_stderr=True)
     if assigned:
         say(ASSIGNED_NEED)
+        for name, successes, trials in add_up(counts, experiment.names):
+            say(f"counts of {name}, which were given more than once, add up: {successes} successes in {trials} trials")
     return 0
+
+
+def add_up(counts: Sequence[tuple[str, int, int]], names: Sequence[str]) -> list[tuple[str, int, int]]:
+    """The sums of successes and of trials of each arm that has several counts."""
+    told: dict[int, list[tuple[int, int]]] = {}
+    for arm, successes, trials in counts:
+        told.setdefault(find_arm(arm, names), []).append((successes, trials))
+    return [
+        (names[arm], sum(won for won, _ in found), sum(trials for _, trials in found))
+        for arm, found in told.items()
+        if len(found) > 1
+    ]
 
 
 def declare_release(parser: argparse.ArgumentParser) -> None:
@@ -250,16 +305,21 @@ def release(arguments: argparse.Namespace) -> int:
 
 def declare_extend(parser: argparse.ArgumentParser) -> None:
     """Which limits."""
-    parser.add_argument("--max-cost", "--budget", type=number, metavar="X", help="new spending limit (unchanged)")
-    parser.add_argument("--max-pulls", type=count, metavar="N", help="new largest number of pulls (unchanged)")
+    add_budget(parser)
+    parser.add_argument("--max-cost", type=number, metavar="X", help="new spending limit, of all pulls (unchanged)")
+    parser.add_argument("--max-pulls", type=count, metavar="N", help="new largest number of all pulls (unchanged)")
 
 
 def extend(arguments: argparse.Namespace) -> int:
     """Raise the limits, and say what they are now."""
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
-        experiment.extend(max_cost=arguments.max_cost, max_pulls=arguments.max_pulls)
+        experiment.extend(max_cost=read_budget(arguments), max_pulls=arguments.max_pulls)
         found = experiment.status()
-    say(f"{arguments.file}: limits: {say_limits(found)}; spent so far: {write_money(found['spent'])}")
+    done = f"{found['recorded'] + found['waiting']} pulls, {write_money(found['spent'])} spent so far"
+    left = "pulls can be handed out"
+    if found["ended"] is not None:
+        left = f"still no pull can be handed out: {say_end(found)}; raise {found['ended']['reason']}"
+    say(f"{arguments.file}: limits: {say_limits(found)}; {done}; {left}")
     return 0
 
 
@@ -353,7 +413,7 @@ def tabulate(found: Sequence[Mapping[str, Any]]) -> str:
             state = "stopped" if one["stopped"] else "ended" if one["ended"] else "running"
             numbers = str(one["recorded"]), str(one["waiting"]), write_money(one["spent"])
             answer = one["answer"] if one["stopped"] or one["answer"] is None else f"leading: {one['answer']}"
-            cells = [one["task"], *numbers, answer or "-", state]
+            cells = [say_task(one), *numbers, answer or "-", state]
         rows.append([one["file"], *cells])
     return table(("file", "task", "outcomes", "out", "spent", "answer", "state"), rows, (0, 1, 5, 6))
 

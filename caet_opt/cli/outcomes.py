@@ -1,20 +1,15 @@
 """Outcomes of pulls: one on the command line, or many as CSV."""
 
-import csv
 import sys
 from collections.abc import Sequence
-from io import StringIO
 from typing import Any
 
 from caet_opt.cli.arguments import unshield
 from caet_opt.common.exact import brief, read_double, read_whole
 from caet_opt.common.files import MOST_TEXT, read_text
+from caet_opt.common.rows import Row, is_exported, list_exported, read_rows
 from caet_opt.errors import InputError
 from caet_opt.live.experiment import COLUMNS
-from caet_opt.presenting.tables.formats import plain_text
-
-#: What a spreadsheet may put before the first cell: the mark of UTF-8.
-MARK = "\ufeff"
 
 
 def read_outcomes(words: Sequence[str], pull: int | None, cost: float | None) -> list[dict[str, Any]]:
@@ -35,11 +30,12 @@ Outcomes = list[dict[str, Any]]
 ASSIGNED_COLUMNS = (("arm", "successes", "trials"), ("arm", "reward", "cost"), ("arm", "reward"))
 
 
-def read_assigned(words: Sequence[str], others: Any) -> tuple[Counts, Outcomes]:
-    """Arms with their successes and trials, and single outcomes: each word is a count, or the name of a CSV file."""
+def read_assigned(words: Sequence[str], others: Any) -> tuple[Counts, Outcomes, Outcomes]:
+    """Arms with their successes and trials, single outcomes, and those of exported experiments: each word is a count,
+    or the name of a CSV file."""
     if others.outcome or others.pull is not None or others.cost is not None:
         raise InputError("--counts cannot be combined with ARM, REWARD, --pull or --cost; leave these out")
-    counts, outcomes = Counts(), Outcomes()
+    counts, outcomes, exported = Counts(), Outcomes(), Outcomes()
     for word in words:
         parts = [part.strip() for part in word.rsplit(",", 2)]
         numbers = [read_whole(part) for part in parts[1:]]
@@ -48,13 +44,19 @@ def read_assigned(words: Sequence[str], others: Any) -> tuple[Counts, Outcomes]:
         elif len(parts) > 1:
             raise InputError(f"--counts must be ARM,SUCCESSES,TRIALS, as a,90,1000, got {brief(word)!r}")
         else:
-            read_file(word, counts, outcomes)
-    return counts, outcomes
+            read_file(word, counts, outcomes, exported)
+    return counts, outcomes, exported
 
 
-def read_file(path: str, counts: Counts, outcomes: Outcomes) -> None:
-    """Add the rows of a CSV file of counts, or of outcomes."""
-    header, *rows = list_rows(read_text(path), path) or [[]]
+def read_file(path: str, counts: Counts, outcomes: Outcomes, exported: Outcomes) -> None:
+    """Add the rows of a CSV file of counts, of outcomes, or of an exported experiment."""
+    header, rows = read_rows(read_text(path), path, f"{path}: row")
+    if is_exported(header):
+        found = list_exported(rows)
+        if not found:
+            raise InputError(f"{path}: no pull in it has an outcome")
+        exported += map(read_row, found)
+        return
     known = next((columns for columns in ASSIGNED_COLUMNS if set(columns) <= set(header)), None)
     if known is None or ";" in header[0]:
         commas = ", separated by commas" if header and ";" in header[0] else ""
@@ -65,58 +67,63 @@ def read_file(path: str, counts: Counts, outcomes: Outcomes) -> None:
     if sorted(header) != sorted(known):
         more = next(name for name in header if name not in known or header.count(name) > 1)
         raise InputError(f"{path}: remove the column {brief(more)!r}; {', '.join(known)} are all that is recorded")
-    if not rows:
+    below = list(rows)
+    if not below:
         raise InputError(f"{path}: there are no rows below the header")
     if "reward" in known:
-        outcomes += [read_row(header, row, f"{path}: row {line}") for line, row in enumerate(rows, start=1)]
+        outcomes += map(read_row, below)
         return
-    for line, row in enumerate(rows, start=1):
-        told = read_cells(header, row, f"{path}: row {line}")
+    for place, told in below:
         numbers = [read_whole(told.get(name, "")) for name in ("successes", "trials")]
         if numbers[0] is None or numbers[1] is None:
-            raise InputError(f"{path}: row {line}: successes and trials must be whole numbers, got {row}")
+            raise InputError(f"{place}: successes and trials must be whole numbers, got {list(told.values())}")
         counts.append((told.get("arm", ""), numbers[0], numbers[1]))
 
 
-def list_rows(text: str, what: str) -> list[list[str]]:
-    """The rows of a CSV text, the header without spaces around its names."""
-    try:
-        rows = [row for row in csv.reader(StringIO(text.removeprefix(MARK), newline="")) if row]
-    except csv.Error as error:
-        raise InputError(f"{what} is not CSV: {error}") from error
-    return [[name.strip() for name in rows[0]], *rows[1:]] if rows else []
+def leave_out_known(outcomes: Outcomes, names: Sequence[str], costs: Sequence[float] | None) -> Outcomes:
+    """Exported outcomes without the costs that are known to be the same, of which an exported file has a column."""
+    if costs is None:
+        return outcomes
+    known = dict(zip(names, costs, strict=True))
+    return [
+        {part: value for part, value in one.items() if part != "cost" or value != known.get(one["arm"])}
+        for one in outcomes
+    ]
 
 
 def read_csv(source: Any) -> list[dict[str, Any]]:
-    """Outcomes as CSV with a header, whose columns are those of outcomes, each once."""
-    if source.isatty():
-        raise InputError("give ARM and REWARD, or many outcomes as CSV on standard input")
+    """Outcomes as CSV with a header, whose columns are those of outcomes, each once, or of an exported experiment: of
+    that the rewards that were put in since, of pulls that had no outcome."""
+    if source is None or source.isatty():
+        closed = ", which is closed" if source is None else ""
+        raise InputError(f"give ARM and REWARD, or many outcomes as CSV on standard input{closed}")
     try:
         text = source.read(MOST_TEXT + 1)
+    except OSError as error:
+        raise InputError(f"standard input cannot be read ({error.strerror or error})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"standard input is not CSV: {error}") from error
     if len(text) > MOST_TEXT:
         raise InputError(f"standard input has more than {MOST_TEXT // 10**6} MB; record fewer outcomes at once")
-    rows = list_rows(text, "standard input")
-    header = rows[0] if rows else []
+    header, rows = read_rows(text, "standard input", "outcome")
+    if is_exported(header) and {"pull", "position"} <= set(header):
+        new = [(place, told) for place, told in rows if "reward" in told and "position" not in told]
+        if not new:
+            raise InputError(
+                "every reward of the exported file is recorded already; put in those of pulls without an outcome, or "
+                "record the outcomes in another experiment by --counts"
+            )
+        return [read_row((place, {name: told[name] for name in COLUMNS if name in told})) for place, told in new]
     if not set(header) <= set(COLUMNS) or "reward" not in header or not {"pull", "arm"} & set(header):
         raise InputError(f"the CSV needs a header with reward, pull or arm, and cost if observed, got {header}")
     if twice := [name for name in header if header.count(name) > 1]:
         raise InputError(f"the CSV has the column {twice[0]} twice; remove one of them")
-    return [read_row(header, row, f"outcome {line}") for line, row in enumerate(rows[1:], start=1)]
+    return [read_row(row) for row in rows]
 
 
-def read_cells(header: Sequence[str], row: Sequence[str], what: str) -> dict[str, str]:
-    """The cells of a row by the names of the header, without empty ones."""
-    if len(row) != len(header):
-        raise InputError(f"{what}: {len(row)} cells, but the header has {len(header)}")
-    told = {name: text.strip() for name, text in zip(header, row, strict=True) if text.strip()}
-    return told | {"arm": plain_text(told["arm"])} if "arm" in told else told
-
-
-def read_row(header: Sequence[str], row: Sequence[str], what: str) -> dict[str, Any]:
+def read_row(row: Row) -> dict[str, Any]:
     """An outcome from a row of text; an empty cell says nothing."""
-    told: dict[str, Any] = read_cells(header, row, what)
+    what, told = row[0], dict[str, Any](row[1])
     for name in ("reward", "cost"):
         if name in told:
             told[name] = read_number(told[name], f"{what}: {name}")

@@ -38,8 +38,14 @@ def check_whole(value: Any, what: str, least: int = 0, most: int | None = None) 
 
 
 def show_value(value: Any) -> str:
-    """A value as an error shows it."""
-    return "a number beyond 10^30" if isinstance(value, int) and abs(value) > 10**30 else repr(value)
+    """A value as an error shows it: whole numbers as whole, which floats are on the command line.
+
+    >>> show_value(0.0), show_value(-1.5), show_value("0.0")
+    ('0', '-1.5', "'0.0'")
+    """
+    if isinstance(value, int) and abs(value) > 10**30:
+        return "a number beyond 10^30"
+    return repr(value).removesuffix(".0") if isinstance(value, float) else repr(value)
 
 
 def cores() -> int:

@@ -275,19 +275,21 @@ class Parameters:
         if not (0.001 <= ratio <= 1.0 if isinstance(self.batch, str) else 1 <= size <= LARGEST_BATCH and size % 1 == 0):
             raise InputError(
                 "batch must be a whole number from 1 to 10^12, growing, or growing:RATIO with RATIO from 0.001 to 1, "
-                f"got {self.batch!r}"
+                f"got {show_value(self.batch)}"
             )
         for name, kind in (("batch", int), ("max_cost", float), ("max_pulls", int)):  # plain numbers, which JSON has
             if not isinstance(value := getattr(self, name), str | None):
                 object.__setattr__(self, name, kind(value))
         share = self.zero_cost_share
         if not isinstance(share, str) and not 0.0 < share < 1.0:
-            raise InputError(f"zero_cost_share must be auto, paper or a number strictly between 0 and 1, got {share!r}")
+            raise InputError(
+                f"zero_cost_share must be auto, paper or a number strictly between 0 and 1, got {show_value(share)}"
+            )
         for name in ("gamma0", "r", "r_prime"):
             if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be positive, got {getattr(self, name)!r}")
+                raise InputError(f"{name} must be positive, got {show_value(getattr(self, name))}")
         if self.max_cost is not None and not self.max_cost > 0:
-            raise InputError(f"max_cost must be positive, got {self.max_cost!r}")
+            raise InputError(f"max_cost must be positive, got {show_value(self.max_cost)}")
         if self.max_pulls is not None and self.max_pulls > LARGEST_PULLS:
             raise InputError(f"max_pulls must be at most {LARGEST_PULLS}, got {show_value(self.max_pulls)}")
         if not isfinite(self.negligible_cost):
@@ -365,16 +367,16 @@ def read_level(delta: Any, log_inv_delta: Any) -> float:
         raise InputError("give either delta, as 0.05, or log_inv_delta = log(1/delta), as 3")
     if log_inv_delta is None:
         if not (is_number(delta) and 0 < delta < 1):
-            raise InputError(f"delta must lie strictly between 0 and 1, got {delta!r}")
+            raise InputError(f"delta must lie strictly between 0 and 1, got {show_value(delta)}")
         log_inv_delta = -log(delta)
     if not (is_number(log_inv_delta) and log_inv_delta > 0):
         raise InputError(
-            f"log_inv_delta = log(1/delta) must be positive and finite (0 < delta < 1), got {log_inv_delta!r}"
+            f"log_inv_delta = log(1/delta) must be positive and finite (0 < delta < 1), got {show_value(log_inv_delta)}"
         )
     if not SMALLEST_LEVEL <= log_inv_delta <= LARGEST_LEVEL:
         raise InputError(
             f"log(1/delta) must lie in [{SMALLEST_LEVEL:g}, {LARGEST_LEVEL:g}], where delta is below 1 and bounds "
-            f"are finite in double precision, got {log_inv_delta!r}"
+            f"are finite in double precision, got {show_value(log_inv_delta)}"
         )
     return float(log_inv_delta)
 

@@ -17,6 +17,7 @@ from caet_opt.live.database import (
     BATCHES,
     ENDED,
     RAISED,
+    SETTLED,
     DamagedError,
     check_moment,
     check_number,
@@ -177,6 +178,24 @@ def read_raised(db: sqlite3.Connection) -> dict[str, Any]:
     return {"max_cost": cost, "max_pulls": None if found[2] is None else check_whole(found[2], "max_pulls", least=1)}
 
 
+def settle(db: sqlite3.Connection, statements: Sequence[str], position: int) -> None:
+    """That these statements are settled, by the outcome at this position."""
+    if statements and not has(db, "settled"):
+        db.execute(SETTLED)
+    rows = ((statement, position) for statement in statements)
+    db.executemany("INSERT INTO settled (statement, position) VALUES (?, ?)", rows)
+
+
+def read_settled(db: sqlite3.Connection) -> list[tuple[str, int]]:
+    """What was settled, in this order, each with the position of its outcome."""
+    found, last = list[tuple[str, int]](), last_position(db)
+    query = "SELECT statement, position FROM settled ORDER BY id"
+    for statement, position in db.execute(query) if has(db, "settled") else ():
+        at = check_whole(position, "position of what is settled", least=1, most=last)
+        found.append((check_text(statement, "what is settled"), at))
+    return found
+
+
 def waiting_arms(db: sqlite3.Connection, arms: int) -> list[int]:
     """The arms of the pulls that are out, in the order in which they were handed out."""
     query = "SELECT number, arm FROM pulls INDEXED BY waiting WHERE waiting = 1 ORDER BY number"
@@ -265,7 +284,8 @@ def last_position(db: sqlite3.Connection) -> int:
 
 def time_of(db: sqlite3.Connection, position: int) -> float:
     """When an outcome was recorded."""
-    return float(db.execute("SELECT recorded FROM outcomes WHERE position = ?", (position,)).fetchone()[0])
+    found = db.execute("SELECT recorded FROM outcomes WHERE position = ?", (position,)).fetchone()
+    return check_moment(None if found is None else found[0], f"outcome {position}")
 
 
 def last_change(db: sqlite3.Connection) -> float | None:

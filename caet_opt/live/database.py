@@ -54,10 +54,14 @@ BATCHES = """CREATE TABLE batches (  -- outcomes in an order that nobody knows, 
 RAISED = """CREATE TABLE raised (  -- limits in place of those before, the last ones in force; NULL where there is none
     id INTEGER PRIMARY KEY, moment REAL NOT NULL, max_cost REAL, max_pulls INTEGER)"""
 
+#: What was settled, by which outcome: made when the first statement is, likewise.
+SETTLED = """CREATE TABLE settled (  -- statements that were settled, each by the outcome at this position
+    id INTEGER PRIMARY KEY, statement TEXT NOT NULL, position INTEGER NOT NULL)"""
+
 STATEMENTS = tuple(TABLES.split(";\n")[:-1])
 #: The first files of 0.2.0 have the columns of the index in another order.
 FIRST = tuple(one.replace("pulls (number, arm) WHERE", "pulls (arm, number) WHERE") for one in STATEMENTS)
-LATER = (ENDED, BATCHES, RAISED)
+LATER = (ENDED, BATCHES, RAISED, SETTLED)
 MORE = ((), *((IDENTITY, *some) for many in range(len(LATER) + 1) for some in combinations(LATER, many)))
 KNOWN_SCHEMAS = tuple((*tables, *more) for tables in (STATEMENTS, FIRST) for more in MORE)
 
@@ -151,7 +155,7 @@ class Steps:
 
 
 def connect(path: Path, mode: str, wait: float) -> tuple[sqlite3.Connection, Steps]:
-    """A connection that trusts nothing in the file: to make it ("rwc"), to work on it ("rw"), to look at it ("ro")."""
+    """A connection that trusts nothing in the file: to make it ("rwc"), or to work on it ("rw")."""
     address = f"{path.as_uri()}?mode={mode}"
     connection = sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
     try:

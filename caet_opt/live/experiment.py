@@ -17,6 +17,7 @@ from caet_opt.common.exact import read_whole
 from caet_opt.errors import CaetError, InputError, unknown_name
 from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
+from caet_opt.exploring.limits import Allowance
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, from_text
 from caet_opt.exploring.settings import LIMITS
@@ -34,6 +35,7 @@ from caet_opt.live.replay import (
     load,
     may_declare,
 )
+from caet_opt.live.settled import keep_settled
 from caet_opt.live.status import LEVEL, POINTS, list_moments, report_status, summarise
 from caet_opt.live.store import WAIT, Store, is_experiment, is_filled, read_header
 from caet_opt.live.watch import needs_order
@@ -302,8 +304,8 @@ class LiveExperiment:
             return True
 
     def extend(self, *, max_cost: float | None = None, max_pulls: int | None = None) -> None:
-        """Raise the limits with which the experiment was started, or put one where there is none; None leaves one as it
-        is. The guarantee holds whoever decides to go on, and when.
+        """Raise the limits with which the experiment was started, or put one where there is none, which must leave room
+        for the next pull; None leaves one as it is. The guarantee holds whoever decides to go on, and when.
 
         >>> told = {"arms": 2, "costs": [3, 5], "delta": 0.05, "max_cost": 12}
         >>> with LiveExperiment.start("extended.caet", "best-arm", "bernoulli", **told) as experiment:
@@ -316,13 +318,27 @@ class LiveExperiment:
         if not given:
             raise InputError("nothing to extend: give max_cost or max_pulls")
         with self._store.writing() as db:
-            if contents.read_stop(db, self._start) is not None or contents.read_end(db) is not None:
-                raise InputError("nothing to extend: the experiment has stopped, or was ended by hand")
-            before = limits_now(db, self._load(db))
+            if (stop := contents.read_stop(db, self._start)) is not None:
+                answer = name_answer(self._start.task, stop.answer, self.names)
+                raise InputError(f"nothing to extend: the experiment has stopped with the answer {answer}")
+            if contents.read_end(db) is not None:
+                raise InputError("nothing to extend: the experiment was ended by hand, for good; start a new one")
+            explorer = self._load(db)
+            before = limits_now(db, explorer)
             after = replace(before, **given)
             for name, value in given.items():
                 if (old := getattr(before, name)) is not None and value < old:
                     raise InputError(f"{name} is {old:.15g}: extend raises a limit, got {value:.15g}")
+            out = contents.waiting_arms(db, len(self.names))
+            (arm,) = self._choose(db, explorer, 1, out)
+            for name, value in given.items():
+                alone = replace(after, **{"max_cost": None, "max_pulls": None, name: value})
+                left = Allowance(alone, explorer.known_costs, explorer.state, out)
+                if getattr(before, name) is None and left.take(arm) is not None:
+                    raise InputError(
+                        f"{name} {value:.15g} leaves no room for the next pull, and there was no such limit: it would "
+                        "end the experiment at once; give more, or end it by experiment stop"
+                    )
             contents.raise_limits(db, after.ends)
 
     def record(
@@ -357,6 +373,7 @@ class LiveExperiment:
                     raise InputError(f"outcome {number}: {error}" if len(told) > 1 else str(error)) from error
                 if not stopped and (stopped := may_declare(explorer)):
                     contents.declare(db, position, explorer.answer, explorer.state.total_cost)
+                keep_settled(db, explorer, position)
             contents.keep_checkpoint(db, position, explorer.to_text())
         self._known = position, explorer
         return len(told)
@@ -407,6 +424,7 @@ class LiveExperiment:
             position = batch[-1].position
             if not stopped and may_declare(explorer):
                 contents.declare(db, position, explorer.answer, explorer.state.total_cost)
+            keep_settled(db, explorer, position)
             contents.keep_checkpoint(db, position, explorer.to_text())
         self._known = position, explorer
         return len(told)
@@ -425,8 +443,13 @@ class LiveExperiment:
             raise InputError(f"outcome {number}: {error}") from error
 
     def _read_cost(self, explorer: Explorer, arm: int, outcome: Mapping[str, Any]) -> Any:
-        """The cost that was told of an outcome; `InputError` where costs are known."""
+        """The cost that was told of an outcome; `InputError` where costs are known, or a missing one is observed."""
         cost, known = outcome.get("cost"), explorer.known_costs
+        if cost is None and explorer.parameters.cost_source == "observed":
+            raise InputError(
+                f"observed costs need a cost with every reward, and that of arm {self.names[arm]!r} is missing; give "
+                "what the pull cost (--cost, or a column cost), and 0 only if it was free"
+            )
         if known is not None and cost is not None:
             raise InputError(f"the cost of arm {self.names[arm]!r} is known to be {known[arm]:g}; leave it out")
         return cost

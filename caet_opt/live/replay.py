@@ -22,11 +22,15 @@ from caet_opt.kernels.ledger import CUMULATED, add
 from caet_opt.live import contents
 from caet_opt.live.contents import Outcome
 from caet_opt.live.database import DamagedError
+from caet_opt.live.settled import key_of, list_settled
 from caet_opt.live.watch import least_outcomes
 from caet_opt.version import order
 
 #: The version since which an answer waits for two outcomes of every arm where their spread is watched.
 TWO_OUTCOMES_SINCE = "0.3.0"
+
+#: The version since which a file keeps what was settled.
+SETTLED_SINCE = "0.6.0"
 
 #: What is the same in every version, with the sums of rewards, its sums up to so much relatively: versions add in
 #: different ways.
@@ -97,10 +101,14 @@ def has_ended(explorer: Explorer) -> bool:
     bound covers both, and the error probability of stopping by whichever is first is at most delta. The second one ends
     an elimination in laps whose survivors never have equal counts, because some outcomes stay out.
     """
-    plain = type(explorer.policy).ended in (TrackingPolicy.ended, IndexPolicy.ended)
-    if plain and explorer.parameters.batch == 1:
+    if ends_by_evidence(explorer) and explorer.parameters.batch == 1:
         return explorer.stopped
     return explorer.stopped or (explorer.explored and explorer.diagnostics.settled)
+
+
+def ends_by_evidence(explorer: Explorer) -> bool:
+    """Whether the policy has no stopping rule of its own."""
+    return type(explorer.policy).ended in (TrackingPolicy.ended, IndexPolicy.ended)
 
 
 def may_declare(explorer: Explorer) -> bool:
@@ -149,8 +157,10 @@ def replay(
     outcomes: Iterable[Outcome],
     batches: Mapping[int, int],
     progress: Callable[[], None] | None = None,
+    settled: dict[str, int] | None = None,
 ) -> Replay:
-    """The experiment after all outcomes, from what was started; an outcome that is none is an `InputError`."""
+    """The experiment after all outcomes, from what was started; an outcome that is none is an `InputError`. What is
+    settled on the way is put down in ``settled``, where that is wanted."""
     stop = ended = None
     ends = set(batches.values())
     for batch in in_batches(outcomes, batches):
@@ -167,6 +177,9 @@ def replay(
             here = outcome.position, explorer.answer, explorer.state.total_cost
             ended = ended or here
             stop = here if may_declare(explorer) else None
+        if settled is not None:
+            for statement in list_settled(explorer):
+                settled.setdefault(key_of(statement), outcome.position)
         if progress is not None:
             for _ in batch:
                 progress()
@@ -225,11 +238,13 @@ def find_differences(db: sqlite3.Connection, progress: Callable[[], None] | None
     if facts.version != start.version:
         differences.append(f"version: {facts.version} stored, and caet-opt {start.version} wrote what was started")
     differences += [*contents.find_wrong_rows(db, explorer.arms), *find_wrong_costs(db, explorer)]
+    rows, settled = (contents.read_outcomes(db, start.arms), contents.read_batches(db)), dict[str, int]()
     try:
-        found = replay(explorer, contents.read_outcomes(db, start.arms), contents.read_batches(db), progress)
+        found = replay(explorer, *rows, progress, settled)
     except InputError as error:
         return [*differences, str(error)]
-    return [*differences, *compare_checkpoint(db, found.explorer), *compare_stop(db, start, found, facts.version)]
+    differences += [*compare_checkpoint(db, found.explorer), *compare_stop(db, start, found, facts.version)]
+    return differences + compare_settled(db, settled, facts.version)
 
 
 def find_wrong_costs(db: sqlite3.Connection, explorer: Explorer) -> list[str]:
@@ -305,3 +320,12 @@ def compare_stop(db: sqlite3.Connection, start: Saved, found: Replay, version: s
     if stop is not None and (recorded := contents.time_of(db, stop.position)) > stop.stopped:
         return [f"stopped at {stop.stopped}, before outcome {stop.position} was recorded at {recorded}"]
     return []
+
+
+def compare_settled(db: sqlite3.Connection, found: Mapping[str, int], version: str) -> list[str]:
+    """What was settled, and by which outcome; a file of a version that did not keep it may have it later, or not."""
+    stored = contents.read_settled(db)
+    if order(version) >= order(SETTLED_SINCE):
+        return [] if sorted(stored) == sorted(found.items()) else [f"settled: {stored} stored, {found} from the rows"]
+    early = [key for key, position in stored if position < found.get(key, position + 1)]
+    return [f"settled: {', '.join(early)} stored, and not from the rows by that outcome"] if early else []

@@ -9,10 +9,9 @@ import numpy as np
 
 from caet_opt.bandits.limits import write_limits
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Above, Comparisons, Control, Task
-from caet_opt.bandits.tasks.lower import LowerIsBetter
+from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.statements import Statement, judge
-from caet_opt.common.checks import is_number
+from caet_opt.common.checks import is_number, show_value
 from caet_opt.common.files import escape_controls
 from caet_opt.errors import InputError, SolverError
 from caet_opt.exploring.counted import seen_means
@@ -26,7 +25,8 @@ from caet_opt.live.arm_names import name_answer
 from caet_opt.live.contents import Facts, Stop
 from caet_opt.live.intervals import Intervals
 from caet_opt.live.level_arms import suggest_tolerance
-from caet_opt.live.replay import allowance, choose_arms, limits_now
+from caet_opt.live.replay import allowance, choose_arms, ends_by_evidence, limits_now
+from caet_opt.live.settled import find_open_again, list_settled, recall_settled
 from caet_opt.live.watch import report_spread
 from caet_opt.solving.characteristic import characteristic_time, solve_question
 from caet_opt.solving.problem import ask_answer
@@ -49,7 +49,7 @@ Record = dict[str, Any]
 def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, facts: Facts, level: float) -> Record:
     """The record: what was asked, every arm, every pair of the answer, what was spent and will be, and how it ended."""
     if not (is_number(level) and 0.0 < level < 1.0):
-        raise InputError(f"level must lie strictly between 0 and 1, as 0.95, got {level!r}")
+        raise InputError(f"level must lie strictly between 0 and 1, as 0.95, got {show_value(level)}")
     state, parameters, threshold, names = explorer.state, explorer.parameters, explorer.threshold, facts.names
     out = contents.list_pulls(db, explorer.arms, only_waiting=True)
     intervals = Intervals(explorer.setup, state, level) if explorer.family.has_martingale() else None
@@ -83,7 +83,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "arms": list_arms(state, names, [row["arm"] for row in out], intervals),
         "pairs": list_pairs(weighed[:MOST_PAIRS], state, names, intervals),
         "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
-        **list_not_excluded(explorer, names),
+        **list_not_excluded(db, explorer, names),
         "counted": sum(last - first + 1 for first, last in contents.read_batches(db).items()),
         "ahead": ahead,
         "good_enough": ahead and suggest_tolerance(explorer, weighed[0].statement.arms, ahead["cost"], names),
@@ -100,8 +100,9 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
     }
 
 
-def list_not_excluded(explorer: Explorer, names: Sequence[str]) -> Record:
-    """The answers that are left, in words, None where they are too many to be listed, and the pairs that are sure."""
+def list_not_excluded(db: sqlite3.Connection, explorer: Explorer, names: Sequence[str]) -> Record:
+    """The answers that are left, in words, None where they are too many to be listed; the pairs that are sure; and what
+    was settled at any time, with the outcome that did it."""
     left = explorer.not_excluded
     answers = None if left.answers is None else [name_answer(explorer.task, one, names) for one in left.answers]
     shown = tuple(map(escape_controls, names))
@@ -110,28 +111,18 @@ def list_not_excluded(explorer: Explorer, names: Sequence[str]) -> Record:
         "not_excluded": answers,
         "established": [statement.write(shown) for statement in left.established],
         "settled": [statement.write(shown) for statement in sure],
+        "settled_at": [
+            {"statement": statement.write(shown), "outcome": position, "time": contents.time_of(db, position)}
+            for statement, position in recall_settled(db, explorer).items()
+        ],
     }
-
-
-def list_settled(explorer: Explorer, established: Sequence[Statement]) -> list[Statement]:
-    """The established statements that are right together with probability 1 - delta, at all moments together.
-
-    Where every answer asserts each of the same statements or its reverse, a false one that is established is the
-    reverse of one that the right answer asserts: `find_not_excluded` counts it. Of other tasks none is listed: there an
-    answer may leave open what is established.
-    """
-    task = explorer.task.task if isinstance(explorer.task, LowerIsBetter) else explorer.task
-    if not isinstance(task, Control | Comparisons | Above) or not min(explorer.state.counts):
-        return []
-    stated = explorer.task.answer_statements(explorer.answer, explorer.arms)
-    either = {side for statement in stated for side in (statement, statement.reverse)}
-    return [statement for statement in established if statement in either]
 
 
 def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, names: Sequence[str]) -> Record:
     """What was done and spent, and the answer."""
     handed, withdrawn = contents.count_pulls(db)
     answer = find_answer(explorer, stop)
+    missing = [one.statement for one in weigh_answer(explorer, stop) if not one.evidence > one.needed] if stop else []
     return {
         "task": str(explorer.task),
         "question": name_question(explorer.task, names),
@@ -145,6 +136,8 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
         "stopped": stop is not None,
         "ended": find_end(db, explorer, stop),
         "costs_ignored": find_ignored_costs(explorer, names),
+        "costs_missing": find_missing_costs(explorer, names),
+        "open_again": find_open_again(db, explorer, stop, names, missing, ends_by_evidence(explorer)),
     }
 
 
@@ -163,6 +156,14 @@ def find_ignored_costs(explorer: Explorer, names: Sequence[str]) -> Record | Non
         return None
     tenth = 10.0 ** floor(log10(min(found.values())) - 1)
     return {"arms": list(found), "up_to": limit, "gamma0": tenth}
+
+
+def find_missing_costs(explorer: Explorer, names: Sequence[str]) -> Record | None:
+    """Where costs are observed, the arms without one so far, and those of which every cost is zero: both count as free;
+    None where there are no such arms."""
+    seen = list(zip(names, explorer.state.counts, explorer.state.cost_sums, strict=True))
+    none, zero = ([name for name, count, spent in seen if bool(count) == some and spent == 0] for some in (False, True))
+    return {"none": none, "zero": zero} if explorer.parameters.cost_source == "observed" and none + zero else None
 
 
 def find_end(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None) -> Record | None:

@@ -1,7 +1,9 @@
 """Where a live experiment stands, in words."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import floor
+from typing import Any
 
 from caet_opt.bandits.families import Bounded
 from caet_opt.common.numbers import digits_beside, in_full, table, to_digits, write_interval, write_money
@@ -17,6 +19,12 @@ ASSIGNED_NEED = (
     "are assigned independently of outcomes to come, and that no arm's rewards change over time"
 )
 
+#: What it means that later outcomes speak against what was settled.
+DOUBT = (
+    "what was settled keeps its guarantee, which is for all times together, if the rewards are as assumed; so look "
+    "first whether rewards changed over time, or whether another assumption fails"
+)
+
 #: Columns of the table of arms, and of that of pairs.
 ARM_HEADERS = ["arm", "outcomes", "out", "mean", "interval", "spent"]
 PAIR_HEADERS = ["statement", "evidence", "needed", "progress", "settled", "difference", "interval"]
@@ -25,12 +33,9 @@ PAIR_HEADERS = ["statement", "evidence", "needed", "progress", "settled", "diffe
 def to_words(status: Record) -> str:
     """The whole: what is asked and by which guarantee, where it stands, the arms, the pairs, and what is out."""
     arms = [arm["name"] for arm in status["arms"]]
-    asked = status["task"]
-    if status["question"] is not None:
-        asked += f" ({status['question']})"
     limits = f" within {', '.join(status['share_limits'])}" if "share_limits" in status else ""
     parts = [
-        f"{asked} of {', '.join(arms)}: {status['family']} rewards, policy {status['policy']}{limits}\n"
+        f"{say_task(status)} of {', '.join(arms)}: {status['family']} rewards, policy {status['policy']}{limits}\n"
         f"stops when {status['formula']}; {say_guarantee(status)}"
     ]
     if status["watch"]["alarm"]:
@@ -39,6 +44,8 @@ def to_words(status: Record) -> str:
         parts.append(f"spread: {spread}")
     if (ignored := say_ignored_costs(status)) is not None:
         parts.append(f"WARNING: {ignored}")
+    if status["open_again"]:
+        parts.append("\n".join([*say_open_again(status), *([DOUBT] if status["guaranteed"] else [])]))
     parts += [say_standing(status), table(ARM_HEADERS, list(map(arm_texts, status["arms"])))]
     if status["pairs"]:
         more = status["pairs_left_out"]
@@ -49,6 +56,11 @@ def to_words(status: Record) -> str:
     if status["out"]:
         parts.append(say_out(status))
     return "\n\n".join(parts)
+
+
+def say_task(record: Mapping[str, Any]) -> str:
+    """The task, which has its arms by number, and in words that name them."""
+    return str(record["task"]) if record["question"] is None else f"{record['task']} ({record['question']})"
 
 
 def say_guarantee(status: Record) -> str:
@@ -102,10 +114,22 @@ def say_ignored_costs(record: Record) -> str | None:
     )
 
 
+def say_missing_costs(record: Record) -> str | None:
+    """Of which arms no cost is known, or none but zero; None where there is no such arm."""
+    if (missing := record["costs_missing"]) is None:
+        return None
+    told = [f"none observed yet of {', '.join(missing['none'])}"] if missing["none"] else []
+    if missing["zero"]:
+        told.append(f"zero with every outcome of {', '.join(missing['zero'])}, which is right only if that is free")
+    return f"costs: {'; '.join(told)}"
+
+
 def say_standing(status: Record) -> str:
     """What was spent, the leading or the declared answer, and what is ahead."""
     counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
     lines = [f"{counts}; spent {write_money(status['spent'])}"]
+    if (missing := say_missing_costs(status)) is not None:
+        lines.append(missing)
     if status["counted"]:
         lines.append(say_assigned(status))
     if (limits := say_limits(status)) is not None:
@@ -134,6 +158,20 @@ def say_settled(status: Record) -> list[str]:
         f"SETTLED: {', '.join(status['settled'])}; act on it now (chance that anything settled is ever wrong: at most "
         f"{risk})"
     ]
+
+
+def say_open_again(record: Record) -> list[str]:
+    """What was settled, and what outcomes since then say of it."""
+    lines = []
+    for one in record["open_again"]:
+        settled = f"{one['statement']}, settled at outcome {one['outcome']}, {say_time(one['time'])}"
+        if one["reversed"]:
+            lines.append(f"WARNING: rewards recorded since settle the opposite of {settled}; one of the two is wrong")
+        elif one["contradicted"]:
+            lines.append(f"WARNING: rewards recorded since contradict {settled}")
+        else:
+            lines.append(f"OPEN AGAIN: rewards recorded since leave in doubt {settled}")
+    return lines
 
 
 def say_assigned(status: Record) -> str:

@@ -2,31 +2,33 @@
 
 A change is one transaction, on disk (write-ahead log, ``synchronous=FULL``) before the caller hears of it; who is
 killed, or meets a full disk, leaves the last whole transaction. Writers wait for each other, in turn. Readers see one
-moment. The log is merged into the file whenever an experiment is closed, and at times while it is open. What is at the
-path is looked at before and after each change: one that would go where nobody finds it is refused.
+moment, and who has not made the file, or cannot change it, reads a copy. The log is merged into the file whenever an
+experiment is closed, and at times while it is open. What is at the path is looked at before and after each change: one
+that would go where nobody finds it is refused.
 """
 
 import json
 import os
 import sqlite3
 import stat
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partialmethod
 from pathlib import Path
 from secrets import token_hex
-from shutil import copyfile
 from tempfile import TemporaryDirectory
 from threading import Lock, RLock, Timer
 from weakref import WeakSet
 
-from caet_opt.common.checks import is_number
+from caet_opt.common.checks import is_number, show_value
+from caet_opt.common.files import BESIDE, UNFINISHED
 from caet_opt.common.files import DATABASE as MAGIC
-from caet_opt.common.files import UNFINISHED
 from caet_opt.errors import BusyError, InputError
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.live import database
+from caet_opt.live.copying import beside, copy_at_one_moment
 from caet_opt.live.database import DamagedError, Place, Seen, Steps
 from caet_opt.live.turn import LOOK, Turn
 from caet_opt.version import __version__
@@ -52,11 +54,11 @@ class Store:
 
     def __init__(self, path: str | Path, wait: float = WAIT) -> None:
         if not is_number(wait) or not 0 <= wait <= LONGEST_WAIT:
-            raise InputError(f"wait must be seconds, from 0 to {LONGEST_WAIT:g}, got {wait!r}")
+            raise InputError(f"wait must be seconds, from 0 to {LONGEST_WAIT:g}, got {show_value(wait)}")
         self.path, self.wait, self.header = Path(path), wait, b""
         # SQLite keeps the log beside the file itself, whatever symbolic links lead to it
         self._named, self._file = self.path.absolute(), Path(os.path.realpath(path))
-        self._log, self._index = Path(f"{self._file}-wal"), Path(f"{self._file}-shm")
+        self._log, self._index = beside(self._file), Path(f"{self._file}-shm")
         self._turn = Turn(self._file)
         self._process, self._lock, self._gate = 0, RLock(), Lock()
         self._connection: sqlite3.Connection | None = None
@@ -116,10 +118,8 @@ class Store:
 
     @contextmanager
     def _transaction(self, writes: bool) -> Iterator[sqlite3.Connection]:
-        if writes and not can_write(self._file):
-            check_file(self.path)
-            number, words = database.REFUSALS[sqlite3.SQLITE_READONLY]
-            raise OSError(number, words, str(self.path))
+        if writes:
+            self._check_writable()
         with self._alone(), self._plain_errors():
             connection = self._begin(writes)
             try:
@@ -166,6 +166,20 @@ class Store:
         finally:
             self._lock.release()
 
+    def _check_writable(self) -> None:
+        """Raise `OSError` for a file that cannot be changed, or whose log cannot."""
+        if can_write(self._file):
+            return
+        check_file(self.path)
+        number, words = database.REFUSALS[sqlite3.SQLITE_READONLY]
+        others = [one.name for one in (self._log, self._index) if is_locked(one)]
+        if others and may_write(self._file):
+            words = (
+                f"{' and '.join(others)} beside it cannot be written; have whoever made that close the experiment, or "
+                "go on with a copy that experiment backup makes"
+            )
+        raise OSError(number, words, str(self.path))
+
     def _busy(self, who: str) -> BusyError:
         return BusyError(
             f"{self.path}: another {who} has kept it locked for {self.wait:g} s; try again, or wait longer (--wait)"
@@ -173,7 +187,7 @@ class Store:
 
     def _begin(self, writes: bool) -> sqlite3.Connection:
         """A transaction, in turn where it writes, that reads nothing from memory: the file may have been replaced."""
-        connection = self._open()
+        connection = self._open(writes)
         connection.execute("PRAGMA shrink_memory")
         if self._steps is not None:
             self._steps.left = None
@@ -239,12 +253,13 @@ class Store:
                 if is_ours and Place.of(self._named) == self._place:
                     database.merge(self._connection, MERGE_WAIT)
                 self._connection.close()
-                self._turn.tidy()
+                if self._copy is None:
+                    self._turn.tidy()
             if self._copy is not None:
                 self._copy.cleanup()
             self._connection = self._copy = self._steps = self._place = self._index_place = None
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self, writes: bool = True) -> sqlite3.Connection:
         """The connection of this process: what a fork has copied is another's."""
         if self._copy is not None or (self._process == os.getpid() and self._is_cut_off()):
             self.close()  # what was copied may have changed; what was cut off is merged
@@ -254,27 +269,22 @@ class Store:
                 self.header, self._place, self._index_place = read_header(self.path), Place.of(self._named), None
                 if any(other.has_open(self._place) and other._file != self._file for other in STORES):
                     raise self._linked("it is open under the other")
-                if can_write(self._file):
+                if writes or (is_own(self._file) and can_write(self._file)):
                     self._connection, self._steps = database.connect(self._file, "rw", self.wait)
                     self._index_place = Place.of(self._index)
                 else:
-                    self._connection, self._steps = self._connect_to_look()
+                    self._connection, self._steps = self._connect_to_copy()
                 self._process = os.getpid()
                 STORES.add(self)
         return self._connection
 
-    def _connect_to_look(self) -> tuple[sqlite3.Connection, Steps]:
-        """To a file that must not be written. SQLite reads a log only with an index of it beside the file; where it
-        cannot make one, what is read is a copy."""
-        try:
-            return database.connect(self._file, "ro", self.wait)
-        except sqlite3.OperationalError:
-            self._copy, self._place = TemporaryDirectory(prefix="caet-opt-"), None
-            copy = Path(self._copy.name) / "experiment"
-            copyfile(self._file, copy)
-            with suppress(FileNotFoundError):
-                copyfile(self._log, f"{copy}-wal")
-            return database.connect(copy, "rw", self.wait)
+    def _connect_to_copy(self) -> tuple[sqlite3.Connection, Steps]:
+        """To what is in the file now, for who must leave nothing beside it."""
+        self._copy, self._place = TemporaryDirectory(prefix="caet-opt-"), None
+        copy = Path(self._copy.name) / "experiment"
+        if not copy_at_one_moment(self._file, copy, self.wait):
+            raise self._busy("process")
+        return database.connect(copy, "rw", self.wait)
 
     def has_open(self, place: Place | None) -> bool:
         """Whether this process has a file open here."""
@@ -310,8 +320,24 @@ OPENING = RLock()
 
 
 def can_write(path: Path) -> bool:
-    """Whether a file can be changed, which takes a log beside it."""
+    """Whether a file can be changed, which takes a log beside it, and what is there of it."""
+    return may_write(path) and not any(is_locked(Path(f"{path}{ending}")) for ending in BESIDE)
+
+
+def may_write(path: Path) -> bool:
+    """Whether a file can be written, and others be made beside it."""
     return os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a file is there and cannot be written; it may go away at any time."""
+    place = Place.of(path)
+    return place is not None and not os.access(path, os.W_OK) and Place.of(path) == place
+
+
+def is_own(path: Path) -> bool:
+    """Whether a file belongs to this user: what anybody else makes beside it, its owner may not be able to write."""
+    return sys.platform == "win32" or path.stat().st_uid == os.geteuid()
 
 
 def is_filled(path: Path) -> bool:
@@ -324,7 +350,8 @@ def is_filled(path: Path) -> bool:
         return False
     if not read_header(path).startswith(MAGIC):
         return True
-    with suppress(sqlite3.Error), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as found:
+    address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"  # which leaves nothing beside it
+    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as found:
         return bool(found.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     return True
 

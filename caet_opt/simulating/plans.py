@@ -11,7 +11,7 @@ import numpy as np
 from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task, pose_task
-from caet_opt.common.checks import is_number
+from caet_opt.common.checks import is_number, show_value
 from caet_opt.common.numbers import in_full, round_down, table, to_digits, write_interval, write_level, write_money
 from caet_opt.errors import CaetError, InputError
 from caet_opt.exploring.settings import SEED, refuse_limits
@@ -291,7 +291,7 @@ def plan(
     (30.89, True)
     """
     if budget is not None and not (is_number(budget) and budget > 0):
-        raise InputError(f"budget must be a positive number, got {budget!r}")
+        raise InputError(f"budget must be a positive number, got {show_value(budget)}")
     refuse_limits(settings, "a plan has a budget")
     task = pose_task(model, task)
     confidence = {"delta": delta, "log_inv_delta": log_inv_delta}

@@ -11,7 +11,7 @@ import numpy as np
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.bandits.model import BanditModel, gaps
 from caet_opt.bandits.tasks import BestArm
-from caet_opt.common.checks import check_whole
+from caet_opt.common.checks import check_whole, show_value
 from caet_opt.errors import InputError
 from caet_opt.exploring.explorer import Caet
 from caet_opt.exploring.settings import Parameters, refuse_limits
@@ -119,7 +119,9 @@ def explore_then_commit(
     """
     check_workers(workers)
     if not (isfinite(horizon) and horizon > len(model.means)):
-        raise InputError(f"the horizon must be a finite number of rounds above the number of arms, got {horizon!r}")
+        raise InputError(
+            f"the horizon must be a finite number of rounds above the number of arms, got {show_value(horizon)}"
+        )
     check_whole(runs, "runs", 1)
     check_whole(checkpoints, "checkpoints", 1)
     if gaps(model.means).count(0.0) > 1:

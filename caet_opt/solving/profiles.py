@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from caet_opt.common.checks import check_whole, is_number
+from caet_opt.common.checks import check_whole, is_number, show_value
 from caet_opt.common.files import read_toml
 from caet_opt.common.shipped import find_shipped
 from caet_opt.errors import InputError, unknown_name
@@ -95,7 +95,7 @@ class Profile:
 def check_positive(value: Any, what: str) -> None:
     """Raise `InputError` unless the value is a positive finite number."""
     if not is_number(value) or value <= 0:
-        raise InputError(f"{what} must be a positive number, got {value!r}")
+        raise InputError(f"{what} must be a positive number, got {show_value(value)}")
 
 
 def read_profile(path: str | Path) -> Profile:

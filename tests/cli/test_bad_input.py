@@ -279,8 +279,8 @@ ROWS = [
     ("thresholds --delta 0.1", "no model given"),
     # solvers
     (flags(more="--solver clarable"), "unknown solver 'clarable'; did you mean 'clarabel'?"),
-    (flags(more="--tolerance 0"), "tolerance must be a positive number, got 0.0"),
-    (flags(more="--tolerance -1"), "tolerance must be a positive number, got -1.0"),
+    (flags(more="--tolerance 0"), "tolerance must be a positive number, got 0\n"),
+    (flags(more="--tolerance -1"), "tolerance must be a positive number, got -1\n"),
     (flags(more="--tolerance 2"), "tolerance is a relative gap below 1, got 2"),
     (flags(more="--tolerance tiny"), "--tolerance: must be a number, got 'tiny'"),
     (flags(more="--solver {missing.toml}"), "missing.toml: no such file"),

@@ -4,7 +4,9 @@ import csv
 import io
 import json
 import os
+import re
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -52,6 +54,76 @@ def test_a_budget_is_the_most_that_it_may_cost(tmp_path, capsys):
     verb(capsys, "start", tmp_path / "few.caet", *asked, "--budget", "3")
     assert "limits: max_cost 3\n" in verb(capsys, "status", tmp_path / "few.caet")
     assert verb(capsys, "next", tmp_path / "few.caet", "--pulls", "3").count("pull ") < 3
+
+
+def test_the_limit_on_the_cost_is_given_by_one_of_its_names(file, tmp_path, capsys):
+    words = "give --max-cost or --budget, not both: they are two names of one limit"
+    both = ["--budget", "3", "--max-cost", "5"]
+    expect_refusal(capsys, "experiment", "start", tmp_path / "few.caet", *START, *ARMS, *both, words=words)
+    expect_refusal(capsys, "experiment", "extend", file, *both, words=words)
+    assert not (tmp_path / "few.caet").exists()
+
+
+def test_arms_without_an_observed_cost_are_named(tmp_path, capsys):
+    path = tmp_path / "calls.caet"
+    said = verb(capsys, "start", path, *START, "--arms", "a,b,c", "--cost-source", "observed")
+    assert "costs are observed: record what each pull cost with its outcome, by --cost or in a column cost" in said
+    assert "\ncosts: none observed yet of a, b, c\n" in verb(capsys, "status", path)
+    verb(capsys, "next", path, "--pulls", "3")
+    words = "that of arm 'a' is missing; give what the pull cost (--cost, or a column cost), and 0 only if it was free"
+    expect_refusal(capsys, "experiment", "record", path, "a", "1", words=words)
+    verb(capsys, "record", path, "a", "1", "--cost", "2")
+    verb(capsys, "record", path, "b", "1", "--cost", "0")
+    told = "none observed yet of c; zero with every outcome of b, which is right only if that is free"
+    assert f"\ncosts: {told}\n" in verb(capsys, "status", path)
+    assert read_json(verb(capsys, "status", path, "--json"))["costs_missing"] == {"none": ["c"], "zero": ["b"]}
+    verb(capsys, "record", path, "c", "1", "--cost", "1")
+    verb(capsys, "next", path, "--arm", "b")
+    verb(capsys, "record", path, "b", "1", "--cost", "1")
+    assert "costs:" not in verb(capsys, "status", path)
+
+
+def test_a_wrong_number_is_told_as_it_was_typed(tmp_path, file, capsys):
+    argv = ["start", tmp_path / "x.caet", *START, *ARMS]
+    expect_refusal(capsys, "experiment", *argv, "--max-cost", "0", words="--max-cost must be positive, got 0\n")
+    expect_refusal(
+        capsys, "experiment", "extend", file, "--max-cost", "-2", words="--max-cost must be positive, got -2\n"
+    )
+    expect_refusal(capsys, "experiment", "status", file, "--level", "1", words="as 0.95, got 1\n")
+
+
+@pytest.mark.parametrize("verb", command.VERBS)
+def test_help_has_examples_and_short_lines_and_everyday_options_first(verb, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["experiment", verb, "--help"]) == 0
+    text = re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().out)
+    assert max(map(len, text.splitlines())) <= 120
+    assert f"  caet-opt experiment {verb} " in text
+    if verb == "start":
+        titles = [
+            "options:",
+            "--task T ",
+            "--delta D ",
+            "what it costs:",
+            "--budget X ",
+            "the algorithm:",
+            "for experts:",
+        ]
+        places = [text.index(f"\n{title}" if title.endswith(":") else f"\n  {title}") for title in titles]
+        assert places == sorted(places)
+        assert text.index("\n  --rho X") > places[-1]
+
+
+def test_a_closed_or_unreadable_standard_input_is_refused_in_one_line(file, tmp_path):
+    code = "import sys; from caet_opt.cli import main; sys.exit(main(sys.argv[1:]))"
+    (tmp_path / "empty").touch()
+    for how, words in (("<&-", "which is closed"), (f"0>{tmp_path}/empty", "standard input cannot be read (Bad file")):
+        line = f'"{sys.executable}" -c "{code}" experiment record "{file}" {how}'
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert words in done.stderr
+        assert done.stderr.startswith("caet-opt: error: ")
+        assert done.stderr.count("\n") == 1
 
 
 def test_a_whole_experiment(tmp_path, capsys, monkeypatch):

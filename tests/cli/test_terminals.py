@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from caet_opt.cli import main
 from caet_opt.common.files import escape_controls
-from caet_opt.presenting.tables.formats import csv_cell, csv_lines, plain_text
+from caet_opt.common.rows import csv_cell, plain_text
+from caet_opt.presenting.tables.formats import csv_lines
 
 #: A model whose title and arms would clear a terminal, begin lines of their own, and turn text round.
 MODEL = r"""

@@ -103,7 +103,7 @@ def test_no_door_has_a_default_of_its_own():
         ({"constant": []}, "constant must be a number or a string"),
         ({"threshold": 3}, "threshold must be a string, got 3"),
         ({"zero_cost_share": "papers"}, "did you mean 'paper'"),
-        ({"zero_cost_share": 1.0}, "strictly between 0 and 1, got 1.0"),
+        ({"zero_cost_share": 1.0}, "strictly between 0 and 1, got 1$"),
         ({"zero_cost_share": float("nan")}, "zero_cost_share must be a number or a string"),
         ({"tracking": "e"}, "unknown tracking 'e'; known: c, d"),
         ({"policy": 3}, "policy must be a string, got 3"),

@@ -120,6 +120,18 @@ def test_counts_from_the_command_line_and_from_files(capsys, path, tmp_path):
     assert [(arm["pulls"], arm["mean"]) for arm in found["arms"]] == [(101, 9 / 101), (100, 0.15), (9, 2 / 9)]
 
 
+def test_counts_of_an_arm_that_is_given_twice_add_up_and_are_told(capsys, path):
+    """None is lost without a word: neither what is new on two days nor a slip, which could not be undone."""
+    begin(path).close()
+    out = run_command(
+        capsys, "experiment", "record", path, "--counts", "b,3,10", "--counts", "old,1,5", "--counts", "1,4,10"
+    )
+    assert out.splitlines()[0] == "recorded: 25"
+    assert out.splitlines()[2:] == ["counts of b, which were given more than once, add up: 7 successes in 20 trials"]
+    found = json.loads(run_command(capsys, "experiment", "status", path, "--json"))
+    assert [(arm["pulls"], arm["mean"]) for arm in found["arms"]] == [(5, 0.2), (20, 0.35), (0, None)]
+
+
 @pytest.mark.parametrize(
     ("counts", "words"),
     [

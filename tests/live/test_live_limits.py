@@ -284,7 +284,7 @@ def test_a_limit_that_is_raised_goes_on_where_it_was(path, capsys):
         assert experiment.status()["spent"] <= 40.0
         assert experiment.verify() == []
     out = spoken(capsys, "extend", path, "--budget", "50", "--max-pulls", "200")
-    assert "limits: max_cost 50, max_pulls 200; spent so far: " in out
+    assert "limits: max_cost 50, max_pulls 200; " in out
     assert "limits: max_cost 50, max_pulls 200" in spoken(capsys, "status", path)
 
 
@@ -329,8 +329,37 @@ def test_limits_that_are_none_change_nothing(path, asked, words):
 def test_what_has_ended_for_good_is_not_extended(path):
     with begin(path, max_cost=13) as experiment:
         experiment.end()
-        with pytest.raises(InputError, match="nothing to extend: the experiment has stopped, or was ended by hand"):
+        with pytest.raises(InputError, match="nothing to extend: the experiment was ended by hand, for good"):
             experiment.extend(max_cost=20)
+    with begin(path.with_name("stopped.caet")) as experiment:
+        experiment.record_counts([(0, 0, 100), (1, 100, 100), (2, 0, 100)])
+        words = "nothing to extend: the experiment has stopped with the answer small"
+        with pytest.raises(InputError, match=words):
+            experiment.extend(max_cost=20)
+
+
+def test_a_limit_where_there_was_none_must_leave_room(path):
+    """It would end the experiment at once, and limits are only raised."""
+    with begin(path, max_pulls=4) as experiment:
+        experiment.next(4)
+        with pytest.raises(
+            InputError, match="max_cost 1 leaves no room for the next pull, and there was no such limit"
+        ):
+            experiment.extend(max_cost=1)
+        assert experiment.status()["limits"] == {"max_cost": None, "max_pulls": 4}
+        experiment.extend(max_cost=1000)
+        assert experiment.next() == ()
+
+
+def test_extend_says_whether_pulls_can_be_handed_out(path, capsys):
+    with begin(path, max_pulls=4) as experiment:
+        experiment.next(4)
+    out = spoken(capsys, "extend", path, "--budget", "1000")
+    assert "; 4 pulls, 0 spent so far; still no pull can be handed out: max_pulls 4 leaves no room" in out
+    assert out.endswith("; raise max_pulls\n")
+    assert spoken(capsys, "extend", path, "--max-pulls", "5").endswith(
+        "4 pulls, 0 spent so far; pulls can be handed out\n"
+    )
 
 
 @pytest.mark.parametrize("cell", ["'x'", "-1.0", "1e999", "x'00'"])

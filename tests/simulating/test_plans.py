@@ -110,7 +110,7 @@ def test_the_command_draws_quantiles_against_delta(tmp_path, capsys):
 
 def test_bad_input_is_one_line(capsys):
     for words, message in (
-        (["--delta", "0.1", "--budget", "-5"], "budget must be a positive number, got -5.0"),
+        (["--delta", "0.1", "--budget", "-5"], "budget must be a positive number, got -5"),
         (["--delta", "0.1", "--policy", "best"], "unknown policy 'best'"),
         ([], "give either --delta"),
     ):

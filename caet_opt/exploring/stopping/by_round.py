@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from caet_opt.bandits.families import Bernoulli, Family
-from caet_opt.common.checks import is_number
+from caet_opt.common.checks import is_number, show_value
 from caet_opt.errors import InputError
 from caet_opt.exploring.stopping.base import Threshold
 from caet_opt.kernels.thresholds import CUSTOMARY, POWER
@@ -88,12 +88,14 @@ class Deviational(Threshold):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (is_number(self.theta) and self.theta > 1):
-            raise InputError(f"theta of the deviational threshold must be a number above 1, got {self.theta!r}")
+            raise InputError(
+                f"theta of the deviational threshold must be a number above 1, got {show_value(self.theta)}"
+            )
         constant: Any = self.constant
         if constant != CERTIFIED and not (is_number(constant) and constant > 0):
             raise InputError(
                 f"constant of the deviational threshold must be a positive number or {CERTIFIED!r}, "
-                f"got {self.constant!r}"
+                f"got {show_value(self.constant)}"
             )
 
     @cached_property

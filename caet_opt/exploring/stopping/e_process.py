@@ -10,7 +10,7 @@ import numpy as np
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.common.checks import is_number
+from caet_opt.common.checks import is_number, show_value
 from caet_opt.errors import InputError
 from caet_opt.exploring.stopping.base import PairState, Threshold
 from caet_opt.kernels import e_values
@@ -53,7 +53,7 @@ class EProcess(Threshold):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (is_number(self.rho) and self.rho > 0):
-            raise InputError(f"rho of the e-process threshold must be a positive number, got {self.rho!r}")
+            raise InputError(f"rho of the e-process threshold must be a positive number, got {show_value(self.rho)}")
 
     @property
     def level(self) -> float:

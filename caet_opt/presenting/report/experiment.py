@@ -54,7 +54,7 @@ def list_facts(status: Record) -> dict[str, str]:
     names = [arm["name"] for arm in status["arms"]]
     costs = status["costs"]
     facts = {
-        "task": status["task"],
+        "task": status_text.say_task(status),
         "rewards": status["family"],
         "arms": ", ".join(names if costs is None else map("{} (cost {:g})".format, names, costs)),
         "policy": status["policy"],
@@ -73,6 +73,8 @@ def list_facts(status: Record) -> dict[str, str]:
         facts["spread"] = spread
     if (ignored := status_text.say_ignored_costs(status)) is not None:
         facts["costs"] = ignored
+    if status["open_again"]:
+        facts["open again"] = "; ".join(status_text.say_open_again(status))
     if status["stopped"] is not None:
         facts["stopped"] = status_text.say_stop(status["stopped"])
     else:
@@ -90,7 +92,7 @@ def collect_data(status: Record, history: Record) -> Record:
     notes = [*names, *history["names"]]
     stop = status["stopped"]
     return {
-        "models": [{"label": status["task"]}],
+        "models": [{"label": status_text.say_task(status)}],
         "series": [{"model": 0, "note": note, "label": note} for note in notes],
         "arms": len(names),
         "moments": history["moments"],

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
 from types import SimpleNamespace
@@ -10,14 +9,11 @@ from typing import Any
 
 from caet_opt.common.files import escape_controls
 from caet_opt.common.numbers import table as aligned
+from caet_opt.common.rows import csv_cell
 from caet_opt.presenting.tables.latex import latex_document, latex_fragment
 from caet_opt.presenting.tables.layout import ERROR, Cell, Row, Table, Vector, error_text, leading_cells
 
 MISSING = "-"
-
-#: A text that a spreadsheet would run, with the apostrophes that have been put before it; and one that is a number.
-FORMULA = re.compile("'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
-NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
 
 #: The end of a line, of which each part ends one.
 LINE_END = "\r\n"
@@ -74,29 +70,6 @@ def csv_lines(lines: Iterable[Iterable[Any]]) -> str:
     sink = SimpleNamespace(write=lambda line: written.append(line.removesuffix(LINE_END) + "\n"))
     csv.writer(sink, lineterminator=LINE_END).writerows([csv_cell(value) for value in line] for line in lines)
     return "".join(written)
-
-
-def csv_cell(value: Any) -> Any:
-    """A value as CSV has it. A text that spreadsheets take for a formula gets an apostrophe, by which they take it for
-    a text; one that begins with apostrophes before such a text gets one more, so that `plain_text` finds each again.
-
-    >>> csv_cell("=1+1"), csv_cell("'=1+1"), csv_cell("a=1"), csv_cell(-1.5), csv_cell([1, 2])
-    ("'=1+1", "''=1+1", 'a=1', -1.5, '[1, 2]')
-    """
-    if isinstance(value, list | tuple):
-        return json.dumps(value)
-    if isinstance(value, str) and FORMULA.match(value) and not NUMBER.fullmatch(value):
-        return f"'{value}"
-    return value
-
-
-def plain_text(cell: str) -> str:
-    """The text of a cell that `csv_cell` wrote.
-
-    >>> plain_text("'=1+1"), plain_text("''=1+1"), plain_text("'tis"), plain_text("-1")
-    ('=1+1', "'=1+1", "'tis", '-1')
-    """
-    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def json_text(table: Table) -> str:

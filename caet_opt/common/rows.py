@@ -1,0 +1,90 @@
+"""Rows of CSV files: cells that no spreadsheet takes for a formula, and one reader for whatever comes as rows."""
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from typing import Any
+
+from caet_opt.errors import InputError
+
+#: A text that a spreadsheet would run, with the apostrophes that have been put before it; and one that is a number.
+FORMULA = re.compile("'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
+
+#: What a spreadsheet may put before the first cell: the mark of UTF-8.
+MARK = "\ufeff"
+
+#: The columns that ``experiment export`` writes, a row for each pull, with or without an outcome; and those by which
+#: such a file is known, of which some columns may have been removed.
+EXPORTED = ("pull", "arm", "name", "handed_out", "withdrawn", "position", "reward", "cost", "recorded")
+ITS_OWN = frozenset(("arm", "name", "reward"))
+
+#: Columns that hold names of arms.
+NAMES = ("arm", "name")
+
+#: Where a row is, in words, and its cells by column, without empty ones.
+Row = tuple[str, dict[str, str]]
+
+
+def csv_cell(value: Any) -> Any:
+    """A value as CSV has it. A text that spreadsheets take for a formula gets an apostrophe, by which they take it for
+    a text; one that begins with apostrophes before such a text gets one more, so that `plain_text` finds each again.
+
+    >>> csv_cell("=1+1"), csv_cell("'=1+1"), csv_cell("a=1"), csv_cell(-1.5), csv_cell([1, 2])
+    ("'=1+1", "''=1+1", 'a=1', -1.5, '[1, 2]')
+    """
+    if isinstance(value, list | tuple):
+        return json.dumps(value)
+    if isinstance(value, str) and FORMULA.match(value) and not NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
+
+
+def plain_text(cell: str) -> str:
+    """The text of a cell that `csv_cell` wrote.
+
+    >>> plain_text("'=1+1"), plain_text("''=1+1"), plain_text("'tis"), plain_text("-1")
+    ('=1+1', "'=1+1", "'tis", '-1')
+    """
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
+
+def read_rows(text: str, what: str, place: str = "row") -> tuple[list[str], Iterator[Row]]:
+    """The header of a CSV text, without spaces around its names, and its rows, each with its place, counted from 1;
+    `InputError` where it is no CSV, or where a row has not as many cells as the header.
+
+    >>> header, rows = read_rows("arm, reward\\n'=a+b,1\\n", "pilot.csv")
+    >>> header, list(rows)
+    (['arm', 'reward'], [('row 1', {'arm': '=a+b', 'reward': '1'})])
+    """
+    try:
+        lines = [line for line in csv.reader(StringIO(text.removeprefix(MARK), newline="")) if line]
+    except csv.Error as error:
+        raise InputError(f"{what}: not CSV: {error}") from error
+    header = [name.strip() for name in lines[0]] if lines else []
+    return header, (read_cells(header, cells, f"{place} {line}") for line, cells in enumerate(lines[1:], start=1))
+
+
+def read_cells(header: Sequence[str], cells: Sequence[str], place: str) -> Row:
+    """The cells of a row by column."""
+    if len(cells) != len(header):
+        raise InputError(f"{place}: {len(cells)} cells, but the header has {len(header)}")
+    told = {name: text.strip() for name, text in zip(header, cells, strict=True) if text.strip()}
+    return place, told | {name: plain_text(told[name]) for name in NAMES if name in told}
+
+
+def is_exported(header: Sequence[str]) -> bool:
+    """Whether the columns are those of an exported experiment."""
+    return ITS_OWN <= frozenset(header) <= frozenset(EXPORTED) and len(set(header)) == len(header)
+
+
+def list_exported(rows: Iterator[Row]) -> list[Row]:
+    """The outcomes of an exported experiment, with the name of the arm in place of its number: pulls without an outcome
+    are left out, and so are columns that are not of it."""
+    return [
+        (place, {"arm": told.get("name", "")} | {name: told[name] for name in ("reward", "cost") if name in told})
+        for place, told in rows
+        if "reward" in told
+    ]
