@@ -179,6 +179,16 @@ def test_a_file_and_the_flags_give_the_same_answer(capsys):
     assert {**by_file, "seconds": 0} == {**by_flags, "seconds": 0}
 
 
+def test_a_file_without_a_task_is_told_one(tmp_path, capsys):
+    file = tmp_path / "mine.toml"
+    file.write_text('family = "bernoulli"\nmeans = [0.5, 0.3]\n')
+    record = read_json(run_command(capsys, "solve", file, "--task", "best-arm", "--json"))
+    assert (record["task"], record["means"]) == ("best-arm", [0.5, 0.3])
+    assert "task above:0.4, family bernoulli" in run_command(
+        capsys, "thresholds", file, "--task", "above:0.4", "--delta", "0.1"
+    )
+
+
 def test_a_task_replaces_the_file_s_and_its_expected_time(capsys):
     out = run_command(capsys, "solve", PAPER, "--task", "best-arm")
     assert "task best-arm" in out
