@@ -190,7 +190,7 @@ class Plan:
         if self.lower_bound is not None:
             bound = in_full(round_down(self.lower_bound, DIGITS))
             scope = self.experiment.model.family.bound_scope
-            lines += [f"{'lower bound':<16} {bound}  no strategy{scope} costs less on average"]
+            lines += [f"{'lower bound':<16} {bound}  rounded down; no strategy{scope} costs less on average"]
         else:
             lines += [f"{'lower bound':<16} known only as delta tends to 0, because several answers may be right"]
         if len(self.policies) > 1:

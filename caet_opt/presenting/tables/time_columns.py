@@ -139,8 +139,8 @@ def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tup
         Column("means", "means", "mean of each arm", given, r"$\mu$"),
         Column("costs", "costs", "cost of each arm", given, "$c$"),
         Column("characteristic_time", "T*", "characteristic time", time, r"$T^\star$", True),
-        Column("lower", "lower", "certified lower bound on T*", lower, numeric=True),
-        Column("upper", "upper", "certified upper bound on T*", upper, numeric=True),
+        Column("lower", "lower", "certified lower bound on T*, rounded down", lower, numeric=True),
+        Column("upper", "upper", "certified upper bound on T*, rounded up", upper, numeric=True),
         Column("gap", "gap", "relative width of the certified interval", width, numeric=True),
         Column("cost_proportions", "omega*", "share of the cost spent on each arm", shares, r"$\omega^\star$"),
         Column("sampling_proportions", "u*", "share of the pulls of each costly arm", shares, r"$u^\star$"),
@@ -148,7 +148,14 @@ def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tup
         Column("limits", "limits", "limits on shares, each with dT*/dshare", write_limits),
         Column("half_leader_time", "T*(1/2)", "T* with pulls:leader=0.5, if asked for", half, r"$T^\star_{1/2}$", True),
         number_column("delta", "delta", "error probability given by --delta", "g", r"$\delta$"),
-        Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", write_bound(digits), None, True),
+        Column(
+            "lower_bound",
+            "bound",
+            "T* kl(delta, 1 - delta), rounded down, for every --delta",
+            write_bound(digits),
+            None,
+            True,
+        ),
         Column("cost_blind_time", "blind T", paid, blind(BLIND_DIGITS), r"blind $T$", True),
         Column(
             "cost_blind_ratio", "blind/T*", "blind T divided by T*", blind(RATIO_DIGITS), r"blind $T / T^\star$", True
@@ -212,7 +219,7 @@ CONVENTIONS = {
     "confidence": Statement(
         r"Lower bound at $\delta$: $T^\star \mathrm{kl}(\delta, 1 - \delta)$, where $\mathrm{kl}(\delta, 1 - \delta) = "
         r"(1 - 2 \delta) \log((1 - \delta) / \delta)$ is at least $\log(1/(2.4 \delta))$ and, for small $\delta$, "
-        r"close to $\log(1/\delta)$; it is zero for $\delta$ of 1/2 or more."
+        r"close to $\log(1/\delta)$; it is zero for $\delta$ of 1/2 or more. It is rounded down to the digits shown."
     ),
     "digits": Statement(r"$T^\star$ has the digits to which both ends of its certified interval round."),
     "cost_proportions": Statement(r"$\omega^\star$: share of the cost that goes to each arm."),
