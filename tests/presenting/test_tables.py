@@ -316,6 +316,26 @@ def test_proven_digits_replace_certified_ones(capsys):
     assert "S[table-format=5.28]" in tabled(capsys, *argv, "--format", "latex")
 
 
+def test_rows_that_cannot_be_proven_keep_their_certified_digits(capsys, tmp_path):
+    """Each is named, with the reason, and the others are proven."""
+    argv = [PAPER, "judge-scores", "placebo-trial", "--digits", "30"]
+    out = tabled(capsys, *argv, "--columns", "model,T*,lower")
+    assert "11.6568542494923801952067548968 " in out
+    assert re.search(r"^judge-scores +3\.019354479\d* ", out, re.MULTILINE)
+    told = " ".join(out.split())
+    assert "Not proven, but certified: judge-scores; rewards of family bounded:0,1 have no proven digits" in told
+    assert "Not proven, but certified: placebo-trial; digits are proven without limits." in told
+    assert "proven, with the inputs as exact decimals" in told
+    assert "has the digits to which both ends of its certified interval round" in told
+    proven, *others = records(capsys, *argv)
+    assert proven["proven"] is not None
+    assert all(row["proven"] is None and row["error"] is None for row in others)
+    assert main(["table", *map(str, argv), "--format", "csv", "--output", str(tmp_path / "rows.csv")]) == 0
+    assert capsys.readouterr().err.count("caet-opt: Not proven, but certified: ") == 2
+    out = tabled(capsys, "judge-scores", "--digits", "30")
+    assert "exact decimals" not in out
+
+
 # machine formats
 
 

@@ -239,17 +239,19 @@ OF_TIME = TIMES | BLIND | {HALF, "lower_bound", "upper_bound", "predicted_cost",
 def conventions(names: Iterable[str], rows: Sequence[Row], proven: bool = False) -> dict[str, Statement]:
     """What a reader of these rows must know of these columns, and nothing else; by what it is about."""
     shown = {name for name in names if any(row.get(name) is not None for row in rows)}
+    some = proven and any(row.get(PROVEN[0]) is not None for row in rows)
+    every = proven and all(row.get(PROVEN[0]) is not None for row in rows if row.get("gap") is not None)
     about = {
         "characteristic_time": OF_TIME & shown,
         "divergence": OF_TIME & shown and any(str(row.get("family")).startswith("gaussian") for row in rows),
         "range": OF_TIME & shown and any(str(row.get("family")).startswith("bounded") for row in rows),
         "confidence": {"lower_bound", "ratio"} & shown,
-        "digits": TIMES & shown and not proven,
+        "digits": TIMES & shown and not every,
         "cost_proportions": "cost_proportions" in shown,
         "sampling_proportions": "sampling_proportions" in shown,
         "cost_blind": BLIND & shown,
         "limits": OF_TIME & shown and any(row.get("limits") for row in rows),
-        "proven": proven and (TIMES | set(PROVEN)) & shown,
+        "proven": some and (TIMES | set(PROVEN)) & shown,
     }
     free = "_free" if any(0 in (row.get("costs") or ()) for row in rows) else ""
     return {name: CONVENTIONS.get(f"{name}{free}", CONVENTIONS[name]) for name, applies in about.items() if applies}
