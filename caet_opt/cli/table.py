@@ -95,6 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--caption", type=plain_text, metavar="TEXT", help="caption of the table; for LaTeX, written in LaTeX"
     )
     what.add_argument("--label", metavar="KEY", help="LaTeX label of the table, as tab:times")
+    what.add_argument("--no-notes", action="store_true", help="leave out what is said below the table")
     what.add_argument("--format", default="terminal", metavar="F", help="output format (terminal; see below)")
     what.add_argument("--output", metavar="FILE", help="write the table to this file")
 
@@ -116,6 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
     if table.rows or status != INTERRUPTED:
         if arguments.caption is not None:
             table = replace(table, caption=arguments.caption, captioned=True)
+        if arguments.no_notes:
+            table = replace(table, conventions={}, notes=())
         text = FORMATS[arguments.format](replace(table, label=arguments.label or ""))
         write(text)
         print(text if arguments.output is None else f"written: {arguments.output}\n", end="")
@@ -169,7 +172,7 @@ def tabulate_models(arguments: argparse.Namespace, models: Sequence[Source]) -> 
         () if finished == len(models) else (f"Interrupted: {finished} of {len(models)} models are finished.",)
     )
     unproven = note_unproven(rows)
-    if arguments.format == "csv":  # which has no place for notes
+    if arguments.format == "csv" or arguments.no_notes:  # then the table has no place for them
         for note in unproven:
             print(f"caet-opt: {note}", file=sys.stderr)
     count = len({row["model"] for row in rows})

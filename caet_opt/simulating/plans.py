@@ -12,7 +12,16 @@ from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task, pose_task
 from caet_opt.common.checks import is_number
-from caet_opt.common.numbers import in_full, round_down, table, to_digits, write_interval, write_level, write_money
+from caet_opt.common.numbers import (
+    in_full,
+    round_down,
+    table,
+    to_digits,
+    write_given,
+    write_interval,
+    write_level,
+    write_money,
+)
 from caet_opt.errors import CaetError, InputError
 from caet_opt.exploring.settings import SEED, refuse_limits
 from caet_opt.simulating.comparison import Progress, make_experiments, run_policies
@@ -185,7 +194,7 @@ class Plan:
             "",
             self._tabulate_arms(),
             "",
-            f"{'T*':<16} {self.characteristic_time:.9g}",
+            f"{'T*':<16} {in_full(f'{self.characteristic_time:.9g}')}",
         ]
         if self.lower_bound is not None:
             bound = in_full(round_down(self.lower_bound, DIGITS))
@@ -206,7 +215,9 @@ class Plan:
         """What every arm is taken for."""
         model = self.experiment.model
         arms = zip(model.arms, model.means, model.costs, strict=True)
-        return table(["arm", "mean", "cost"], [[arm, f"{mean:.6g}", f"{cost:.6g}"] for arm, mean, cost in arms], (0,))
+        return table(
+            ["arm", "mean", "cost"], [[arm, f"{mean:.6g}", write_given(cost)] for arm, mean, cost in arms], (0,)
+        )
 
     def _compare(self) -> str:
         """A line per policy."""

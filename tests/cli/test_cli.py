@@ -179,6 +179,30 @@ def test_a_file_and_the_flags_give_the_same_answer(capsys):
     assert {**by_file, "seconds": 0} == {**by_flags, "seconds": 0}
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "solve {} --delta 0.05",
+        "plan {} --delta 0.05 --runs 2 --budget 1234567.5",
+        "thresholds {} --delta 0.05",
+        "simulate {} --delta 0.05 --runs 2",
+        "simulate {} --delta 0.05 --runs 2 --policy caet,uniform",
+        "table {} --delta 0.05 --columns model,costs,T*,bound,cost_blind_time --significant 6 --no-notes",
+        "curve {} --sweep cost:0 --from 100000 --to 1000000 --points 3 --no-figure",
+    ],
+)
+def test_costs_are_plain_numbers(words, tmp_path, capsys):
+    """1000000 and 123456.5, not 1e+06; of a table, T* has its certified digits alone."""
+    file = tmp_path / "dear.toml"
+    file.write_text('family = "gaussian:400"\nmeans = [10, 9.5]\ncosts = [1000000, 123456.5]\ntask = "best-arm"\n')
+    out = run_command(
+        capsys, *words.format(file).split(), *["--output", tmp_path / "c"][: 2 * words.startswith("curve")]
+    )
+    assert re.findall(r"\S*\de\+\d\S*", out) == ["5.84379e+09"] * words.startswith("table")
+    if words.startswith(("solve", "plan")):
+        assert re.search(r"^1 +9.5 +123456.5( |$)", out, re.MULTILINE)
+
+
 def test_a_file_without_a_task_is_told_one(tmp_path, capsys):
     file = tmp_path / "mine.toml"
     file.write_text('family = "bernoulli"\nmeans = [0.5, 0.3]\n')

@@ -296,7 +296,7 @@ def test_a_coarse_gap_prints_few_digits(capsys, tmp_path):
     assert (cells["lower"], cells["upper"]) == ("11.6199", "11.6800")  # 11.62 as a double is less
     assert cells["sampling_proportions"].numbers == ("0.7", "0.3")
     assert cells["cost_blind_ratio"] == "1"
-    assert cells["lower_bound"] == "1.1e+02"  # a lower bound is not rounded up
+    assert cells["lower_bound"] == "110"  # a lower bound is not rounded up
     assert cells["delta"] is None
 
 
@@ -334,6 +334,26 @@ def test_rows_that_cannot_be_proven_keep_their_certified_digits(capsys, tmp_path
     assert capsys.readouterr().err.count("caet-opt: Not proven, but certified: ") == 2
     out = tabled(capsys, "judge-scores", "--digits", "30")
     assert "exact decimals" not in out
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "latex", "latex-fragment"])
+def test_notes_can_be_left_out(capsys, form):
+    argv = ["judge-scores", PAPER, "--delta", "0.1", "--format", form]
+    noted = tabled(capsys, *argv)
+    assert "Lower bound at" in noted
+    bare = tabled(capsys, *argv, "--no-notes")
+    assert "Lower bound at" not in bare
+    assert "3.019" in bare
+    assert main(["table", *map(str, argv), "--digits", "20", "--no-notes"]) == 0  # but what is missing is said
+    assert "Not proven, but certified: judge-scores" in capsys.readouterr().err
+
+
+def test_the_divergence_of_rewards_in_a_range_has_its_name(capsys):
+    told = " ".join(tabled(capsys, "judge-scores").split())
+    assert (
+        "Families bounded: the divergence is KL_inf(F, x), the least Kullback-Leibler divergence from an arm's" in told
+    )
+    assert r"$\mathrm{KL}_{\inf}(F, x)$" in tabled(capsys, "judge-scores", "--format", "latex-fragment")
 
 
 # machine formats

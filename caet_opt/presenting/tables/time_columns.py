@@ -62,7 +62,7 @@ def write_task(task: str, row: Row) -> Cell:
 def write_limits(limits: Sequence[Mapping[str, Any]], row: Row) -> Cell:
     """Limits, each with its price where there is one."""
     told = [(escape_controls(limit["limit"]), limit.get("price")) for limit in limits]
-    return ", ".join(text if price is None else f"{text} ({price:.4g})" for text, price in told)
+    return ", ".join(text if price is None else f"{text} ({numbers.write_given(price, 4)})" for text, price in told)
 
 
 def number_column(name: str, heading: str, explanation: str, form: str, latex: str | None = None) -> Column:
@@ -96,7 +96,9 @@ def write_time(which: int, most: int) -> Writer:
 
 def write_bound(most: int) -> Writer:
     """The lower bound at delta, kl(delta, 1 - delta) times the lower end of T*, rounded down to the digits of T*."""
-    return lambda bound, row: Number(numbers.round_down(bound, min(most, numbers.digits_shared(*interval(row)))))
+    return lambda bound, row: Number(
+        numbers.in_full(numbers.round_down(bound, min(most, numbers.digits_shared(*interval(row)))))
+    )
 
 
 def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tuple[Column, ...]:
@@ -105,7 +107,7 @@ def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tup
     digits = most or of_times
     time, lower, upper = (write_time(which, digits) for which in range(3))
     paid = "cost of proportions that ignore costs, comparable to T*"
-    given = partial(write_by_arm, f"{{:.{most or GIVEN_DIGITS}g}}".format)
+    given = partial(write_by_arm, partial(numbers.write_given, digits=most or GIVEN_DIGITS))
 
     def shares(values: Sequence[float], row: Row) -> Cell:
         """To as many decimals as the root of the gap supports."""
@@ -114,7 +116,9 @@ def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tup
 
     def blind(usual: int) -> Writer:
         """Computed from proportions, so the root of the gap limits the digits."""
-        return lambda value, row: Number(numbers.to_digits(value, numbers.digits_rooted(row["gap"], most or usual)))
+        return lambda value, row: Number(
+            numbers.in_full(numbers.to_digits(value, numbers.digits_rooted(row["gap"], most or usual)))
+        )
 
     def statements(binding: Sequence[str], row: Row) -> Cell:
         return ", ".join(map(escape_controls, binding)) or "none"
@@ -215,7 +219,11 @@ CONVENTIONS = {
         r"Gaussian arms: $d(x, y) = (x - y)^2 / (2 \sigma^2)$ with $\sigma^2$ the variance, 1 unless the family has "
         r"another."
     ),
-    "range": Statement(r"Families bounded: $T^\star$ and bounds are for all distributions in the range."),
+    "range": Statement(
+        r"Families bounded: the divergence is $\mathrm{KL}_{\inf}(F, x)$, the least Kullback--Leibler divergence from "
+        r"an arm's distribution $F$ to one in the range whose mean is $x$; $T^\star$ and bounds are for all "
+        r"distributions in the range."
+    ),
     "confidence": Statement(
         r"Lower bound at $\delta$: $T^\star \mathrm{kl}(\delta, 1 - \delta)$, where $\mathrm{kl}(\delta, 1 - \delta) = "
         r"(1 - 2 \delta) \log((1 - \delta) / \delta)$ is at least $\log(1/(2.4 \delta))$ and, for small $\delta$, "
