@@ -5,7 +5,6 @@ clone does not appear, and the wheel's metadata is checked against them.
 """
 
 import os
-import re
 import subprocess
 import sys
 import sysconfig
@@ -132,22 +131,6 @@ def test_one_version_is_told_everywhere():
     citation = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {caet_opt.__version__}\n" in citation
     assert f"\n## {caet_opt.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
-
-
-def test_one_paper_is_to_be_cited_everywhere():
-    """Title, authors, volume, pages, year and address are the same in README.md, on the site and in CITATION.cff."""
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8").partition("\nreferences:\n")[2]
-    entries = []
-    for name in ("README.md", "docs/index.md"):
-        (entry,) = re.findall(r"^```bibtex\n(.*?)^```$", (ROOT / name).read_text(encoding="utf-8"), re.M | re.S)
-        entries.append(dict(re.findall(r"^  (\w+) += \{(.*)\},?$", entry, re.M)))
-    assert entries[0] == entries[1]
-    named = zip(*(re.findall(rf"{key}: (\w+)", citation) for key in ("family-names", "given-names")), strict=True)
-    assert entries[0]["author"] == " and ".join(map(", ".join, named)) != ""
-    first, last = (re.search(rf"{key}: (\d+)", citation)[1] for key in ("start", "end"))
-    assert entries[0]["pages"] == f"{first}--{last}"
-    for key in ("title", "volume", "year", "url"):
-        assert f"{key}: {entries[0][key]}\n" in citation
 
 
 def test_the_installed_package_is_not_the_clone(run, installed):

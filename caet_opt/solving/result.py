@@ -208,8 +208,10 @@ class CharacteristicTime:
         return {
             "task": str(self.task),
             "family": str(self.model.family),
+            "names": list(self.model.arms),
             "means": list(self.model.means),
             "costs": list(self.model.costs),
+            **({"distributions": known.to_records()} if (known := self.model.distributions) else {}),
             "characteristic_time": self.value,
             "lower": self.lower,
             "upper": self.upper,

@@ -49,6 +49,7 @@ FREE = ["solve", "--family", "gaussian", "--means", "1,2", "--costs", "0,0", "--
 KEYS = [
     "task",
     "family",
+    "names",
     "means",
     "costs",
     "characteristic_time",
@@ -93,6 +94,25 @@ def test_json_is_the_record_of_the_answer(capsys):
     record = read_json(run_command(capsys, *FLAGS, "--json"))
     result = characteristic_time(BanditModel(Gaussian(), [3, 4, 2], "gaps"), "ranking")
     assert {**result.to_record(), "seconds": 0} == {**record, "seconds": 0}
+
+
+def test_json_says_what_was_solved(capsys, tmp_path):
+    """The names of the arms, and, where means do not say all, what rewards they have and how often."""
+    record = read_json(run_command(capsys, "solve", "judge-scores", "--json"))
+    assert list(record) == [*KEYS[:5], "distributions", *KEYS[5:]]
+    assert record["names"] == ["large", "medium", "small"]
+    first, *_ = record["distributions"]
+    assert first == {"levels": [0, 0.25, 0.5, 0.75, 1], "probabilities": [0.01, 0.02, 0.12, 0.55, 0.30]}
+    for mean, arm in zip(record["means"], record["distributions"], strict=True):
+        assert np.dot(arm["levels"], arm["probabilities"]) == pytest.approx(mean)
+    (tmp_path / "pilot.csv").write_text("arm,reward\nb,0.5\na,1\nb,0.25\nb,0.5\nb,0\n")
+    asked = ("--samples", tmp_path / "pilot.csv", "--family", "bounded:0,1", "--task", "best-arm", "--json")
+    record = read_json(run_command(capsys, "solve", *asked))
+    assert record["names"] == ["b", "a"]
+    assert record["distributions"] == [
+        {"levels": [0, 0.25, 0.5], "probabilities": [0.25, 0.25, 0.5], "rewards": 4},
+        {"levels": [1], "probabilities": [1], "rewards": 1},
+    ]
 
 
 def test_json_of_a_problem_with_nothing_to_pay(capsys):
