@@ -350,9 +350,7 @@ def test_notes_can_be_left_out(capsys, form):
 
 def test_the_divergence_of_rewards_in_a_range_has_its_name(capsys):
     told = " ".join(tabled(capsys, "judge-scores").split())
-    assert (
-        "Families bounded: the divergence is KL_inf(F, x), the least Kullback-Leibler divergence from an arm's" in told
-    )
+    assert "in the range, by the divergence KL_inf(F, x), the least Kullback-Leibler divergence from an arm's" in told
     assert r"$\mathrm{KL}_{\inf}(F, x)$" in tabled(capsys, "judge-scores", "--format", "latex-fragment")
 
 

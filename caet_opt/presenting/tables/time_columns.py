@@ -220,9 +220,9 @@ CONVENTIONS = {
         r"another."
     ),
     "range": Statement(
-        r"Families bounded: the divergence is $\mathrm{KL}_{\inf}(F, x)$, the least Kullback--Leibler divergence from "
-        r"an arm's distribution $F$ to one in the range whose mean is $x$; $T^\star$ and bounds are for all "
-        r"distributions in the range."
+        r"Families bounded: $T^\star$ and bounds are for all distributions in the range, by the divergence "
+        r"$\mathrm{KL}_{\inf}(F, x)$, the least Kullback--Leibler divergence from an arm's distribution $F$ to one in "
+        r"the range whose mean is $x$."
     ),
     "confidence": Statement(
         r"Lower bound at $\delta$: $T^\star \mathrm{kl}(\delta, 1 - \delta)$, where $\mathrm{kl}(\delta, 1 - \delta) = "
