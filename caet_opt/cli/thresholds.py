@@ -72,8 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
                 *(*heading(entry), "", tabulate(found), ""),
                 f"proven means: {say_worth(True, assumes, parameters.log_inv_delta)}",
                 *([bound] if bound else []),
-                f"in a study with the default threshold, mean costs were {say_measured(parameters.tracking)} the "
-                "predicted cost",
+                "in tests of this prediction with the default threshold, mean costs were "
+                f"{say_measured(parameters.tracking)} the predicted cost",
             ]
         ),
     )

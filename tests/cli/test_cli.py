@@ -282,7 +282,7 @@ def test_the_text_shows_arms_pairs_time_and_bounds(capsys):
     low, high = MEASURED["d"]
     assert lines[12] == (
         "predicted cost of CAET with the e-process threshold: about 55.3, in about 381 rounds; "
-        f"in a study, mean costs were {low:.2f} to {high:.2f} times that"
+        f"in tests of this prediction, mean costs were {low:.2f} to {high:.2f} times that"
     )
     assert lines[13].startswith("solver ")
 
