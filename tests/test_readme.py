@@ -39,7 +39,7 @@ WITHIN = [" ".join(line.split()) for line in re.findall(r"`(caet-opt (?!-|\w+ --
 #: The command that prints an output, by how the output begins.
 SHOWN = {
     "Ranking in the regret setting": "caet-opt solve models/paper-instance-1.toml --delta 0.01",
-    "mean cost        2553": next(line for line in COMMAND_LINES if line.startswith("caet-opt plan ")),
+    "If the arms are as above": next(line for line in COMMAND_LINES if line.startswith("caet-opt plan ")),
     "closed form three-arm": "caet-opt curve paper-instance-1 --sweep mean:2 --from 0 --to 2.5",
     "policy          mean cost": next(line for line in WITHIN if "--policy caet,track" in line),
 }
