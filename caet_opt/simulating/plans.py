@@ -278,12 +278,15 @@ class Plan:
         bound = "" if self.lower_bound is None else in_full(round_down(self.lower_bound, DIGITS))
         least = f"at least {bound} on average, and " if bound else ""
         lines = [
-            f"If the arms are as above, expect about {in_full(to_digits(trials, DIGITS))} trials{paid} {told}{most}.",
+            f"If the arms are as above, expect about {write_given(round(trials), DIGITS)} trials{paid} {told}{most}.",
             f"Any method{self.experiment.model.family.bound_scope} needs {least}about {step} more (T* log 10) for each "
             "further factor of ten in delta.",
         ]
         if self.budget is None or best.within_budget is None:
             return lines
+        if best.unfinished:
+            open_ = f"{best.unfinished} of {self.runs} runs had not stopped"
+            return [*lines, f"Whether the budget of {write_money(self.budget)} is enough is not known: {open_}."]
         likely = next(words for share, words in LIKELY.items() if best.within_budget >= share)
         allow = f"; to finish in nine of ten, allow {write_quantile(surely)}"
         enough = best.within_budget >= SURE or surely is None

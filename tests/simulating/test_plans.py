@@ -77,6 +77,9 @@ def test_unfinished_runs_hide_quantiles_and_are_not_within_a_budget():
     assert found.quantiles == {"0.1": None, "0.5": None, "0.9": None}
     assert found.within_budget == 0.0
     assert "10 of 10 runs had not stopped" in str(found)
+    assert "expect about 20 trials" in str(found)
+    assert "or more, as some runs had not stopped." in str(found)
+    assert str(found).endswith("Whether the budget of 1000000 is enough is not known: 10 of 10 runs had not stopped.")
 
 
 @pytest.mark.parametrize("budget", [0, -1, nan, float("inf"), True, "much"])
@@ -129,7 +132,9 @@ def test_a_plan_ends_in_words(budgeted):
     """What to expect, what T* means for it, and whether the budget is likely to be enough."""
     expect, least, budget = str(budgeted).split("\n\n")[-1].splitlines()
     trials = sum(budgeted.cheapest.mean_calls)
-    assert f"expect about {trials:.4g} trials at a cost of {budgeted.cheapest.mean_cost:.4g} on average" in expect
+    assert (
+        f"expect about {round(trials):.4g} trials at a cost of {budgeted.cheapest.mean_cost:.4g} on average" in expect
+    )
     assert f"nine in ten such experiments cost at most {budgeted.quantiles['0.9']:#.4g}" in expect
     assert f"at least {float(round_down(budgeted.lower_bound, 4)):.4g} on average" in least
     assert f"about {np.log(10) * budgeted.characteristic_time:.3g} more (T* log 10)" in least
