@@ -6,9 +6,12 @@ mean of min(duration, limit). python analysis/fastest_command.py --repeat 20 ask
 """
 
 import argparse
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,13 +22,30 @@ SLEEPS = {"10 ms": "exec sleep 0.01", "20 ms": "exec sleep 0.02", "40 ms": "exec
 
 
 def clock(command: str, limit: float) -> float:
-    """Seconds that a command takes, cut off at a limit; one that fails is no command to compare."""
+    """Seconds that a command takes, cut off at a limit; one that fails is no command to compare.
+
+    It has a session of its own, so that the end of its time, or Ctrl-C, also ends all that it has started.
+    """
     began = time.perf_counter()
+    child = subprocess.Popen(command, shell=True, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
-        subprocess.run(command, shell=True, check=True, timeout=limit, capture_output=True)
+        status = child.wait(limit)
     except subprocess.TimeoutExpired:
+        end_session(child)
         return limit
+    except BaseException:
+        end_session(child)
+        raise
+    if status:
+        raise subprocess.CalledProcessError(status, command)
     return min(time.perf_counter() - began, limit)
+
+
+def end_session(child: subprocess.Popen[bytes]) -> None:
+    """End a command and everything that it has started."""
+    with suppress(ProcessLookupError, PermissionError):  # it has ended by itself
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
 
 
 def find_fastest(

@@ -287,6 +287,24 @@ def test_comparisons_print_intervals_outward(capsys):
     assert [record["upper_bound"] is None for record in records] == [False, True, True]
 
 
+def test_a_lower_bound_says_that_its_digits_are_cut(capsys):
+    """Of every command that prints one."""
+    asked = (*MODEL, "--delta", "0.05")
+    for words, line in (
+        (("solve", *asked), "expected cost of any"),
+        (("thresholds", *asked), "lower bound"),
+        (("plan", *asked, "--runs", "2"), "lower bound"),
+        (("simulate", *asked, "--runs", "2"), "lower bound"),
+    ):
+        (found,) = [said for said in run_command(capsys, *words).splitlines() if said.startswith(line)]
+        assert "rounded down" in found
+    entry = Path("two.toml")
+    entry.write_text('family = "bernoulli"\nmeans = [0.5, 0.3]\ntask = "best-arm"\n')
+    assert "It is rounded down to the digits shown." in " ".join(
+        run_command(capsys, "table", entry, "--delta", "0.05").split()
+    )
+
+
 @pytest.mark.parametrize("delta", ["0.1", "0.05", "0.0137"])
 def test_thresholds_prints_the_lower_bound_down(capsys, delta):
     text, record = printed(capsys, "thresholds", *MODEL, "--delta", delta)

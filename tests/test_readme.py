@@ -39,7 +39,7 @@ WITHIN = [" ".join(line.split()) for line in re.findall(r"`(caet-opt (?!-|\w+ --
 #: The command that prints an output, by how the output begins.
 SHOWN = {
     "Ranking in the regret setting": "caet-opt solve models/paper-instance-1.toml --delta 0.01",
-    "mean cost        2553": next(line for line in COMMAND_LINES if line.startswith("caet-opt plan ")),
+    "If the arms are as above": next(line for line in COMMAND_LINES if line.startswith("caet-opt plan ")),
     "closed form three-arm": "caet-opt curve paper-instance-1 --sweep mean:2 --from 0 --to 2.5",
     "policy          mean cost": next(line for line in WITHIN if "--policy caet,track" in line),
 }
@@ -245,3 +245,19 @@ def test_every_link_leads_to_a_file_or_a_heading():
         text = (ROOT / path).read_text(encoding="utf-8")
         headings = [heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
         assert not anchor or anchor in headings
+
+
+def test_one_paper_is_to_be_cited_everywhere():
+    """Title, authors, volume, pages, year and address are the same in README.md, on the site and in CITATION.cff."""
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8").partition("\nreferences:\n")[2]
+    entries = []
+    for name in ("README.md", "docs/index.md"):
+        (entry,) = re.findall(r"^```bibtex\n(.*?)^```$", (ROOT / name).read_text(encoding="utf-8"), re.M | re.S)
+        entries.append(dict(re.findall(r"^  (\w+) += \{(.*)\},?$", entry, re.M)))
+    assert entries[0] == entries[1]
+    named = zip(*(re.findall(rf"{key}: (\w+)", citation) for key in ("family-names", "given-names")), strict=True)
+    assert entries[0]["author"] == " and ".join(map(", ".join, named)) != ""
+    first, last = (re.search(rf"{key}: (\d+)", citation)[1] for key in ("start", "end"))
+    assert entries[0]["pages"] == f"{first}--{last}"
+    for key in ("title", "volume", "year", "url"):
+        assert f"{key}: {entries[0][key]}\n" in citation

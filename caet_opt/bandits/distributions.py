@@ -37,6 +37,15 @@ class Distributions(NamedTuple):
         pairs = zip(self.values, self.probabilities, strict=True)
         return tuple(sum((v * p for v, p in zip(*pair, strict=True)), Fraction(0)) for pair in pairs)
 
+    def to_records(self) -> list[dict[str, Any]]:
+        """Each arm's levels and probabilities as plain values; of a sample also how many rewards it has."""
+        sizes = self.sampled or (None,) * len(self.values)
+        return [
+            {"levels": [*map(float, values)], "probabilities": [*map(float, masses)]}
+            | ({} if size is None else {"rewards": size})
+            for values, masses, size in zip(self.values, self.probabilities, sizes, strict=True)
+        ]
+
     def table(self, family: Bounded) -> Array:
         """The table of `caet_opt.kernels.bounded_term`: its width, and a row of doubles for each arm."""
         low, high = family.ends

@@ -24,7 +24,8 @@ from caet_opt.errors import InputError, unknown_name
 REQUIRED = {
     "family": 'family = "gaussian"',
     "means": "means = [3, 4, 2]",
-    "task": 'task = "ranking", or answers = [[[0, 1]], [[1, 0]]] for a custom task',
+    "task": 'task = "ranking" in the file, answers = [[[0, 1]], [[1, 0]]] for a custom task, or give --task, which '
+    "solve, plan, simulate and others have",
 }
 
 #: Every key of a model file, in the order in which they are written.
@@ -78,9 +79,9 @@ class ModelFile:
             object.__setattr__(self, "sampling_proportions", proportions)
 
 
-def read_model(path: str | Path) -> ModelFile:
+def read_model(path: str | Path, task: str | None = None) -> ModelFile:
     """Read a model file, or a model of the catalogue by name, with its decimals as typed; every error is an
-    `InputError` that begins with the path.
+    `InputError` that begins with the path. A task beside it is for a file without one, and leaves any other as it is.
 
     >>> entry = read_model("models/paper-instance-1.toml")
     >>> entry.model.means, entry.task, entry.characteristic_time
@@ -91,7 +92,7 @@ def read_model(path: str | Path) -> ModelFile:
     file = find_model_file(path)
     table = read_toml(file, read_toml_number)
     try:
-        return from_table(table, file.parent)
+        return from_table(table, file.parent, task)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
@@ -136,24 +137,26 @@ def model_paths(word: str | Path, folder: Path = Path()) -> list[Path]:
     return found
 
 
-def from_table(table: Mapping[str, Any], folder: Path = Path()) -> ModelFile:
-    """A model file from the table that TOML holds; a file of samples is seen from its folder."""
+def from_table(table: Mapping[str, Any], folder: Path = Path(), task: str | None = None) -> ModelFile:
+    """A model file from the table that TOML holds; a file of samples is seen from its folder. ``task`` is for a table
+    without one, whose expected answer is then not known to be of this task."""
     for key in table:
         if key not in KEYS:
             raise InputError(unknown_name("key", key, KEYS))
+    lacking = task is not None and "task" not in table and "answers" not in table
     in_range = any(key in table for key in IN_RANGE)
     for key, example in REQUIRED.items():
-        replaced = (key == "task" and "answers" in table) or (key == "means" and in_range)
+        replaced = (key == "task" and ("answers" in table or lacking)) or (key == "means" and in_range)
         if key not in table and not replaced:
             raise InputError(f"the key {key!r} is missing; write {example}")
     model = read_bandit(table, folder)
     return ModelFile(
         model=model,
-        task=read_task(table, model),
+        task=pose_task(model, task) if lacking and task is not None else read_task(table, model),
         title=optional(table, "title", str),
         source=optional(table, "source", str),
-        characteristic_time=table.get("characteristic_time"),
-        sampling_proportions=table.get("sampling_proportions"),
+        characteristic_time=None if lacking else table.get("characteristic_time"),
+        sampling_proportions=None if lacking else table.get("sampling_proportions"),
         limits=read_limits(list_limits(table.get("limits", [])), model.arms, kept=True),
     )
 

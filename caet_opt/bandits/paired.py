@@ -77,18 +77,19 @@ def paired(
     table: Mapping[str, Sequence[float]],
     costs: Sequence[float] | Mapping[str, float] | None = None,
     *,
-    against: str | None = None,
+    against: str | int | None = None,
 ) -> Paired:
-    """Pairs of models from a table of scores, items by models: a data frame, or a list for each model.
+    """Pairs of models from a table of scores, items by models: a data frame, or a list or Series for each model.
 
     Parameters
     ----------
     table
-        The scores of each model, from 0 to 1, of the same items in the same order.
+        The scores of each model, from 0 to 1, of the same items: in the same order, or as Series whose index names the
+        items, in any order. An item that lacks a score is an error; drop it first, as ``table.dropna()`` does.
     costs
         What an answer of each model costs, in the order of the table or by name; by default 1.
     against
-        Compare with this model alone; by default every two models are compared.
+        Compare with this model alone, by its name or by its place, from 0; by default every two models are compared.
 
     Examples
     --------
@@ -102,13 +103,16 @@ def paired(
     if not hasattr(table, "keys"):
         raise InputError(f"scores must be a data frame, or a list for each model by name, got {type(table).__name__}")
     names = [str(name) for name in table]
-    scores = {name: read_scores(table[key], name) for name, key in zip(names, table, strict=True)}
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"models need names of their own, and {twice[0]!r} is that of {names.count(twice[0])}")
+    columns, items = align_items({name: table[key] for name, key in zip(names, table, strict=True)})
+    scores = {name: read_scores(column, name) for name, column in columns.items()}
     if len(names) < 2 or len({len(column) for column in scores.values()}) != 1 or not len(scores[names[0]]):
         raise InputError("a table needs two models or more, with a score of each for every item")
-    if against is not None and against not in names:
-        raise InputError(unknown_name("model", against, names))
+    check_complete(scores, items)
     prices = dict(zip(names, read_prices(costs, names), strict=True))
-    chosen = list(combinations(names, 2)) if against is None else [(one, against) for one in names]
+    one_of_them = None if against is None else find_name(against, names)
+    chosen = list(combinations(names, 2)) if one_of_them is None else [(one, one_of_them) for one in names]
     pairs = tuple((first, second) for first, second in chosen if first != second)
     return Paired(
         pairs,
@@ -117,23 +121,79 @@ def paired(
     )
 
 
+def align_items(columns: Mapping[str, Any]) -> tuple[Mapping[str, Any], Sequence[Any] | None]:
+    """The columns with the same item in the same place, and the items where Series name them."""
+    series = [name for name, column in columns.items() if hasattr(column, "reindex")]
+    if not series:
+        return columns, None
+    if len(series) < len(columns):
+        other = next(name for name in columns if name not in series)
+        raise InputError(
+            f"scores of {series[0]!r} are a Series, whose index names the items, and those of {other!r} are none; give "
+            "all as Series, or all as lists in the same order"
+        )
+    first, *others = (columns[name].index for name in series)
+    if all(first.equals(index) for index in others):
+        return columns, list(first)
+    for name in series:
+        if (again := columns[name].index.duplicated()).any():
+            item = next(iter(columns[name].index[again]))
+            raise InputError(f"scores of {name!r} have the item {item!r} twice; give each item one score of each model")
+    for index in others:
+        first = first.union(index, sort=False)
+    return {name: columns[name].reindex(first) for name in series}, list(first)
+
+
+def check_complete(scores: Mapping[str, NDArray[np.float64]], items: Sequence[Any] | None) -> None:
+    """Raise `InputError` where an item has no score of some model: such items are dropped by who asks, not here."""
+    lacking = {name: np.isnan(column) for name, column in scores.items()}
+    missing = np.flatnonzero(np.any(list(lacking.values()), axis=0))
+    if not len(missing):
+        return
+    at = int(missing[0])
+    item = at if items is None else items[at]
+    name = next(name for name, nothing in lacking.items() if nothing[at])
+    raise InputError(
+        f"{len(missing)} of {len(lacking[name])} items lack a score, the first {item!r} that of {name!r}; "
+        "scores are numbers from 0 to 1: drop these items for all models, as table.dropna() does in a data frame"
+    )
+
+
+def find_name(against: str | int, names: Sequence[str]) -> str:
+    """The model of this name, or in this place."""
+    if isinstance(against, int) and not isinstance(against, bool) and str(against) not in names:
+        if not 0 <= against < len(names):
+            raise InputError(f"against must be a model's name, or its place from 0 to {len(names) - 1}, got {against}")
+        return names[against]
+    if str(against) not in names:
+        raise InputError(unknown_name("model", str(against), names))
+    return str(against)
+
+
 def read_scores(column: Any, name: str) -> NDArray[np.float64]:
-    """The scores of a model, or `InputError`."""
+    """The scores of a model, nan where there is none, or `InputError`."""
     try:
-        scores = np.asarray(column, dtype=float)
+        to_numpy = getattr(column, "to_numpy", None)  # of a Series, whose missing scores may be no floats
+        scores = np.asarray(column, float) if to_numpy is None else to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise InputError(f"scores of {name!r} must be numbers: {error}") from None
-    if scores.ndim != 1 or not np.all((scores >= 0) & (scores <= 1)):
+    if scores.ndim != 1 or not np.all((scores >= 0) & (scores <= 1) | np.isnan(scores)):
         raise InputError(f"scores of {name!r} must be numbers from 0 to 1, one for each item")
-    return scores
+    return np.asarray(scores)
 
 
 def read_prices(costs: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> list[float]:
     """The price of each model, or `InputError`."""
     if costs is None:
         return [1.0] * len(names)
-    by_name = isinstance(costs, Mapping) and set(costs) == set(names)
-    listed: list[Any] = [costs[name] for name in names] if by_name and isinstance(costs, Mapping) else list(costs)
+    listed: list[Any] = list(costs.values() if isinstance(costs, Mapping) else costs)
+    if hasattr(costs, "keys"):  # a mapping, or a Series, whose index may be no more than places
+        named = dict(zip(map(str, costs.keys()), listed, strict=True))
+        if set(named) == set(names):
+            listed = [named[name] for name in names]
+        elif list(named) != [str(place) for place in range(len(names))]:
+            told = f"one for each model by its name, {', '.join(names)}"
+            raise InputError(f"costs must be {len(names)} numbers, {told}, got costs of {', '.join(named)}")
     if len(listed) != len(names) or not all(is_number(cost) and 0 <= cost < float("inf") for cost in listed):
         raise InputError(f"costs must be {len(names)} numbers, zero or more, in the order of the models, got {costs!r}")
     return [float(cost) for cost in listed]

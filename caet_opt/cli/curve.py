@@ -13,7 +13,7 @@ from caet_opt.cli.arguments import count, number
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import add_width, csv_text, make_folder, output_file, say
 from caet_opt.common.files import escape_controls
-from caet_opt.common.numbers import digits_rooted, format_certified, proportion, table
+from caet_opt.common.numbers import digits_rooted, format_certified, in_full, proportion, table, write_given
 from caet_opt.errors import InputError, SolverError
 from caet_opt.presenting.curves import KINDS, Curve, CurvePoint, largest_deviation, trace_curve
 from caet_opt.presenting.figures.curve import PANELS, curve_figure
@@ -133,11 +133,12 @@ def say_curve(curve: Curve, entry: ModelFile) -> str:
     lines = [*heading(entry), "", tabulate(curve), "", say_closed_forms(curve), *say_switches(curve)]
     missing = {point.value for point in curve.points if point.result is None}
     ties = [tie for tie in curve.ties if tie not in missing]
-    lines += [f"at {curve.sweep.kind} {tie:.6g} there is a tie: T* is infinite" for tie in ties]
+    lines += [f"at {curve.sweep.kind} {write_given(tie, 6)} there is a tie: T* is infinite" for tie in ties]
     if len(answers := curve.answers()) > 1:
         where = curve.sweep.kind
         lines += [
-            f"answer for {where} {first:.6g} to {last:.6g}: {escape_controls(said)}" for first, last, said in answers
+            f"answer for {where} {write_given(first, 6)} to {write_given(last, 6)}: {escape_controls(said)}"
+            for first, last, said in answers
         ]
     return "\n".join([*lines, *say_gaps(curve)])
 
@@ -156,7 +157,7 @@ def tabulate(curve: Curve) -> str:
 
 def write_cells(point: CurvePoint, binding: Sequence[str]) -> list[str]:
     """One line of the table; a model without an answer has its error there."""
-    value = f"{point.value:.7g}"
+    value = write_given(point.value, 7)
     if point.result is None:
         return [value, f"no T*: {point.error}"]
     result = point.result
@@ -166,7 +167,7 @@ def write_cells(point: CurvePoint, binding: Sequence[str]) -> list[str]:
         f"({', '.join(proportion(share, decimals) for share in vector.tolist())})"
         for vector in (result.cost_proportions, result.sampling_proportions)
     ]
-    return [value, time, *shares, ", ".join(binding) or "none"]
+    return [value, in_full(time), *shares, ", ".join(binding) or "none"]
 
 
 def say_closed_forms(curve: Curve) -> str:
@@ -182,9 +183,11 @@ def say_closed_forms(curve: Curve) -> str:
 
 def say_switches(curve: Curve) -> list[str]:
     """Where statements start or cease to bind."""
-    begins = "at {} {:.6g} the statement {} {} to bind".format
+    begins = "at {} {} the statement {} {} to bind".format
     return [
-        begins(curve.sweep.kind, switch.value, curve.name(switch), "starts" if switch.starts else "ceases")
+        begins(
+            curve.sweep.kind, write_given(switch.value, 6), curve.name(switch), "starts" if switch.starts else "ceases"
+        )
         for switch in curve.switches
     ]
 
@@ -195,8 +198,7 @@ def say_gaps(curve: Curve) -> list[str]:
     for missing, run in groupby(curve.points, lambda point: point.result is None):
         points = list(run)
         if missing:
-            ends = f"at {points[0].value:.7g}"
-            if len(points) > 1:
-                ends = f"from {points[0].value:.7g} to {points[-1].value:.7g} ({len(points)} points)"
+            first, last = (write_given(point.value, 7) for point in (points[0], points[-1]))
+            ends = f"at {first}" if len(points) == 1 else f"from {first} to {last} ({len(points)} points)"
             lines.append(f"no T* {ends}: {points[0].error}")
     return lines

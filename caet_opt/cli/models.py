@@ -141,7 +141,7 @@ def find_model(arguments: argparse.Namespace) -> ModelFile:
         raise InputError(
             f"give a model file or {', '.join(given)}, not both; only --task and --limit can be given with a file"
         )
-    entry = read_model(arguments.model)
+    entry = read_model(arguments.model, arguments.task)
     task = entry.task if arguments.task is None else pose_task(entry.model, arguments.task)
     limits = entry.limits if arguments.limit is None else read_limits(arguments.limit, entry.model.arms)
     if (task, limits) == (entry.task, entry.limits):

@@ -228,7 +228,7 @@ def say_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> str:
         return f"{who} 0, since guessing is good enough for delta of 1/2 or more"
     bounds = [result.lower_bound(form=form, log_inv_delta=level) for form in get_args(BoundForm)]
     kl, weaker = (in_full(round_down(bound, BOUND_DIGITS)) for bound in bounds)
-    return f"{who} {kl} (kl form), {weaker} (log form)"
+    return f"{who} {kl} (kl form), {weaker} (log form), rounded down"
 
 
 def predict_caet(result: CharacteristicTime, parameters: Parameters) -> tuple[Threshold, Prediction | None]:

@@ -188,7 +188,8 @@ def show_plan(study: Study, cells: Sequence[Cell], store: Store, arguments: argp
         for cell in cells
     ]
     predicted = {rule_of(cell.experiment.parameters) for cell in cells if cell.experiment.predicted_cost is not None}
-    nearness = f"in a study, mean costs were {say_measured(*predicted)} the predicted cost\n" if predicted else ""
+    near = f"in tests of this prediction, mean costs were {say_measured(*predicted)} the" if predicted else ""
+    nearness = f"{near} predicted cost\n" if near else ""
     summary = {"runs": progress.runs, "runs_stored": progress.runs_stored, "blocks": progress.blocks}
     shared = "" if arguments.scheduler else f", {clock(total / workers)} with {workers} workers"
     show(

@@ -20,7 +20,15 @@ from caet_opt.presenting.tables.api import make_request, sources
 from caet_opt.presenting.tables.formats import FOR_PEOPLE, FORMATS
 from caet_opt.presenting.tables.layout import ERROR, Column, Table, choose_columns
 from caet_opt.presenting.tables.time_columns import HALF, PAPER_DIGITS, PROVEN, columns, conventions, usual_names
-from caet_opt.presenting.tables.time_rows import BAD_INPUT, KIND, SOLVER_FAILED, Interrupted, Source, compute
+from caet_opt.presenting.tables.time_rows import (
+    BAD_INPUT,
+    KIND,
+    NOT_PROVEN,
+    SOLVER_FAILED,
+    Interrupted,
+    Source,
+    compute,
+)
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.studies.stored_runs import summarise_results
 from caet_opt.solving.backends import DEFAULT_SOLVER
@@ -87,6 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--caption", type=plain_text, metavar="TEXT", help="caption of the table; for LaTeX, written in LaTeX"
     )
     what.add_argument("--label", metavar="KEY", help="LaTeX label of the table, as tab:times")
+    what.add_argument("--no-notes", action="store_true", help="leave out what is said below the table")
     what.add_argument("--format", default="terminal", metavar="F", help="output format (terminal; see below)")
     what.add_argument("--output", metavar="FILE", help="write the table to this file")
 
@@ -108,6 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
     if table.rows or status != INTERRUPTED:
         if arguments.caption is not None:
             table = replace(table, caption=arguments.caption, captioned=True)
+        if arguments.no_notes:
+            table = replace(table, conventions={}, notes=())
         text = FORMATS[arguments.format](replace(table, label=arguments.label or ""))
         write(text)
         print(text if arguments.output is None else f"written: {arguments.output}\n", end="")
@@ -157,13 +168,28 @@ def tabulate_models(arguments: argparse.Namespace, models: Sequence[Source]) -> 
             rows, finished = interrupt.rows, interrupt.models
     if finished < len(models):
         print(f"caet-opt: interrupted, {finished} of {len(models)} models are finished", file=sys.stderr)
-    notes = () if finished == len(models) else (f"Interrupted: {finished} of {len(models)} models are finished.",)
+    notes: tuple[str, ...] = (
+        () if finished == len(models) else (f"Interrupted: {finished} of {len(models)} models are finished.",)
+    )
+    unproven = note_unproven(rows)
+    if arguments.format == "csv" or arguments.no_notes:  # then the table has no place for them
+        for note in unproven:
+            print(f"caet-opt: {note}", file=sys.stderr)
     count = len({row["model"] for row in rows})
     caption = f"Characteristic times of {count} bandit model{'s'[: count != 1]}."
-    table = Table(chosen, rows, conventions(names, rows, arguments.digits is not None), caption, notes)
+    table = Table(chosen, rows, conventions(names, rows, arguments.digits is not None), caption, notes + unproven)
     kinds = {row[KIND] for row in rows if row.get(ERROR) is not None}
     # a solver that failed on a valid model is not excused by bad input elsewhere
-    return table, INTERRUPTED if notes else 1 if SOLVER_FAILED in kinds else 2 if kinds else 0
+    return table, INTERRUPTED if finished < len(models) else 1 if SOLVER_FAILED in kinds else 2 if kinds else 0
+
+
+def note_unproven(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Which rows have certified digits where proven ones were asked for, and why."""
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.get(NOT_PROVEN) is not None:
+            found.setdefault(row[NOT_PROVEN], {})[row["model"]] = None
+    return tuple(f"Not proven, but certified: {', '.join(names)}; {reason}." for reason, names in found.items())
 
 
 def tabulate_results(arguments: argparse.Namespace) -> tuple[Table, int]:

@@ -53,7 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     bound = ""
     if least is not None:
         told, scope = in_full(round_down(least, DIGITS)), entry.model.family.bound_scope
-        bound = f"lower bound: no strategy{scope} costs less than {told} on average, T* kl(delta, 1 - delta)"
+        bound = (
+            f"lower bound: no strategy{scope} costs less than {told} on average, T* kl(delta, 1 - delta), rounded down"
+        )
     assumes = entry.model.family.describe_assumption()
     show(
         arguments.json,
@@ -70,8 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
                 *(*heading(entry), "", tabulate(found), ""),
                 f"proven means: {say_worth(True, assumes, parameters.log_inv_delta)}",
                 *([bound] if bound else []),
-                f"in a study with the default threshold, mean costs were {say_measured(parameters.tracking)} the "
-                "predicted cost",
+                "in tests of this prediction with the default threshold, mean costs were "
+                f"{say_measured(parameters.tracking)} the predicted cost",
             ]
         ),
     )

@@ -80,6 +80,15 @@ def write_money(amount: float) -> str:
     return f"{amount:.0f}" if amount == int(amount) else f"{amount:.2f}"
 
 
+def write_given(value: float, digits: int = 10) -> str:
+    """A number that was given, such as a cost, without zeros at its end; a large one is written out.
+
+    >>> write_given(123456.5), write_given(1e6), write_given(0.25), write_given(2.5e10, 3), write_given(3e-7)
+    ('123456.5', '1000000', '0.25', '25000000000', '3e-07')
+    """
+    return in_full(f"{value:.{digits}g}")
+
+
 def magnitude(value: float | Fraction) -> int:
     """The power of ten of the first digit of a number that is not zero.
 

@@ -144,7 +144,7 @@ def say_how_near(task: Task, rule: str) -> str:
     """How near predictions have been, for a key of `MEASURED`; of tasks with several right answers it is not known."""
     if task.several_right:
         return "near ties of several right answers may cost much less or more than that"
-    return f"in a study, mean costs were {say_measured(rule)} that"
+    return f"in tests of this prediction, mean costs were {say_measured(rule)} that"
 
 
 def rule_of(parameters: Parameters) -> str:

@@ -122,7 +122,7 @@ def pose_exactly(model: BanditModel, task: Task) -> ExactProblem:
         )
     if model.distributions is not None:
         raise InputError(
-            f"rewards of family {model.family} have no proven digits or certificate files; T* is certified by solve"
+            f"rewards of family {model.family} have no proven digits or certificate files; T* is certified without them"
         )
     question = ask(model, task)
     means, statements = model.exact_means, question.statements

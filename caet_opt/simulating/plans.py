@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from math import inf, isfinite
+from math import inf, isfinite, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +12,21 @@ from caet_opt.bandits.limits import Limit
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task, pose_task
 from caet_opt.common.checks import is_number, show_value
-from caet_opt.common.numbers import in_full, round_down, table, to_digits, write_interval, write_level, write_money
+from caet_opt.common.numbers import (
+    in_full,
+    round_down,
+    table,
+    to_digits,
+    write_given,
+    write_interval,
+    write_level,
+    write_money,
+)
 from caet_opt.errors import CaetError, InputError
 from caet_opt.exploring.settings import SEED, refuse_limits
 from caet_opt.simulating.comparison import Progress, make_experiments, run_policies
 from caet_opt.simulating.mean_intervals import find_quantiles
+from caet_opt.simulating.pilots import Pilot, resample_pilot
 from caet_opt.simulating.runs import Experiment, run_many
 from caet_opt.simulating.summary import Summary, error_interval, threshold_lines
 from caet_opt.solving.characteristic import characteristic_time
@@ -35,6 +45,15 @@ FARTHEST = 100.0
 
 #: Significant digits of simulated costs.
 DIGITS = 4
+
+#: What is said of a budget that is enough in at least so large a share of runs.
+LIKELY = {
+    0.95: "very likely to be enough",
+    0.8: "likely to be enough",
+    0.5: "more likely than not to be enough",
+    0.2: "more likely than not too small",
+    0.0: "very likely too small",
+}
 
 #: The 90 % quantile of the cost of an experiment; None where too many runs are unfinished.
 Simulate = Callable[[Experiment], float | None]
@@ -95,6 +114,7 @@ class Plan:
     policies : each policy, in the order given
     difference : the smallest difference that the budget settles; None without a budget, for a task with levels, margins
         or ratios, and for rewards in a range
+    pilot : how far the samples may be trusted of which the model is made; None for other models
 
     Examples
     --------
@@ -112,6 +132,7 @@ class Plan:
     seed: int
     policies: tuple[PolicyPlan, ...]
     difference: Difference | None
+    pilot: Pilot | None = None
 
     @property
     def cheapest(self) -> PolicyPlan:
@@ -160,6 +181,7 @@ class Plan:
             "runs": self.runs,
             "seed": self.seed,
             "smallest_difference": None if self.difference is None else self.difference._asdict(),
+            "pilot": None if self.pilot is None else self.pilot.to_record(),
             "policies": [asdict(one) for one in self.policies],
         }
 
@@ -172,12 +194,12 @@ class Plan:
             "",
             self._tabulate_arms(),
             "",
-            f"{'T*':<16} {self.characteristic_time:.9g}",
+            f"{'T*':<16} {in_full(f'{self.characteristic_time:.9g}')}",
         ]
         if self.lower_bound is not None:
             bound = in_full(round_down(self.lower_bound, DIGITS))
             scope = self.experiment.model.family.bound_scope
-            lines += [f"{'lower bound':<16} {bound}  no strategy{scope} costs less on average"]
+            lines += [f"{'lower bound':<16} {bound}  rounded down; no strategy{scope} costs less on average"]
         else:
             lines += [f"{'lower bound':<16} known only as delta tends to 0, because several answers may be right"]
         if len(self.policies) > 1:
@@ -186,13 +208,16 @@ class Plan:
             told = "T* beta(tau) at this delta, with the means taken as known"
             lines += [f"{'predicted':<16} {in_full(to_digits(best.predicted_cost, DIGITS))}  {told}"]
         lines += [*self._cost_lines(best), *self._budget_lines(best), *self._unfinished_lines()]
+        lines += ["", *self._verdict(best), *([] if self.pilot is None else self.pilot.lines())]
         return "\n".join(lines)
 
     def _tabulate_arms(self) -> str:
         """What every arm is taken for."""
         model = self.experiment.model
         arms = zip(model.arms, model.means, model.costs, strict=True)
-        return table(["arm", "mean", "cost"], [[arm, f"{mean:.6g}", f"{cost:.6g}"] for arm, mean, cost in arms], (0,))
+        return table(
+            ["arm", "mean", "cost"], [[arm, f"{mean:.6g}", write_given(cost)] for arm, mean, cost in arms], (0,)
+        )
 
     def _compare(self) -> str:
         """A line per policy."""
@@ -242,6 +267,33 @@ class Plan:
         else:
             told = f"{found.smallest:.3g} between {pair} is settled within the budget in {SURE:.0%} of runs"
         return [*lines, f"{'difference':<16} {told.replace('%', ' %')}; here it is {found.present:.3g}"]
+
+    def _verdict(self, best: PolicyPlan) -> list[str]:
+        """What to expect, what T* means for the budget, and whether the budget is likely to be enough."""
+        trials, mean, surely = sum(best.mean_calls), best.mean_cost, best.quantiles[f"{SURE:g}"]
+        paid = "" if set(self.experiment.model.costs) == {1.0} else f" at a cost of {in_full(to_digits(mean, DIGITS))}"
+        told = "or more, as some runs had not stopped" if best.unfinished else "on average"
+        most = "" if surely is None else f"; nine in ten such experiments cost at most {write_quantile(surely)}"
+        step = in_full(to_digits(log(10) * self.characteristic_time, 3))
+        bound = "" if self.lower_bound is None else in_full(round_down(self.lower_bound, DIGITS))
+        least = f"at least {bound} on average, and " if bound else ""
+        lines = [
+            f"If the arms are as above, expect about {write_given(round(trials), DIGITS)} trials{paid} {told}{most}.",
+            f"Any method{self.experiment.model.family.bound_scope} needs {least}about {step} more (T* log 10) for each "
+            "further factor of ten in delta.",
+        ]
+        if self.budget is None or best.within_budget is None:
+            return lines
+        if best.unfinished:
+            open_ = f"{best.unfinished} of {self.runs} runs had not stopped"
+            return [*lines, f"Whether the budget of {write_money(self.budget)} is enough is not known: {open_}."]
+        likely = next(words for share, words in LIKELY.items() if best.within_budget >= share)
+        allow = f"; to finish in nine of ten, allow {write_quantile(surely)}"
+        enough = best.within_budget >= SURE or surely is None
+        doubt = ", if the pilot is right" if self.pilot is not None and self.pilot.is_small else ""
+        done = f"{100 * best.within_budget:.0f} % of runs were done"
+        budget = f"The budget of {write_money(self.budget)} is {likely}{doubt}: {done}"
+        return [*lines, f"{budget}{'' if enough else allow}."]
 
     def _unfinished_lines(self) -> list[str]:
         """Which policies had not stopped, and what that means."""
@@ -304,6 +356,7 @@ def plan(
         seed=seed,
         policies=tuple(describe_policy(summary, budget) for summary in comparison.summaries),
         difference=None,
+        pilot=resample_pilot(experiments[0].optimum, seed),
     )
     if budget is None:
         return found

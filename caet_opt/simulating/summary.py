@@ -305,14 +305,15 @@ def sample_lines(model: BanditModel) -> list[str]:
 def bound_lines(experiment: Experiment) -> list[str]:
     """T*, and what no policy costs less than, where that is known at this delta."""
     level, bound = experiment.parameters.log_inv_delta, experiment.lower_bound
+    time = f"{'T*':<12} {write_cost(experiment.optimum.value, 9)}"
     if bound is None:
         easiest = experiment.task.write_answer(experiment.optimum.answer, experiment.model.arms)
-        return [f"{'T*':<12} {experiment.optimum.value:.9g}  of the easiest right answer: {escape_controls(easiest)}"]
-    nothing = ", zero for delta of 1/2 or more" if level <= log(2) else ""
+        return [f"{time}  of the easiest right answer: {escape_controls(easiest)}"]
+    digits = ", zero for delta of 1/2 or more" if level <= log(2) else ", rounded down"
     scope = experiment.model.family.bound_scope
-    told = f"  T* kl(delta, 1 - delta){f', for strategies{scope}' if scope else ''}{nothing}"
+    told = f"  T* kl(delta, 1 - delta){f', for strategies{scope}' if scope else ''}{digits}"
     lowest = cost_line("lower bound", bound, level, told, partial(write_bound, numbers.round_down))
-    return [f"{'T*':<12} {experiment.optimum.value:.9g}", lowest]
+    return [time, lowest]
 
 
 def write_cost(cost: float | Fraction, digits: int = DIGITS) -> str:

@@ -14,7 +14,7 @@ from caet_opt.common.numbers import write_gap
 from caet_opt.errors import InputError, SolverError
 from caet_opt.kernels.native import present_kernel
 from caet_opt.kernels.statement_columns import Columns
-from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Answer, Point
+from caet_opt.solving.backends import BACKENDS, DEFAULT_SOLVER, Answer, Point, backends_for
 from caet_opt.solving.backends.base import point_in_model, point_in_problem
 from caet_opt.solving.certificate import Certificate, certify_columns, certify_rows, narrowest_gap
 from caet_opt.solving.limits import price_limits
@@ -126,7 +126,7 @@ def find(
     model, columns = question.model, question.columns
     backend = BACKENDS[profile.backend]
     if question.limits and not backend.takes_limits:
-        able = ", ".join(name for name, other in BACKENDS.items() if other.takes_limits and other.solvers != "one")
+        able = ", ".join(backends_for(model, question.limits))
         raise InputError(f"solver {profile.backend!r} takes no limits; leave it out, or name one of {able}")
     start = None
     if previous is not None and can_start(previous, columns, model.costs):
@@ -212,9 +212,5 @@ def polish_point(question: Question, point: Point, own: Certificate) -> tuple[Po
 
 def advice(solver: str, question: Question) -> str:
     """What to try when a solver did not deliver."""
-    others = [
-        name
-        for name, other in BACKENDS.items()
-        if name != solver and other.solvers != "one" and other.takes(question.model, question.limits)
-    ]
+    others = backends_for(question.model, question.limits, but=solver)
     return f"try another solver ({', '.join(others)}) or a larger tolerance"

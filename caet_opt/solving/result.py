@@ -14,7 +14,16 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.files import escape_controls
-from caet_opt.common.numbers import format_certified, html_table, proportion, round_down, table, to_digits, write_gap
+from caet_opt.common.numbers import (
+    format_certified,
+    html_table,
+    proportion,
+    round_down,
+    table,
+    to_digits,
+    write_gap,
+    write_given,
+)
 from caet_opt.errors import InputError
 from caet_opt.kernels.statement_columns import Columns
 from caet_opt.solving.certificate import column_terms
@@ -199,8 +208,10 @@ class CharacteristicTime:
         return {
             "task": str(self.task),
             "family": str(self.model.family),
+            "names": list(self.model.arms),
             "means": list(self.model.means),
             "costs": list(self.model.costs),
+            **({"distributions": known.to_records()} if (known := self.model.distributions) else {}),
             "characteristic_time": self.value,
             "lower": self.lower,
             "upper": self.upper,
@@ -262,7 +273,7 @@ def arm_rows(result: CharacteristicTime) -> list[list[str]]:
     model = result.model
     shares = zip(result.cost_proportions.tolist(), result.sampling_proportions.tolist(), strict=True)
     return [
-        [name, f"{mean:.10g}", f"{cost:.10g}", *map(proportion, both)]
+        [name, f"{mean:.10g}", write_given(cost), *map(proportion, both)]
         for name, mean, cost, both in zip(model.arms, model.means, model.costs, shares, strict=True)
     ]
 

@@ -15,6 +15,7 @@ from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.numbers import write_gap
 from caet_opt.errors import CaetError, InputError, SolverError, TieError
 from caet_opt.kernels.statement_columns import list_columns
+from caet_opt.solving.backends import backends_for
 from caet_opt.solving.problem import Question, ask, ask_answer
 from caet_opt.solving.profiles import Profile
 from caet_opt.solving.result import AnswerTime, CharacteristicTime
@@ -102,7 +103,8 @@ def conclude(
         shown = task.write_answer(open_.answer, best.model.arms)
         raise SolverError(
             f"the answer {shown!r} could not be certified, and may be easier than others: a gap of {write_gap(gap)}, "
-            f"above the tolerance {profile.tolerance:.1e}; try another solver",
+            f"above the tolerance {profile.tolerance:.1e}; try another solver "
+            f"({', '.join(backends_for(best.model, [price.limit for price in best.limits], but=profile.label))})",
             gap,
         )
     order = sorted(times, key=lambda time: (time.upper, time.lower))

@@ -254,3 +254,12 @@ def test_the_cheapest_needs_known_costs(path):
     path.write_text(MARGINS.replace("control:", "cheapest:control:").replace("[0.006, 0.03, 0.001]", '"gaps"'))
     with pytest.raises(InputError, match="needs known costs, and gaps depend on the means"):
         read_model(path)
+
+
+def test_a_task_may_be_given_beside_a_file_without_one(path):
+    """The answer that such a file expects is that of no task that is known."""
+    path.write_text("\n".join(line for line in TEXT.splitlines() if not line.startswith("task")))
+    entry = read_model(path, "control:old")
+    assert (entry.task, entry.characteristic_time, entry.title) == (Control(1), None, "a trial")
+    path.write_text(TEXT)
+    assert read_model(path, "control:old") == read_model(path)  # who asks replaces the task

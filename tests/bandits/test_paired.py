@@ -100,9 +100,58 @@ def test_prices_may_be_told_by_name():
     assert paired(table, {"c": 5, "a": 1, "b": 2}).costs == (3.0, 6.0, 7.0)
 
 
+def test_series_are_aligned_on_their_items():
+    """Whatever their order; those of a data frame are, whatever its index says."""
+    first = pd.Series([1, 0, 0.5], index=["x", "y", "z"])
+    second = pd.Series([0.25, 1, 0], index=["z", "x", "y"])
+    assert paired({"a": first, "b": second}).differences[0].tolist() == [0, 0, 0.25]
+    table = pd.DataFrame({"a": [1, 0], "b": [0, 0]}, index=["x", "x"])
+    assert paired(table).differences[0].tolist() == [1, 0]
+
+
+def test_series_without_the_same_items():
+    first, second = pd.Series([1, 0], index=["x", "y"]), pd.Series([1, 0], index=["y", "z"])
+    with pytest.raises(InputError, match=r"2 of 3 items lack a score, the first 'x' that of 'b'; .* drop these items"):
+        paired({"a": first, "b": second})
+    with pytest.raises(InputError, match="scores of 'b' have the item 'x' twice"):
+        paired({"a": first, "b": pd.Series([1, 0], index=["x", "x"])})
+    with pytest.raises(InputError, match="those of 'b' are none; give all as Series, or all as lists"):
+        paired({"a": first, "b": [1, 0]})
+
+
+@pytest.mark.parametrize("nothing", [nan, None, pd.NA])
+def test_items_without_a_score_are_not_dropped_silently(nothing):
+    table = pd.DataFrame({"a": [1, 0, 1, 1], "b": [1, nothing, 0, nothing]}, index=["p", "q", "r", "s"])
+    table["b"] = table["b"].astype("Float64")
+    with pytest.raises(InputError, match=r"2 of 4 items lack a score, the first 'q' that of 'b'; .*table\.dropna\(\)"):
+        paired(table)
+    assert paired(table.dropna()).differences[0].tolist() == [0, 1]
+
+
+def test_one_model_is_named_or_counted():
+    table = {"a": [1, 0], "b": [0, 0], "c": [1, 1]}
+    assert paired(table, against=1).pairs == paired(table, against="b").pairs == (("a", "b"), ("c", "b"))
+    assert paired(table, against=0).arms == ["b over a", "c over a"]
+    numbered = pd.DataFrame({2: [1, 0], 1: [0, 0], 5: [1, 1]})  # names that are numbers go before places
+    assert paired(numbered, against=2).arms == ["1 over 2", "5 over 2"]
+    for wrong, words in ((3, "its place from 0 to 2, got 3"), (-1, "got -1"), (True, "unknown model 'True'")):
+        with pytest.raises(InputError, match=words):
+            paired(table, against=wrong)
+
+
+def test_prices_of_a_series_go_by_name():
+    table = {"a": [1, 0], "b": [0, 0]}
+    assert paired({**table, "c": [1, 1]}, pd.Series({"c": 5, "a": 1, "b": 2})).costs == (3.0, 6.0, 7.0)
+    assert paired(table, pd.Series([3, 1])).costs == (4.0,)
+    assert paired(table, {0: 3, 1: 1}).costs == (4.0,)
+    with pytest.raises(InputError, match="one for each model by its name, a, b, got costs of a, c"):
+        paired(table, pd.Series({"a": 1, "c": 2}))
+
+
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
+        ({1: [1], "1": [0]}, {}, "models need names of their own, and '1' is that of 2"),
         ({"a": [1]}, {}, "two models or more"),
         ({"a": [1], "b": [1, 0]}, {}, "a score of each for every item"),
         ({"a": [], "b": []}, {}, "a score of each for every item"),

@@ -337,7 +337,12 @@ ROWS = [
     ("solve {deep.toml}", "deep.toml: not valid TOML"),
     ("solve {key.toml}", "key.toml: unknown key 'meen'; did you mean 'means'?"),
     ("solve {no-means.toml}", "no-means.toml: the key 'means' is missing; write means = [3, 4, 2]"),
-    ("solve {no-task.toml}", "the key 'task' is missing; write task = \"ranking\""),
+    (
+        "solve {no-task.toml}",
+        "no-task.toml: the key 'task' is missing; write task = \"ranking\" in the file, answers = [[[0, 1]], [[1, 0]]] "
+        "for a custom task, or give --task, which solve, plan, simulate and others have",
+    ),
+    ("solve {no-task.toml} --task best-arms", "no-task.toml: unknown task 'best-arms'; did you mean 'best-arm'?"),
     ("solve {word.toml}", "word.toml: means must be a list of numbers, got '3, 4'"),
     ("solve {bool.toml}", "means must be numbers, got True"),
     ("solve {huge.toml}", "means holds a whole number that is too large"),

@@ -49,6 +49,7 @@ FREE = ["solve", "--family", "gaussian", "--means", "1,2", "--costs", "0,0", "--
 KEYS = [
     "task",
     "family",
+    "names",
     "means",
     "costs",
     "characteristic_time",
@@ -93,6 +94,25 @@ def test_json_is_the_record_of_the_answer(capsys):
     record = read_json(run_command(capsys, *FLAGS, "--json"))
     result = characteristic_time(BanditModel(Gaussian(), [3, 4, 2], "gaps"), "ranking")
     assert {**result.to_record(), "seconds": 0} == {**record, "seconds": 0}
+
+
+def test_json_says_what_was_solved(capsys, tmp_path):
+    """The names of the arms, and, where means do not say all, what rewards they have and how often."""
+    record = read_json(run_command(capsys, "solve", "judge-scores", "--json"))
+    assert list(record) == [*KEYS[:5], "distributions", *KEYS[5:]]
+    assert record["names"] == ["large", "medium", "small"]
+    first, *_ = record["distributions"]
+    assert first == {"levels": [0, 0.25, 0.5, 0.75, 1], "probabilities": [0.01, 0.02, 0.12, 0.55, 0.30]}
+    for mean, arm in zip(record["means"], record["distributions"], strict=True):
+        assert np.dot(arm["levels"], arm["probabilities"]) == pytest.approx(mean)
+    (tmp_path / "pilot.csv").write_text("arm,reward\nb,0.5\na,1\nb,0.25\nb,0.5\nb,0\n")
+    asked = ("--samples", tmp_path / "pilot.csv", "--family", "bounded:0,1", "--task", "best-arm", "--json")
+    record = read_json(run_command(capsys, "solve", *asked))
+    assert record["names"] == ["b", "a"]
+    assert record["distributions"] == [
+        {"levels": [0, 0.25, 0.5], "probabilities": [0.25, 0.25, 0.5], "rewards": 4},
+        {"levels": [1], "probabilities": [1], "rewards": 1},
+    ]
 
 
 def test_json_of_a_problem_with_nothing_to_pay(capsys):
@@ -179,6 +199,40 @@ def test_a_file_and_the_flags_give_the_same_answer(capsys):
     assert {**by_file, "seconds": 0} == {**by_flags, "seconds": 0}
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "solve {} --delta 0.05",
+        "plan {} --delta 0.05 --runs 2 --budget 1234567.5",
+        "thresholds {} --delta 0.05",
+        "simulate {} --delta 0.05 --runs 2",
+        "simulate {} --delta 0.05 --runs 2 --policy caet,uniform",
+        "table {} --delta 0.05 --columns model,costs,T*,bound,cost_blind_time --significant 6 --no-notes",
+        "curve {} --sweep cost:0 --from 100000 --to 1000000 --points 3 --no-figure",
+    ],
+)
+def test_costs_are_plain_numbers(words, tmp_path, capsys):
+    """1000000 and 123456.5, not 1e+06; of a table, T* has its certified digits alone."""
+    file = tmp_path / "dear.toml"
+    file.write_text('family = "gaussian:400"\nmeans = [10, 9.5]\ncosts = [1000000, 123456.5]\ntask = "best-arm"\n')
+    out = run_command(
+        capsys, *words.format(file).split(), *["--output", tmp_path / "c"][: 2 * words.startswith("curve")]
+    )
+    assert re.findall(r"\S*\de\+\d\S*", out) == ["5.84379e+09"] * words.startswith("table")
+    if words.startswith(("solve", "plan")):
+        assert re.search(r"^1 +9.5 +123456.5( |$)", out, re.MULTILINE)
+
+
+def test_a_file_without_a_task_is_told_one(tmp_path, capsys):
+    file = tmp_path / "mine.toml"
+    file.write_text('family = "bernoulli"\nmeans = [0.5, 0.3]\n')
+    record = read_json(run_command(capsys, "solve", file, "--task", "best-arm", "--json"))
+    assert (record["task"], record["means"]) == ("best-arm", [0.5, 0.3])
+    assert "task above:0.4, family bernoulli" in run_command(
+        capsys, "thresholds", file, "--task", "above:0.4", "--delta", "0.1"
+    )
+
+
 def test_a_task_replaces_the_file_s_and_its_expected_time(capsys):
     out = run_command(capsys, "solve", PAPER, "--task", "best-arm")
     assert "task best-arm" in out
@@ -228,7 +282,7 @@ def test_the_text_shows_arms_pairs_time_and_bounds(capsys):
     low, high = MEASURED["d"]
     assert lines[12] == (
         "predicted cost of CAET with the e-process threshold: about 55.3, in about 381 rounds; "
-        f"in a study, mean costs were {low:.2f} to {high:.2f} times that"
+        f"in tests of this prediction, mean costs were {low:.2f} to {high:.2f} times that"
     )
     assert lines[13].startswith("solver ")
 

@@ -181,7 +181,9 @@ def test_the_command_prints_a_line_per_threshold(capsys):
     assert lines[10] == (
         "proven means: guaranteed for independent Gaussian rewards of variance 1: wrong with probability at most 0.05"
     )
-    assert lines[11] == "lower bound: no strategy costs less than 30.89 on average, T* kl(delta, 1 - delta)"
+    assert (
+        lines[11] == "lower bound: no strategy costs less than 30.89 on average, T* kl(delta, 1 - delta), rounded down"
+    )
 
 
 def test_the_command_as_json_is_the_table(capsys):

@@ -296,7 +296,7 @@ def test_a_coarse_gap_prints_few_digits(capsys, tmp_path):
     assert (cells["lower"], cells["upper"]) == ("11.6199", "11.6800")  # 11.62 as a double is less
     assert cells["sampling_proportions"].numbers == ("0.7", "0.3")
     assert cells["cost_blind_ratio"] == "1"
-    assert cells["lower_bound"] == "1.1e+02"  # a lower bound is not rounded up
+    assert cells["lower_bound"] == "110"  # a lower bound is not rounded up
     assert cells["delta"] is None
 
 
@@ -314,6 +314,44 @@ def test_proven_digits_replace_certified_ones(capsys):
     assert first["characteristic_time"] == pytest.approx(TIME)
     assert Decimal(second["lower"]) <= Decimal(second["proven"]) <= Decimal(second["upper"])
     assert "S[table-format=5.28]" in tabled(capsys, *argv, "--format", "latex")
+
+
+def test_rows_that_cannot_be_proven_keep_their_certified_digits(capsys, tmp_path):
+    """Each is named, with the reason, and the others are proven."""
+    argv = [PAPER, "judge-scores", "placebo-trial", "--digits", "30"]
+    out = tabled(capsys, *argv, "--columns", "model,T*,lower")
+    assert "11.6568542494923801952067548968 " in out
+    assert re.search(r"^judge-scores +3\.019354479\d* ", out, re.MULTILINE)
+    told = " ".join(out.split())
+    assert "Not proven, but certified: judge-scores; rewards of family bounded:0,1 have no proven digits" in told
+    assert "Not proven, but certified: placebo-trial; digits are proven without limits." in told
+    assert "proven, with the inputs as exact decimals" in told
+    assert "has the digits to which both ends of its certified interval round" in told
+    proven, *others = records(capsys, *argv)
+    assert proven["proven"] is not None
+    assert all(row["proven"] is None and row["error"] is None for row in others)
+    assert main(["table", *map(str, argv), "--format", "csv", "--output", str(tmp_path / "rows.csv")]) == 0
+    assert capsys.readouterr().err.count("caet-opt: Not proven, but certified: ") == 2
+    out = tabled(capsys, "judge-scores", "--digits", "30")
+    assert "exact decimals" not in out
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "latex", "latex-fragment"])
+def test_notes_can_be_left_out(capsys, form):
+    argv = ["judge-scores", PAPER, "--delta", "0.1", "--format", form]
+    noted = tabled(capsys, *argv)
+    assert "Lower bound at" in noted
+    bare = tabled(capsys, *argv, "--no-notes")
+    assert "Lower bound at" not in bare
+    assert "3.019" in bare
+    assert main(["table", *map(str, argv), "--digits", "20", "--no-notes"]) == 0  # but what is missing is said
+    assert "Not proven, but certified: judge-scores" in capsys.readouterr().err
+
+
+def test_the_divergence_of_rewards_in_a_range_has_its_name(capsys):
+    told = " ".join(tabled(capsys, "judge-scores").split())
+    assert "in the range, by the divergence KL_inf(F, x), the least Kullback-Leibler divergence from an arm's" in told
+    assert r"$\mathrm{KL}_{\inf}(F, x)$" in tabled(capsys, "judge-scores", "--format", "latex-fragment")
 
 
 # machine formats

@@ -9,6 +9,7 @@ import pytest
 from commands import expect_refusal, read_json, run_command
 
 from caet_opt import BanditModel, InputError, compare_policies, plan, simulate
+from caet_opt.common.numbers import round_down
 from caet_opt.simulating.mean_intervals import find_quantiles
 from caet_opt.simulating.plans import SURE, find_rival
 from caet_opt.simulating.runs import Experiment
@@ -76,6 +77,9 @@ def test_unfinished_runs_hide_quantiles_and_are_not_within_a_budget():
     assert found.quantiles == {"0.1": None, "0.5": None, "0.9": None}
     assert found.within_budget == 0.0
     assert "10 of 10 runs had not stopped" in str(found)
+    assert "expect about 20 trials" in str(found)
+    assert "or more, as some runs had not stopped." in str(found)
+    assert str(found).endswith("Whether the budget of 1000000 is enough is not known: 10 of 10 runs had not stopped.")
 
 
 @pytest.mark.parametrize("budget", [0, -1, nan, float("inf"), True, "much"])
@@ -122,3 +126,61 @@ def test_a_margin_has_no_smallest_difference_and_it_is_said():
     found = plan(model, "control:0+0.5", delta=0.2, budget=100, runs=10)
     assert found.difference is None
     assert "difference       not computed: with levels, margins and ratios, no rival's mean can be moved" in str(found)
+
+
+def test_a_plan_ends_in_words(budgeted):
+    """What to expect, what T* means for it, and whether the budget is likely to be enough."""
+    expect, least, budget = str(budgeted).split("\n\n")[-1].splitlines()
+    trials = sum(budgeted.cheapest.mean_calls)
+    assert (
+        f"expect about {round(trials):.4g} trials at a cost of {budgeted.cheapest.mean_cost:.4g} on average" in expect
+    )
+    assert f"nine in ten such experiments cost at most {budgeted.quantiles['0.9']:#.4g}" in expect
+    assert f"at least {float(round_down(budgeted.lower_bound, 4)):.4g} on average" in least
+    assert f"about {np.log(10) * budgeted.characteristic_time:.3g} more (T* log 10)" in least
+    assert f"The budget of 150 is more likely than not too small: {100 * budgeted.within_budget:.0f} % of" in budget
+    assert budget.endswith(f"to finish in nine of ten, allow {budgeted.quantiles['0.9']:#.4g}.")
+
+
+@pytest.mark.parametrize(("budget", "words"), [(30, "is very likely too small"), (1e4, "is very likely to be enough")])
+def test_a_budget_is_enough_or_is_not(budget, words):
+    assert words in str(plan(TWO, "best-arm", delta=0.1, budget=budget, runs=20)).splitlines()[-1]
+
+
+def pilot(size, gap):
+    """Samples of right or wrong of two arms, the shares of which are 0.5 and so much more."""
+    ones = [round(size * share) for share in (0.5, 0.5 + gap)]
+    return BanditModel.from_samples("bounded:0,1", [[1] * n + [0] * (size - n) for n in ones])
+
+
+def test_a_small_pilot_is_warned_of():
+    found = plan(pilot(40, 0.1), "best-arm", delta=0.1, budget=1e6, runs=10)
+    assert found.pilot.sizes == (40, 40)
+    chance = 0.19  # that the second arm of a resample is not above the first, by the normal approximation
+    assert found.pilot.others == pytest.approx(chance, abs=0.12)
+    assert found.pilot.is_small
+    assert "The pilot has 40 rewards of each arm. Of 100 resamples of it, eight in ten have T* from" in str(found)
+    assert "Warning: the pilot is small for this question: the cost may be as far off." in str(found)
+    assert "very likely to be enough, if the pilot is right: 100 % of runs" in str(found)
+    assert found.to_record()["pilot"]["small"]
+    assert plan(pilot(40, 0.1), "best-arm", delta=0.1, budget=1e6, runs=10).pilot == found.pilot
+
+
+def test_a_large_pilot_is_not_warned_of():
+    found = plan(pilot(2000, 0.3), "best-arm", delta=0.1, runs=10)
+    low, high = found.pilot.times["0.1"], found.pilot.times["0.9"]
+    assert low < found.characteristic_time < high < 1.5 * low  # by the normal approximation 1.28 times
+    assert found.pilot.others == 0
+    assert "Warning" not in str(found)
+
+
+def test_resamples_of_a_tiny_pilot_say_little():
+    found = plan(BanditModel.from_samples("bounded:0,1", [[0.2] * 3, [0.6] * 4]), "best-arm", delta=0.1, runs=10)
+    assert found.pilot.times["0.1"] == pytest.approx(found.pilot.times["0.9"])
+    assert "The pilot has 3 to 4 rewards of each arm" in str(found)
+    assert "Warning: the pilot is small for this question: of so few, even resamples say little." in str(found)
+
+
+def test_guessed_means_are_no_pilot(budgeted):
+    assert budgeted.pilot is None
+    assert budgeted.to_record()["pilot"] is None

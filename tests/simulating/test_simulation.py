@@ -369,7 +369,7 @@ def test_text(capsys):
         "however often you look)\n",
         "consistent with delta",
         "lower bound",
-        "T* beta(tau) at this delta; in a study, mean costs were 0.83 to 1.30 times that",
+        "T* beta(tau) at this delta; in tests of this prediction, mean costs were 0.83 to 1.30 times that",
         "unfinished   0",
         "rounds per second",
     ):

@@ -54,6 +54,12 @@ def folder(made, tmp_path):
 # studies and cells
 
 
+def test_the_task_of_a_study_is_enough_for_a_file_without_one(tmp_path):
+    (tmp_path / "mine.toml").write_text('family = "bernoulli"\nmeans = [0.5, 0.3]\n')
+    (cell,) = cells_of(tmp_path, models=["mine.toml"], task="best-arm", deltas=[0.1], log_inv_deltas=None)
+    assert str(cell.entry.task) == "best-arm"
+
+
 @pytest.mark.parametrize(
     ("given", "levels"),
     [

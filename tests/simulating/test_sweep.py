@@ -334,7 +334,7 @@ def test_a_dry_run_prints_the_cells_and_writes_nothing(tmp_path, study, capsys):
     assert [line.split()[:4] for line in lines[1:5]] == [
         [model, level, "customary", "24"] for model in ("easy-model", "free-model") for level in ("1", "3")
     ]
-    assert lines[6] == "in a study, mean costs were 0.83 to 1.30 times the predicted cost"
+    assert lines[6] == "in tests of this prediction, mean costs were 0.83 to 1.30 times the predicted cost"
     assert lines[7] == f"4 cells, 96 runs, 0 of them stored in {tmp_path / 'none'}"
     assert lines[8].startswith("20 blocks to compute, about ")
     assert lines[8].endswith(" with 2 workers; nothing was run")

@@ -1,6 +1,7 @@
 """T* of rewards in a range: against an independent program, Bernoulli, other solvers; and what is refused."""
 
 import json
+import math
 import warnings
 from decimal import Decimal
 from math import log
@@ -13,7 +14,7 @@ from mpmath import log as mplog
 from mpmath import mpf, workdps
 from scipy.optimize import minimize_scalar
 
-from caet_opt import BanditModel, InputError, SolverError, TieError, certify, characteristic_time
+from caet_opt import BanditModel, InputError, Profile, SolverError, TieError, certify, characteristic_time, read_model
 from caet_opt.cli import main
 from caet_opt.exploring.settings import Parameters
 from caet_opt.kernels import bounded_term
@@ -25,6 +26,8 @@ from caet_opt.solving.backends import native
 from caet_opt.solving.backends.base import Point
 from caet_opt.solving.certificate import certify_columns
 from caet_opt.solving.rebalance import ratios_of, rebalance, relieve
+from caet_opt.solving.result import AnswerTime
+from caet_opt.solving.several import conclude
 from cases.instances import hostile_range_instance
 
 SCORES = [0, 0.25, 0.5, 0.75, 1]
@@ -498,3 +501,16 @@ def test_a_point_mass_has_a_divergence_by_hand():
     """D of a point mass c to a mean x below it: mass goes to the lower end, so that it is log(c / x)."""
     model = BanditModel.from_samples("bounded:0,1", [[0.8], [0.5]], costs=[1, 0])
     assert characteristic_time(model, "best-arm").value == pytest.approx(1 / log(0.8 / 0.5), rel=1e-12)
+
+
+def test_no_solver_is_advised_that_does_not_take_rewards_in_a_range():
+    """Pyomo needs a formula in the means; clarabel and Ipopt do not."""
+    entry = read_model("judge-scores")
+    with pytest.raises(InputError, match=r"takes no limits; leave it out, or name one of clarabel, ipopt$"):
+        characteristic_time(entry.model, entry.task, solver="native", limits="pulls:large>=0.5")
+    with pytest.raises(SolverError, match=r"try another solver \(clarabel, ipopt\) or a larger tolerance$"):
+        characteristic_time(entry.model, entry.task, tolerance=1e-17)
+    best = characteristic_time(entry.model, "best-arm~0.01")
+    easier = AnswerTime(1, math.nan, 0.5 * best.lower, math.inf)
+    with pytest.raises(SolverError, match=r"try another solver \(clarabel, ipopt\)$"):
+        conclude(best.task, Profile("native"), best, [*best.times, easier], 0.0)

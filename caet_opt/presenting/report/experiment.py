@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from caet_opt.common.files import write_whole
-from caet_opt.common.numbers import write_money
+from caet_opt.common.numbers import write_given, write_money
 from caet_opt.live import status_text
 from caet_opt.live.experiment import LiveExperiment
 from caet_opt.presenting.report.render import render_page
@@ -56,7 +56,7 @@ def list_facts(status: Record) -> dict[str, str]:
     facts = {
         "task": status_text.say_task(status),
         "rewards": status["family"],
-        "arms": ", ".join(names if costs is None else map("{} (cost {:g})".format, names, costs)),
+        "arms": ", ".join(names if costs is None else map("{} (cost {})".format, names, map(write_given, costs))),
         "policy": status["policy"],
         "stops when": status["formula"],
         "guarantee": status_text.say_guarantee(status),

@@ -122,7 +122,7 @@ def make_card(record: Record, label: str) -> dict[str, Any]:
     ends = (record["lower"], record["upper"], record["gap"])
     value, interval = numbers.format_certified(record["characteristic_time"], *ends)
     arms, decimals = record["arms"], numbers.digits_rooted(record["gap"], DECIMALS)
-    means, costs = ([f"{value:.6g}" for value in record[name]] for name in ("means", "arm_costs"))
+    means, costs = [f"{value:.6g}" for value in record["means"]], [*map(numbers.write_given, record["arm_costs"])]
     omega, u = (
         [numbers.proportion(share, decimals) for share in record[name]]
         for name in ("cost_proportions", "sampling_proportions")

@@ -45,7 +45,8 @@ def characteristic_table(
     columns
         Names as in ``caet-opt table --help``; by default all.
     digits
-        Proven digits, in the columns ``proven``, ``proven_lower`` and ``proven_upper``, as text.
+        Proven digits, in the columns ``proven``, ``proven_lower`` and ``proven_upper``, as text; None where they cannot
+        be proven, as with limits or for rewards in a range.
     workers
         Number of processes, if the work takes longer; rows do not depend on it.
 

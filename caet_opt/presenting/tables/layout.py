@@ -62,7 +62,16 @@ class Column:
 
 
 #: LaTeX that is written otherwise in text.
-SPOKEN = {"$": "", r"^\star": "*", r" \cdot ": ".", r"\ge": ">=", r"\sigma": "s", r"\mathrm{kl}": "kl", "--": "-"}
+SPOKEN = {
+    "$": "",
+    r"^\star": "*",
+    r" \cdot ": ".",
+    r"\ge": ">=",
+    r"\sigma": "s",
+    r"\mathrm{kl}": "kl",
+    r"\mathrm{KL}_{\inf}": "KL_inf",
+    "--": "-",
+}
 
 
 class Statement(str):

@@ -51,7 +51,8 @@ RESULT_CONVENTIONS = {
     ),
     "predicted_cost": Statement(
         r"Predicted: $T^\star \beta(\tau)$ at this $\delta$, from pulls at $u_\alpha$ until every pair exceeds the "
-        rf"threshold, with the means taken as known; in a study, mean costs of CAET were {say_measured('c', 'd')} that."
+        rf"threshold, with the means taken as known; in tests of this prediction, mean costs of CAET were "
+        f"{say_measured('c', 'd')} that."
     ),
     "ratio": Statement(r"Ratio: mean cost over the lower bound."),
     "error_interval": Statement(f"{ERRORS}."),

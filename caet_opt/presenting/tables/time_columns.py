@@ -62,7 +62,7 @@ def write_task(task: str, row: Row) -> Cell:
 def write_limits(limits: Sequence[Mapping[str, Any]], row: Row) -> Cell:
     """Limits, each with its price where there is one."""
     told = [(escape_controls(limit["limit"]), limit.get("price")) for limit in limits]
-    return ", ".join(text if price is None else f"{text} ({price:.4g})" for text, price in told)
+    return ", ".join(text if price is None else f"{text} ({numbers.write_given(price, 4)})" for text, price in told)
 
 
 def number_column(name: str, heading: str, explanation: str, form: str, latex: str | None = None) -> Column:
@@ -96,7 +96,9 @@ def write_time(which: int, most: int) -> Writer:
 
 def write_bound(most: int) -> Writer:
     """The lower bound at delta, kl(delta, 1 - delta) times the lower end of T*, rounded down to the digits of T*."""
-    return lambda bound, row: Number(numbers.round_down(bound, min(most, numbers.digits_shared(*interval(row)))))
+    return lambda bound, row: Number(
+        numbers.in_full(numbers.round_down(bound, min(most, numbers.digits_shared(*interval(row)))))
+    )
 
 
 def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tuple[Column, ...]:
@@ -105,7 +107,7 @@ def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tup
     digits = most or of_times
     time, lower, upper = (write_time(which, digits) for which in range(3))
     paid = "cost of proportions that ignore costs, comparable to T*"
-    given = partial(write_by_arm, f"{{:.{most or GIVEN_DIGITS}g}}".format)
+    given = partial(write_by_arm, partial(numbers.write_given, digits=most or GIVEN_DIGITS))
 
     def shares(values: Sequence[float], row: Row) -> Cell:
         """To as many decimals as the root of the gap supports."""
@@ -114,7 +116,9 @@ def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tup
 
     def blind(usual: int) -> Writer:
         """Computed from proportions, so the root of the gap limits the digits."""
-        return lambda value, row: Number(numbers.to_digits(value, numbers.digits_rooted(row["gap"], most or usual)))
+        return lambda value, row: Number(
+            numbers.in_full(numbers.to_digits(value, numbers.digits_rooted(row["gap"], most or usual)))
+        )
 
     def statements(binding: Sequence[str], row: Row) -> Cell:
         return ", ".join(map(escape_controls, binding)) or "none"
@@ -139,8 +143,8 @@ def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tup
         Column("means", "means", "mean of each arm", given, r"$\mu$"),
         Column("costs", "costs", "cost of each arm", given, "$c$"),
         Column("characteristic_time", "T*", "characteristic time", time, r"$T^\star$", True),
-        Column("lower", "lower", "certified lower bound on T*", lower, numeric=True),
-        Column("upper", "upper", "certified upper bound on T*", upper, numeric=True),
+        Column("lower", "lower", "certified lower bound on T*, rounded down", lower, numeric=True),
+        Column("upper", "upper", "certified upper bound on T*, rounded up", upper, numeric=True),
         Column("gap", "gap", "relative width of the certified interval", width, numeric=True),
         Column("cost_proportions", "omega*", "share of the cost spent on each arm", shares, r"$\omega^\star$"),
         Column("sampling_proportions", "u*", "share of the pulls of each costly arm", shares, r"$u^\star$"),
@@ -148,7 +152,14 @@ def columns(most: int | None = None, of_times: int = numbers.MOST_DIGITS) -> tup
         Column("limits", "limits", "limits on shares, each with dT*/dshare", write_limits),
         Column("half_leader_time", "T*(1/2)", "T* with pulls:leader=0.5, if asked for", half, r"$T^\star_{1/2}$", True),
         number_column("delta", "delta", "error probability given by --delta", "g", r"$\delta$"),
-        Column("lower_bound", "bound", "T* kl(delta, 1 - delta), for every --delta", write_bound(digits), None, True),
+        Column(
+            "lower_bound",
+            "bound",
+            "T* kl(delta, 1 - delta), rounded down, for every --delta",
+            write_bound(digits),
+            None,
+            True,
+        ),
         Column("cost_blind_time", "blind T", paid, blind(BLIND_DIGITS), r"blind $T$", True),
         Column(
             "cost_blind_ratio", "blind/T*", "blind T divided by T*", blind(RATIO_DIGITS), r"blind $T / T^\star$", True
@@ -208,11 +219,15 @@ CONVENTIONS = {
         r"Gaussian arms: $d(x, y) = (x - y)^2 / (2 \sigma^2)$ with $\sigma^2$ the variance, 1 unless the family has "
         r"another."
     ),
-    "range": Statement(r"Families bounded: $T^\star$ and bounds are for all distributions in the range."),
+    "range": Statement(
+        r"Families bounded: $T^\star$ and bounds are for all distributions in the range, by the divergence "
+        r"$\mathrm{KL}_{\inf}(F, x)$, the least Kullback--Leibler divergence from an arm's distribution $F$ to one in "
+        r"the range whose mean is $x$."
+    ),
     "confidence": Statement(
         r"Lower bound at $\delta$: $T^\star \mathrm{kl}(\delta, 1 - \delta)$, where $\mathrm{kl}(\delta, 1 - \delta) = "
         r"(1 - 2 \delta) \log((1 - \delta) / \delta)$ is at least $\log(1/(2.4 \delta))$ and, for small $\delta$, "
-        r"close to $\log(1/\delta)$; it is zero for $\delta$ of 1/2 or more."
+        r"close to $\log(1/\delta)$; it is zero for $\delta$ of 1/2 or more. It is rounded down to the digits shown."
     ),
     "digits": Statement(r"$T^\star$ has the digits to which both ends of its certified interval round."),
     "cost_proportions": Statement(r"$\omega^\star$: share of the cost that goes to each arm."),
@@ -232,17 +247,19 @@ OF_TIME = TIMES | BLIND | {HALF, "lower_bound", "upper_bound", "predicted_cost",
 def conventions(names: Iterable[str], rows: Sequence[Row], proven: bool = False) -> dict[str, Statement]:
     """What a reader of these rows must know of these columns, and nothing else; by what it is about."""
     shown = {name for name in names if any(row.get(name) is not None for row in rows)}
+    some = proven and any(row.get(PROVEN[0]) is not None for row in rows)
+    every = proven and all(row.get(PROVEN[0]) is not None for row in rows if row.get("gap") is not None)
     about = {
         "characteristic_time": OF_TIME & shown,
         "divergence": OF_TIME & shown and any(str(row.get("family")).startswith("gaussian") for row in rows),
         "range": OF_TIME & shown and any(str(row.get("family")).startswith("bounded") for row in rows),
         "confidence": {"lower_bound", "ratio"} & shown,
-        "digits": TIMES & shown and not proven,
+        "digits": TIMES & shown and not every,
         "cost_proportions": "cost_proportions" in shown,
         "sampling_proportions": "sampling_proportions" in shown,
         "cost_blind": BLIND & shown,
         "limits": OF_TIME & shown and any(row.get("limits") for row in rows),
-        "proven": proven and (TIMES | set(PROVEN)) & shown,
+        "proven": some and (TIMES | set(PROVEN)) & shown,
     }
     free = "_free" if any(0 in (row.get("costs") or ()) for row in rows) else ""
     return {name: CONVENTIONS.get(f"{name}{free}", CONVENTIONS[name]) for name, applies in about.items() if applies}

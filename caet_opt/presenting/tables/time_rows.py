@@ -14,7 +14,7 @@ from caet_opt.bandits.limits import Limit, parse_limit, read_limits, write_limit
 from caet_opt.bandits.modelfile import ModelFile, read_model
 from caet_opt.bandits.tasks import Statement, Task
 from caet_opt.common.numbers import relative_deviation
-from caet_opt.errors import CaetError, InputError, SolverError
+from caet_opt.errors import CaetError, InputError, SolverError, TieError
 from caet_opt.presenting.tables.layout import ERROR
 from caet_opt.simulating.pool import check_workers, run_jobs
 from caet_opt.solving.backends import BACKENDS
@@ -26,6 +26,9 @@ from caet_opt.solving.result import CharacteristicTime
 
 #: The entry of a failed row that says whether the input was bad or a solver failed.
 KIND, BAD_INPUT, SOLVER_FAILED = "error_kind", "input", "solver"
+
+#: The entry of a row whose digits cannot be proven, though they were asked for: why.
+NOT_PROVEN = "not_proven"
 
 Rows = list[dict[str, Any]]
 
@@ -120,8 +123,6 @@ def solve_row(row: Mapping[str, Any], entry: ModelFile, profile: Profile, reques
             found |= compare_blind(result, profile)
         if request.half:
             found |= halve_leader(entry, profile)
-        if request.digits is not None and result.limits:
-            raise InputError("digits are proven without limits")
         if request.digits is not None:
             found |= prove_row(result, request.digits)
     except CaetError as error:
@@ -181,10 +182,18 @@ def compare_blind(result: CharacteristicTime, profile: Profile) -> dict[str, Any
 
 
 def prove_row(result: CharacteristicTime, digits: int) -> dict[str, Any]:
-    """What a row says of a T* whose digits are proven, starting from the double's answer."""
+    """What a row says of a T* whose digits are proven, starting from the double's answer; or why they cannot be, and
+    T* is certified alone."""
     from caet_opt.proving.prove import proven_time
 
-    proof = proven_time(result.model, result.task, digits, start=result)
+    if result.limits:
+        return {NOT_PROVEN: "digits are proven without limits"}
+    try:
+        proof = proven_time(result.model, result.task, digits, start=result)
+    except TieError:
+        raise
+    except InputError as error:
+        return {NOT_PROVEN: str(error)}
     lower, upper = proof.bounds
     seconds = result.seconds + proof.seconds
     return {"proven": proof.value, "proven_lower": lower, "proven_upper": upper, "seconds": seconds}

@@ -147,7 +147,7 @@ def make_cells(study: Study) -> list[Cell]:
 
 def read_entry(path: Path, study: Study) -> ModelFile:
     """The model in a file with the study's task, if it has one."""
-    entry = read_model(path)
+    entry = read_model(path, study.task)
     if study.task is None:
         return entry
     try:
