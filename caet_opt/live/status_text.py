@@ -105,7 +105,7 @@ def say_ignored_costs(record: Record) -> str | None:
 def say_standing(status: Record) -> str:
     """What was spent, the leading or the declared answer, and what is ahead."""
     counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
-    lines = [f"{counts}; spent {write_money(status['spent'])}"]
+    lines = [f"{counts}; spent {write_money(status['spent'])}{say_lost(status)}"]
     if status["counted"]:
         lines.append(say_assigned(status))
     if (limits := say_limits(status)) is not None:
@@ -123,6 +123,11 @@ def say_standing(status: Record) -> str:
     if status["stopped"] is None:
         lines += [*say_settled(status), say_not_excluded(status)]
     return "\n".join(lines)
+
+
+def say_lost(status: Record) -> str:
+    """How much of it brought no outcome; nothing where all did."""
+    return f", of which {write_money(status['lost'])} on pulls without an outcome" if status["lost"] else ""
 
 
 def say_settled(status: Record) -> list[str]:
