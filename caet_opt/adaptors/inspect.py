@@ -133,7 +133,7 @@ class Evaluation:
             self._begin_run(task)
         check_run(task, len(self.gates), RUNS.get(task.run_id, len(self.gates)))
         check_epochs(epochs, self.shared_items)
-        check_scorer(task, self.scorer)
+        check_scorer(task, self.scorer, self.reward is read_score)
         if self.costs is None:
             check_prices(task)
 

@@ -23,12 +23,20 @@ def check_run(task: "EvalSpec", arms: int, tasks: int) -> None:
         raise InputError("without a log of samples, inspect does not ask which ones to run; leave log_samples as it is")
 
 
-def check_scorer(task: "EvalSpec", scorer: str | None) -> None:
-    """`InputError` where a task has no scorer, several or not the one that is named."""
-    names = name_scorers(task.scorers or ())
-    if not names:
+def check_scorer(task: "EvalSpec", scorer: str | None, is_read: bool) -> None:
+    """`InputError` where a task has no scorer, several or not the one that is named; or where its scores are to be
+    numbers, which are read as they are, and its metrics say that they are several."""
+    known = dict(zip(name_scorers(task.scorers or ()), task.scorers or (), strict=True))
+    name = choose_scorer(known, scorer)
+    if name is None:
         raise InputError(f"task {task.task} has no scorer, and scores are the rewards; give it one")
-    choose_scorer(names, scorer)
+    metrics = known[name].metrics or ()
+    several = [one for one in ([metrics] if isinstance(metrics, dict) else metrics) if isinstance(one, dict)]
+    if several and is_read:
+        raise InputError(
+            f"scorer {name} gives several numbers, {', '.join(several[0])}: say what they are worth with "
+            "Evaluation(..., reward=...)"
+        )
 
 
 def name_scorers(scorers: "Sequence[EvalScorer]") -> list[str]:
