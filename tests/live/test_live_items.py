@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from caet_opt import InputError, LiveExperiment
+from caet_opt.cli import main
 
 TOLD = {"arms": ["a", "b"], "cost_source": "observed", "delta": 0.05}
 
@@ -136,3 +137,13 @@ def test_rows_of_no_pull_are_found(tmp_path):
         assert experiment.verify() == [
             f"1 {table} are of pulls that were not handed out" for table in ("items", "lost")
         ]
+
+
+def test_the_command_line_says_what_a_withdrawn_pull_cost(tmp_path, capsys):
+    start(tmp_path / "a.caet").close()
+    assert main(["experiment", "next", str(tmp_path / "a.caet")]) == 0
+    assert main(["experiment", "release", str(tmp_path / "a.caet"), "1", "--cost", "2.5"]) == 0
+    with LiveExperiment.open(tmp_path / "a.caet") as experiment:
+        assert (experiment.status()["lost"], experiment.status()["withdrawn"]) == (2.5, 1)
+    assert main(["experiment", "release", str(tmp_path / "a.caet"), "1", "--cost", "-1"]) == 2
+    assert "must be a number from 0, got -1" in capsys.readouterr().err
