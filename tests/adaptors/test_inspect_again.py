@@ -271,6 +271,29 @@ def test_pulls_that_a_killed_run_left_are_handed_out_again(tmp_path):
     assert len(counted) == len(set(counted)) == 12
 
 
+TOGETHER = """
+from cases.mock_models import Mock, evaluate, questions, start
+
+TWO = {name: Mock(0.6, 3, 15) for name in "ab"}
+evaluation = start("two.caet", TWO, max_pulls=30)
+logs = evaluate(TWO, questions(60), "together", evaluation, max_samples=3)
+print(sum(len(log.samples or ()) for log in logs), {log.status for log in logs})
+"""
+
+
+def test_two_processes_at_once_put_no_question_twice(tmp_path):
+    place = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}}
+    start(tmp_path / "two.caet", TWO, max_pulls=30).experiment.close()
+    both = [subprocess.Popen([sys.executable, "-c", TOGETHER], **place, stdout=subprocess.PIPE) for _ in range(2)]
+    told = [process.communicate(timeout=120)[0].decode().strip().rpartition("\n")[2] for process in both]
+    assert all(line.endswith("{'success'}") for line in told)
+    with LiveExperiment.open(tmp_path / "two.caet") as experiment:
+        items = [row["item"] for row in experiment.items() if row["in_use"]]
+        assert len(items) == len(set(items)) == experiment.status()["recorded"] == 30
+        assert sum(int(line.split()[0]) for line in told) == 30
+        assert experiment.verify() == []
+
+
 def test_pulls_of_others_are_left_alone(tmp_path):
     """Those that were handed out by hand, by a process that runs, and lately by another machine."""
     evaluation = start(tmp_path / "two.caet", TWO, max_pulls=12)
