@@ -124,13 +124,13 @@ class Evaluation:
 
     def admit_task(self, gate: Gate, task: "EvalSpec", epochs: int) -> None:
         """A task begins, perhaps the first one of a run; `InputError` where it must not."""
+        if task.run_id != self.run:
+            self._begin_run(task)
         if gate.is_open:
             raise InputError(
                 f"arm {gate.name!r} has two tasks in this run; give each arm one: eval([task_with(task, model=..., "
                 "early_stopping=evaluation.arm(...)) for each arm]), and not one task with several models"
             )
-        if task.run_id != self.run:
-            self._begin_run(task)
         check_run(task, len(self.gates), RUNS.get(task.run_id, len(self.gates)))
         check_epochs(epochs, self.shared_items)
         check_scorer(task, self.scorer, self.reward is read_score)

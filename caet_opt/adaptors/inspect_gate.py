@@ -84,8 +84,11 @@ class Gate:
         return any(not one.parked for one in self.out.values())
 
     def forget(self) -> None:
-        """Another run begins, in which its task has not begun yet."""
-        self.seen, self.expected, self.is_closed = set(), None, False
+        """Another run begins, in which its task has not begun yet; of one that did not end properly nothing is left."""
+        for key in list(self.out):
+            self.fail_anyway(key)
+        self.waiting.clear()
+        self.seen, self.expected, self.is_open, self.is_closed = set(), None, False, False
 
     async def start_task(self, task: "EvalSpec", samples: "list[Sample]", epochs: int) -> str:
         """The task begins; `InputError` where it could not end, or where its scores or prices could not count. Then

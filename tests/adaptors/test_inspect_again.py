@@ -18,6 +18,7 @@ from inspect_ai.solver import generate, solver
 from caet_opt import InputError, LiveExperiment
 from caet_opt.adaptors import inspect_runs
 from caet_opt.adaptors.inspect import GATES, Evaluation
+from caet_opt.adaptors.inspect_gate import Running
 from caet_opt.adaptors.inspect_items import name_item
 from caet_opt.adaptors.inspect_runs import is_gone, this_run
 from cases.mock_models import Mock, bill, evaluate, mock_model, questions, start
@@ -123,6 +124,17 @@ def test_a_raised_limit_is_used_by_the_same_object(tmp_path):
         logs = evaluate(TWO, questions(40), tmp_path / str(number), evaluation)
         assert evaluation.experiment.status()["recorded"] == limit
         assert "ended: max_pulls" in reasons(logs)
+
+
+def test_a_run_that_was_torn_down_is_forgotten(tmp_path):
+    """Nobody has told its gates that it ended, as when the loop of events was closed around them."""
+    evaluation = start(tmp_path / "two.caet", TWO, max_pulls=6)
+    offer = evaluation.experiment.next_item(lambda _: ["item"], this_run())
+    evaluation.arm(0).is_open, evaluation.run = True, "another"
+    evaluation.arm(0).out["x", 1] = Running(offer.pull, "item")
+    evaluate(TWO, questions(20), tmp_path, evaluation)
+    status = evaluation.experiment.status()
+    assert (status["recorded"], status["waiting"], status["withdrawn"]) == (6, 0, 1)
 
 
 @solver
