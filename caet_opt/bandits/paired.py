@@ -84,7 +84,8 @@ def paired(
     Parameters
     ----------
     table
-        The scores of each model, from 0 to 1, of the same items in the same order.
+        The scores of each model, from 0 to 1, of the same items in the same order. A row is a question: answers to one
+        question in several epochs are not independent, so put their mean in its row, and not a row for each.
     costs
         What an answer of each model costs, in the order of the table or by name; by default 1.
     against
