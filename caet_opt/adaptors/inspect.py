@@ -122,8 +122,8 @@ class Evaluation:
         """See `PATIENCE`."""
         return PATIENCE
 
-    def admit_task(self, gate: Gate, task: "EvalSpec", epochs: int) -> None:
-        """A task begins, perhaps the first one of a run; `InputError` where it must not."""
+    def admit_task(self, gate: Gate, task: "EvalSpec", epochs: int) -> "asyncio.Task[Any]":
+        """A task begins, perhaps the first one of a run: what it runs in; `InputError` where it must not."""
         if task.run_id != self.run:
             self._begin_run(task)
         if gate.is_open:
@@ -136,6 +136,7 @@ class Evaluation:
         check_scorer(task, self.scorer, self.reward is read_score)
         if self.costs is None:
             check_prices(task)
+        return find_running()
 
     def _begin_run(self, task: "EvalSpec") -> None:
         """Forget the run before; what is used, and what was left, is in the file."""
@@ -144,6 +145,8 @@ class Evaluation:
         for gate in self.gates:
             gate.forget()
         rows = insist(self.experiment.items)
+        if not rows and (recorded := insist(self.experiment.summary)["recorded"]):
+            LOG.warning("nobody knows of which questions the %d outcomes are that are in the file already", recorded)
         mine = [gate for gate in GATES.values() if gate.evaluation.file == self.file]
         here = {one.pull.number for gate in mine for one in gate.out.values()}
         left = [
@@ -157,9 +160,8 @@ class Evaluation:
         self.released = len(left)
         self.used = {self._key(row["arm"], row["item"]) for row in rows if row["in_use"] and row["pull"] not in left}
 
-    def watch(self, gate: Gate, task: "EvalSpec") -> None:
+    def watch(self, gate: Gate, task: "EvalSpec", running: "asyncio.Task[Any]") -> None:
         """Hear of a task that has begun until it ends. Pulls are handed out once all tasks of the run have begun."""
-        running = find_running()
         GATES[task.eval_id] = gate
         running.add_done_callback(lambda _: self._close(gate, task.eval_id))
         self.begun.add(gate.arm)

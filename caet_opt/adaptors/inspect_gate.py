@@ -95,14 +95,14 @@ class Gate:
         no other task of this run spends anything."""
         evaluation = self.evaluation
         try:
-            evaluation.admit_task(self, task, epochs)
+            running = evaluation.admit_task(self, task, epochs)
             self.items = {sample.id: name_item(sample, evaluation.item) for sample in samples if sample.id is not None}
         except CaetError as error:
             evaluation.refuse(str(error))
             raise
         self.is_open, self.is_closed, self.is_done = True, False, False
         self.seen, self.expected = set(), len(samples) * epochs
-        evaluation.watch(self, task)
+        evaluation.watch(self, task, running)
         return "caet-opt"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
@@ -112,7 +112,7 @@ class Gate:
         if (running := self.out.get(key)) is not None:  # another attempt of a sample that has failed
             running.parked = False
             CURRENT.set((self, key))
-            return self._skip(key, "settled") if evaluation.experiment.stopped else None
+            return self._skip(key, "settled") if insist(lambda: evaluation.experiment.stopped) else None
         ticket = Ticket(key, self.items[id])
         if evaluation.is_used(self.arm, ticket.item):
             ticket.answer(USED)
@@ -164,7 +164,7 @@ class Gate:
     async def complete_task(self) -> dict[str, Any]:
         """What inspect's log says of it."""
         self.is_done, evaluation = True, self.evaluation
-        status = evaluation.experiment.summary()
+        status = insist(evaluation.experiment.summary)
         found = {"arm": self.name, "failed": self.failed, "failed_cost": self.failed_cost, "over": evaluation.over}
         found |= {"released": evaluation.released}
         return found | {"answer": status["answer"], "stopped": status["stopped"], "spent": status["spent"]}

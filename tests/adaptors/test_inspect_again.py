@@ -126,6 +126,15 @@ def test_a_raised_limit_is_used_by_the_same_object(tmp_path):
         assert "ended: max_pulls" in reasons(logs)
 
 
+def test_a_file_that_knows_no_questions_goes_on_and_says_so(tmp_path, caplog):
+    """One that an earlier version made, or whose outcomes were recorded by hand."""
+    evaluation = start(tmp_path / "two.caet", TWO, max_pulls=6)
+    evaluation.experiment.record(None, 1, 0.001, pull=evaluation.experiment.next()[0].number)
+    evaluate(TWO, questions(20), tmp_path, evaluation)
+    assert evaluation.experiment.status()["recorded"] == 6
+    assert "nobody knows of which questions the 1 outcomes are that are in the file already" in caplog.text
+
+
 def test_a_run_that_was_torn_down_is_forgotten(tmp_path):
     """Nobody has told its gates that it ended, as when the loop of events was closed around them."""
     evaluation = start(tmp_path / "two.caet", TWO, max_pulls=6)
