@@ -292,6 +292,48 @@ def test_pulls_that_a_killed_run_left_are_handed_out_again(tmp_path):
     assert len(counted) == len(set(counted)) == 12
 
 
+INTERRUPTED = """
+import asyncio
+import os
+import signal
+from cases.mock_models import Mock, mock_model, questions, start
+from inspect_ai import Task, eval
+from inspect_ai.scorer import includes
+from inspect_ai.solver import solver
+
+@solver
+def interrupted():
+    seen = []
+    async def solve(state, generate):
+        state = await generate(state)
+        seen.append(1)
+        if len(seen) == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        if len(seen) >= 4:
+            await asyncio.sleep(30)
+        return state
+    return solve
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+TWO = {name: Mock(0.6, 3, 15) for name in "ab"}
+evaluation = start("two.caet", TWO, max_pulls=12)
+tasks = [Task(dataset=questions(40), solver=interrupted(), scorer=includes(), model=mock_model(name, TWO[name]),
+         early_stopping=evaluation.arm(name)) for name in TWO]
+try:
+    eval(tasks, max_tasks=2, max_samples=3, display="none", log_dir="interrupted")
+finally:
+    status = evaluation.experiment.status()
+    print(status["waiting"], status["withdrawn"] > 0, status["lost"] > 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+def test_an_interrupt_releases_what_is_out_and_counts_its_tokens(tmp_path):
+    place = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}}
+    found = subprocess.run([sys.executable, "-c", INTERRUPTED], **place, capture_output=True, text=True)
+    assert found.stdout.strip().splitlines()[-1] == "0 True True"
+
+
 TOGETHER = """
 from cases.mock_models import Mock, evaluate, questions, start
 
