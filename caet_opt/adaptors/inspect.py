@@ -11,55 +11,62 @@ Scores that are right or wrong are of the family ``bernoulli``, graded ones from
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Mapping
-from math import isnan
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from caet_opt.adaptors.inspect_scores import check_reward, find_score, no_price, price, read_score
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.tasks import Task
 from caet_opt.errors import InputError, missing_extra
-from caet_opt.live.experiment import LiveExperiment, Pull, find_arm
+from caet_opt.live.experiment import LiveExperiment, Offer, find_arm
 
 try:
-    import anyio
-    from inspect_ai.hooks import Hooks, RunEnd, RunStart, SampleEnd, hooks
-    from inspect_ai.model import get_model_info
-    from inspect_ai.util import EarlyStop
+    from inspect_ai.hooks import Hooks, ModelUsageData, RunEnd, RunStart, SampleAttemptEnd, SampleEnd, hooks
+
+    from caet_opt.adaptors.inspect_checks import check_epochs, check_prices, check_run, check_scorer
+    from caet_opt.adaptors.inspect_gate import CURRENT, Gate, Running, Usage
+    from caet_opt.adaptors.inspect_runs import insist, is_gone, this_run
+    from caet_opt.adaptors.inspect_scores import read_score
 except ImportError as error:
     raise missing_extra("evaluations need inspect_ai", "inspect") from error
 
 if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
-    from inspect_ai.log import EvalSample, EvalSpec
-    from inspect_ai.scorer import SampleScore, Score
+    from inspect_ai.log import EvalSpec
+    from inspect_ai.scorer import Score
 
 #: Seconds after which samples that wait look whether a task that they wait for has not begun, and nothing else runs.
 PATIENCE = 60.0
-
-#: A sample of a task: its id and its epoch.
-Key = tuple[str | int, int]
 
 
 class Evaluation:
     """A live experiment whose pulls are the samples of several inspect tasks, a task for each arm.
 
+    Which question was put to which arm is in the experiment's file: who starts again, or another process with the same
+    file, puts none of them again. A question is known by what it asks, not by its id (`name_item`).
+
     Parameters
     ----------
     experiment
         The live experiment. Costs are those that it was started with; if they are observed, a sample costs what inspect
-        says that its tokens cost (``set_model_cost`` tells inspect the prices), those of a model that grades included.
+        says that its tokens cost (``set_model_cost`` tells inspect the prices), those of a model that grades and of
+        failed attempts included.
     scorer
         Whose score is the reward; not needed where there is only one scorer.
     reward
         The reward of a score; by default its number, where right, partly right and wrong are 1, 0.5 and 0.
     shared_items
-        Whether a sample that was put to one model may be put to another, or again in another epoch. What two models
-        make of one question is not independent, as the guarantee of comparisons assumes; so by default each sample
-        is run once, by the model that needs it first, and skipped by the others. Where every statement is about one arm
-        (``above:0.8``), sharing does no harm: ``docs/paired.md`` has the proof.
+        Whether a question that was put to one model may be put to another. What two models make of one question is not
+        independent, as the guarantee of comparisons assumes; so by default each question is put to one model, the one
+        that needs it first, and skipped by the others. Where every statement is about one arm (``above:0.8``),
+        sharing does no harm: ``docs/paired.md`` has the proof. In neither case does a question count twice for one
+        model: further epochs of it are skipped, and refused where items are shared.
+    item
+        Which question a sample is: samples for which this returns the same are one. Needed where prompts are arms and
+        part of the input, as ``item=lambda sample: sample.id``.
     """
 
     def __init__(
@@ -69,14 +76,21 @@ class Evaluation:
         scorer: str | None = None,
         reward: "Callable[[Score], float] | None" = None,
         shared_items: bool = False,
+        item: "Callable[[Sample], Any] | None" = None,
     ) -> None:
-        self.experiment, self.scorer, self.shared_items = experiment, scorer, shared_items
+        self.experiment, self.scorer, self.shared_items, self.item = experiment, scorer, shared_items, item
         self.reward = reward or read_score
-        self.observed = experiment.status()["cost_source"] == "observed"
-        self.gates = [Gate(self, name) for name in experiment.names]
-        self.used: set[str | int] = set()
-        self.held: Pull | None = None
+        status = experiment.status()
+        self.file = Path(status["file"]).resolve()
+        self.costs: list[float] | None = None if status["cost_source"] == "observed" else status["costs"] or []
+        self.gates = [Gate(self, arm, name) for arm, name in enumerate(experiment.names)]
+        self.used: set[tuple[int | None, str]] = set()
+        self.run: str | None = None
+        self.begun: set[int] = set()
+        self.all_began, self.tries_again = False, False
+        self.refused: str | None = None
         self.over: str | None = None
+        self.released = 0
 
     @classmethod
     def open_or_start(
@@ -88,6 +102,7 @@ class Evaluation:
         scorer: str | None = None,
         reward: "Callable[[Score], float] | None" = None,
         shared_items: bool = False,
+        item: "Callable[[Sample], Any] | None" = None,
         **asked: Any,
     ) -> Self:
         """With `LiveExperiment.open_or_start`, told in the same words; without ``costs`` they are observed, in dollars.
@@ -96,218 +111,151 @@ class Evaluation:
         """
         observed: dict[str, Any] = {"cost_source": "observed", "gamma0": 1e-9} if asked.get("costs") is None else {}
         experiment = LiveExperiment.open_or_start(path, task, family, **(observed | asked))
-        return cls(experiment, scorer=scorer, reward=reward, shared_items=shared_items)
+        return cls(experiment, scorer=scorer, reward=reward, shared_items=shared_items, item=item)
 
-    def arm(self, arm: str | int) -> "Gate":
+    def arm(self, arm: str | int) -> Gate:
         """The ``early_stopping`` of the task of an arm, which is given by name or by number."""
         return self.gates[find_arm(arm, self.experiment.names)]
+
+    @property
+    def patience(self) -> float:
+        """See `PATIENCE`."""
+        return PATIENCE
+
+    def admit_task(self, gate: Gate, task: "EvalSpec", epochs: int) -> "asyncio.Task[Any]":
+        """A task begins, perhaps the first one of a run: what it runs in; `InputError` where it must not."""
+        if task.run_id != self.run:
+            self._begin_run(task)
+        if gate.is_open:
+            raise InputError(
+                f"arm {gate.name!r} has two tasks in this run; give each arm one: eval([task_with(task, model=..., "
+                "early_stopping=evaluation.arm(...)) for each arm]), and not one task with several models"
+            )
+        check_run(task, len(self.gates), RUNS.get(task.run_id, len(self.gates)))
+        check_epochs(epochs, self.shared_items)
+        check_scorer(task, self.scorer, self.reward is read_score)
+        if self.costs is None:
+            check_prices(task)
+        return find_running()
+
+    def _begin_run(self, task: "EvalSpec") -> None:
+        """Forget the run before; what is used, and what was left, is in the file."""
+        self.run, self.tries_again = task.run_id, task.eval_set_id is not None
+        self.begun, self.all_began, self.refused, self.over = set(), False, None, None
+        for gate in self.gates:
+            gate.forget()
+        rows = insist(self.experiment.items)
+        if not rows and (recorded := insist(self.experiment.summary)["recorded"]):
+            LOG.warning("nobody knows of which questions the %d outcomes are that are in the file already", recorded)
+        mine = [gate for gate in GATES.values() if gate.evaluation.file == self.file]
+        here = {one.pull.number for gate in mine for one in gate.out.values()}
+        left = [
+            row["pull"] for row in rows if row["out"] and is_gone(row["run"], row["handed_out"], row["pull"] in here)
+        ]
+        for pull in left:
+            with suppress(InputError):  # another process does the same
+                insist(partial(self.experiment.release, pull))
+        if left:
+            LOG.warning("released %d pulls that an earlier run had left out: %s", len(left), ", ".join(map(str, left)))
+        self.released = len(left)
+        self.used = {self._key(row["arm"], row["item"]) for row in rows if row["in_use"] and row["pull"] not in left}
+
+    def watch(self, gate: Gate, task: "EvalSpec", running: "asyncio.Task[Any]") -> None:
+        """Hear of a task that has begun until it ends. Pulls are handed out once all tasks of the run have begun."""
+        GATES[task.eval_id] = gate
+        running.add_done_callback(lambda _: self._close(gate, task.eval_id))
+        self.begun.add(gate.arm)
+        if len(self.begun) >= min(RUNS.get(task.run_id, len(self.gates)), len(self.gates)):
+            self._go()
+
+    def _close(self, gate: Gate, eval_id: str) -> None:
+        """A task has ended."""
+        GATES.pop(eval_id, None)
+        gate.close()
+
+    def _go(self) -> None:
+        """No other task begins in this run: wait for none."""
+        self.all_began = True
+        for gate in self.gates:
+            gate.is_closed = gate.is_closed or (gate.expected is None and not gate.is_open)
+
+    def refuse(self, reason: str) -> None:
+        """A task of this run must not run: so none does."""
+        self.refused = f"refused: {reason}"
+        self.dispatch()
 
     def dispatch(self) -> None:
         """Hand pulls to the samples that wait, in the order in which the policy wants their arms.
 
-        A pull is kept until a sample of its arm comes; if none can come any more, this run is over.
+        If it wants an arm of which no sample can come any more, or a limit is met, and nothing runs whose outcome could
+        change that, this run is over.
         """
         while any(gate.waiting for gate in self.gates):
-            self.over = self.over or self._ask()
-            if self.over is not None:
-                self.let_go()
-                for gate in self.gates:
-                    gate.skip_all(self.over)
-            elif self.held is not None:
-                if not self.gates[self.held.arm].waiting:
+            if self.refused is None and not self.all_began:
+                return
+            offer = Offer(self.refused) if self.refused else insist(self._ask)
+            for item in offer.used:
+                self._skip_item(offer.arm, item)
+            if offer.pull is not None and offer.item is not None:
+                gate = self.gates[offer.pull.arm]
+                ticket = gate.take(offer.item)
+                gate.out[ticket.key] = Running(offer.pull, offer.item)
+                ticket.answer(None)
+                self._skip_item(offer.pull.arm, offer.item)
+            elif not offer.used:
+                if (reason := self._find_end(offer)) is None:
                     return
-                self._admit(self.held)
-                self.held = None
+                self.over = reason
+                for gate in self.gates:
+                    gate.skip_all(reason)
 
-    def _ask(self) -> str | None:
-        """Hold the pull that the policy wants next; or say why no sample is to be run any more."""
-        if self.held is None:
-            self.held = next(iter(self.experiment.next()), None)
-        if self.experiment.stopped:
-            return f"settled: {self.experiment.answer}"
-        if self.held is None:
-            return f"ended: {(self.experiment.status()['ended'] or {'reason': 'a limit'})['reason']}"
-        gate = self.gates[self.held.arm]
-        return None if gate.waiting or gate.may_come else f"no sample of {gate.name} is left"
+    def _ask(self) -> Offer:
+        """What the policy wants."""
+        return self.experiment.next_item(
+            lambda arm: [ticket.item for ticket in self.gates[arm].waiting], this_run(), shared=self.shared_items
+        )
 
-    def _admit(self, pull: Pull) -> None:
-        """Let the first sample that waits at an arm be run; where samples are not shared, by this arm alone."""
-        ticket = self.gates[pull.arm].waiting.popleft()
-        self.gates[pull.arm].out[ticket.key] = pull
-        ticket.answer(None)
-        self.used.add(ticket.key[0])
-        for gate in () if self.shared_items else self.gates:
-            gate.skip_item(ticket.key[0])
+    def _find_end(self, offer: Offer) -> str | None:
+        """Why no sample is to be run any more; None where it may be after an outcome, or another sample."""
+        runs = any(gate.is_running for gate in self.gates)
+        if offer.arm is None:
+            return None if offer.limit and runs else offer.reason
+        gate = self.gates[offer.arm]
+        return None if gate.may_come or runs else f"no sample of {gate.name} is left"
+
+    def is_used(self, arm: int, item: str) -> bool:
+        """Whether an item must not be put to an arm, as far as this process knows; the file knows."""
+        return self._key(arm, item) in self.used
+
+    def _key(self, arm: int, item: str) -> tuple[int | None, str]:
+        return (arm if self.shared_items else None), item
+
+    def _skip_item(self, arm: int | None, item: str) -> None:
+        """Skip what waits of an item that is used."""
+        for gate in self.gates:
+            if gate.arm == arm or not self.shared_items:
+                self.used.add(self._key(gate.arm, item))
+                gate.skip_item(item)
+
+    def cost_of(self, arm: int, usage: Usage) -> float:
+        """What a sample cost that brings no score: its tokens, or, if costs are known, its arm's where it used any."""
+        if self.costs is None:
+            return float(sum(used.total_cost or 0.0 for used in usage.values()))
+        return self.costs[arm] if usage and self.costs else 0.0
+
+    def give_back(self, arm: int, running: Running, cost: float) -> None:
+        """Withdraw the pull of a sample that brings no score."""
+        self.used.discard(self._key(arm, running.item))
+        insist(lambda: self.experiment.release(running.pull.number, cost=cost))
 
     def look_for_absent(self) -> None:
         """Wait no longer for tasks that have not begun, where nothing runs; one that begins after all is taken in."""
         if not any(gate.out for gate in self.gates):
-            for gate in self.gates:
-                gate.is_closed = gate.is_closed or gate.expected is None
+            self._go()
         self.dispatch()
 
-    def let_go(self) -> None:
-        """Withdraw the pull that no sample has taken."""
-        if self.held is not None:
-            self.experiment.release(self.held.number)
-            self.held = None
 
-
-class Ticket:
-    """A sample that waits to be told whether it is run (no reason) or skipped (the reason)."""
-
-    def __init__(self, key: Key) -> None:
-        self.key, self.reason = key, ""
-        self.answered = anyio.Event()
-
-    def answer(self, reason: str | None) -> None:
-        """Tell it."""
-        self.reason = reason or ""
-        self.answered.set()
-
-
-class Gate:
-    """What inspect asks before each sample of an arm's task (its ``EarlyStopping``), and tells after it."""
-
-    def __init__(self, evaluation: Evaluation, name: str) -> None:
-        self.evaluation, self.name = evaluation, name
-        self.waiting: deque[Ticket] = deque()
-        self.out: dict[Key, Pull] = {}
-        self.usage: dict[Key, Mapping[str, Any]] = {}
-        self.seen: set[Key] = set()
-        self.expected: int | None = None
-        self.is_open, self.is_closed = False, False
-        self.failed, self.failed_cost = 0, 0.0
-
-    @property
-    def may_come(self) -> bool:
-        """Whether another sample may still ask."""
-        return not self.is_closed and (self.expected is None or len(self.seen) < self.expected)
-
-    async def start_task(self, task: "EvalSpec", samples: "list[Sample]", epochs: int) -> str:
-        """The task begins; `InputError` where it could not end, or where its prices are not known."""
-        arms, config, running = len(self.evaluation.gates), task.config, find_running()
-        if self.is_open:
-            raise InputError(f"arm {self.name!r} has two tasks in this run; give each arm one")
-        if RUNS.get(task.run_id, arms) < arms:
-            raise InputError(
-                f"this run has {RUNS[task.run_id]} tasks, but the experiment has {arms} arms; run all in one eval"
-            )
-        if (config.max_tasks or 1) < arms:
-            raise InputError(f"samples wait for one another: run all tasks at once, eval(..., max_tasks={arms})")
-        if config.log_samples is False:
-            raise InputError(
-                "without a log of samples, inspect does not ask which ones to run; leave log_samples as it is"
-            )
-        if self.evaluation.observed and ((model := get_model_info(task.model)) is None or model.cost is None):
-            raise no_price(task.model)
-        if not any(gate.is_open for gate in self.evaluation.gates):
-            self.evaluation.over = None
-        self.is_open, self.is_closed = True, False
-        self.seen, self.expected = set(), len(samples) * epochs
-        GATES[task.eval_id] = self
-        running.add_done_callback(lambda _: self.close(task.eval_id))
-        return "caet-opt"
-
-    async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
-        """None when the policy has handed out a pull for this sample, else why it is skipped."""
-        key = id, epoch
-        self.seen.add(key)
-        if key in self.out:  # another attempt of a sample that has failed
-            return self._skip(key, "settled") if self.evaluation.experiment.stopped else None
-        ticket = Ticket(key)
-        self.waiting.append(ticket)
-        if id in self.evaluation.used and not self.evaluation.shared_items:
-            self.skip_item(id)
-        try:
-            self.evaluation.dispatch()
-            while not ticket.answered.is_set():
-                with anyio.move_on_after(PATIENCE) as waited:
-                    await ticket.answered.wait()
-                if waited.cancelled_caught:
-                    self.evaluation.look_for_absent()
-        except BaseException:
-            if ticket in self.waiting:
-                self.waiting.remove(ticket)
-            self._fail(key)
-            raise
-        return EarlyStop(id=id, epoch=epoch, reason=ticket.reason) if ticket.reason else None
-
-    async def complete_sample(self, id: str | int, epoch: int, scores: "Mapping[str, SampleScore]") -> None:
-        """Record what a sample brought, and what it cost; one that was not scored is withdrawn, and so is one whose
-        score or price is not accepted, with an `InputError` that names it."""
-        key = id, epoch
-        self.seen.add(key)
-        if key not in self.out:  # inspect has it from an earlier run
-            return
-        try:
-            self._record(key, find_score(scores, self.evaluation.scorer))
-        except InputError as error:
-            self._fail(key)
-            raise InputError(f"sample {id}, epoch {epoch}, of {self.name}: {error}") from error
-        finally:
-            self.evaluation.dispatch()
-
-    def _record(self, key: Key, score: "Score | None") -> None:
-        """Record a score as a reward, with its price."""
-        evaluation, experiment = self.evaluation, self.evaluation.experiment
-        reward = float("nan") if score is None else evaluation.reward(score)
-        cost = price(self.usage[key], experiment.negligible_cost) if evaluation.observed else None
-        if isnan(reward):
-            self._fail(key)
-            return
-        check_reward(reward, experiment.family)
-        experiment.record(None, reward, cost, pull=self.out[key].number)
-        del self.out[key], self.usage[key]
-
-    async def complete_task(self) -> dict[str, Any]:
-        """What inspect's log says of it."""
-        status = self.evaluation.experiment.summary()
-        found = {"arm": self.name, "failed": self.failed, "failed_cost": self.failed_cost, "over": self.evaluation.over}
-        return found | {"answer": status["answer"], "stopped": status["stopped"], "spent": status["spent"]}
-
-    def end_sample(self, sample: "EvalSample") -> None:
-        """Keep what a sample used until its score comes; withdraw the pull of one that failed."""
-        key = sample.id, sample.epoch
-        if key in self.out:
-            self.usage[key] = sample.model_usage
-            if sample.error is not None and not sample.scores:
-                self._fail(key)
-                self.evaluation.dispatch()
-
-    def close(self, eval_id: str) -> None:
-        """The task has ended, one way or another: no sample comes any more."""
-        GATES.pop(eval_id, None)
-        self.is_open, self.is_closed = False, True
-        for key in list(self.out):
-            self._fail(key)
-        if not any(gate.is_open for gate in self.evaluation.gates):
-            self.evaluation.let_go()
-        self.evaluation.dispatch()
-
-    def skip_item(self, id: str | int) -> None:
-        """Skip the samples of this id that wait."""
-        for ticket in [ticket for ticket in self.waiting if ticket.key[0] == id]:
-            self.waiting.remove(ticket)
-            ticket.answer("each sample is run once, and this one was")
-
-    def skip_all(self, reason: str) -> None:
-        """Skip all samples that wait."""
-        while self.waiting:
-            self.waiting.popleft().answer(reason)
-
-    def _skip(self, key: Key, reason: str) -> EarlyStop:
-        """Skip a sample that has a pull."""
-        self._fail(key)
-        return EarlyStop(id=key[0], epoch=key[1], reason=reason)
-
-    def _fail(self, key: Key) -> None:
-        """Withdraw the pull of a sample that brings no score, if it has one; what it cost is counted apart."""
-        if (pull := self.out.pop(key, None)) is not None:
-            self.evaluation.experiment.release(pull.number)
-            self.failed += 1
-            self.failed_cost += sum(used.total_cost or 0.0 for used in self.usage.pop(key, {}).values())
-
+LOG = logging.getLogger(__name__)
 
 #: The gates of tasks that run, by inspect's id of the task; and how many tasks a run has.
 GATES: dict[str, Gate] = {}
@@ -316,7 +264,8 @@ RUNS: dict[str, int] = {}
 
 @hooks(name="caet_opt", description="Prices of samples, for experiments of caet-opt")
 class Prices(Hooks):  # type: ignore[misc]
-    """What ``EarlyStopping`` is not told: the tokens of a sample, that it failed, and how many tasks a run has."""
+    """What ``EarlyStopping`` is not told: the tokens of a sample, that it or an attempt failed, and how many tasks a
+    run has."""
 
     async def on_run_start(self, data: RunStart) -> None:
         """Count the tasks of a run."""
@@ -325,6 +274,17 @@ class Prices(Hooks):  # type: ignore[misc]
     async def on_run_end(self, data: RunEnd) -> None:
         """Forget a run."""
         RUNS.pop(data.run_id, None)
+
+    async def on_model_usage(self, data: ModelUsageData) -> None:
+        """Tell the gate of the sample that called a model."""
+        if (current := CURRENT.get()) is not None:
+            gate, key = current
+            gate.note_usage(key, data.model_name, data.usage)
+
+    async def on_sample_attempt_end(self, data: SampleAttemptEnd) -> None:
+        """Tell the task's gate that a sample is tried again."""
+        if data.will_retry and data.eval_id in GATES:
+            GATES[data.eval_id].park((data.summary.id, data.summary.epoch))
 
     async def on_sample_end(self, data: SampleEnd) -> None:
         """Tell the task's gate."""

@@ -1,9 +1,12 @@
 """What inspect says of a sample, as a reward and a cost."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from math import nan
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from caet_opt.bandits.families import Family
+from caet_opt.common.checks import show_value
 from caet_opt.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -14,15 +17,37 @@ GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
+def choose_scorer(names: Iterable[str], scorer: str | None) -> str | None:
+    """The one scorer, or the one that is named; `InputError` where there are several, or none of this name."""
+    known = list(names)
+    if scorer is None and len(known) > 1:
+        raise InputError(
+            f"several scorers, {', '.join(known)}: say which one is the reward with Evaluation(..., scorer=...)"
+        )
+    if scorer is not None and known and scorer not in known:
+        raise InputError(unknown_name("scorer", scorer, known))
+    return scorer or next(iter(known), None)
+
+
 def find_score(scores: "Mapping[str, SampleScore]", scorer: str | None) -> "Score | None":
     """The score of the one scorer, or of the one that is named; None where the sample has none."""
-    if scorer is None and len(scores) > 1:
-        raise InputError(
-            f"several scorers, {', '.join(scores)}: say which one is the reward with Evaluation(..., scorer=...)"
-        )
-    if scorer is not None and scores and scorer not in scores:
-        raise InputError(unknown_name("scorer", scorer, scores))
-    return next((one.score for name, one in scores.items() if scorer in (None, name)), None)
+    name = choose_scorer(scores, scorer)
+    return None if name is None or name not in scores else scores[name].score
+
+
+def reward_of(score: "Score | None", reward: "Callable[[Score], float]") -> float:
+    """The reward of a score, not a number where there is none; `InputError` where the user's function fails."""
+    if score is None:
+        return nan
+    try:
+        found = reward(score)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"reward=... fails on {score.value!r}: {type(error).__name__}: {error}") from error
+    if not isinstance(found, Real):
+        raise InputError(f"reward=... must return a number, got {show_value(found)} for {score.value!r}")
+    return float(found)
 
 
 def read_score(score: "Score") -> float:

@@ -85,7 +85,9 @@ def paired(
     ----------
     table
         The scores of each model, from 0 to 1, of the same items: in the same order, or as Series whose index names the
-        items, in any order. An item that lacks a score is an error; drop it first, as ``table.dropna()`` does.
+        items, in any order. An item that lacks a score is an error; drop it first, as ``table.dropna()`` does. A row
+        is a question: answers to one question in several epochs are not independent, so put their mean in its row, and
+        not a row for each.
     costs
         What an answer of each model costs, in the order of the table or by name; by default 1.
     against

@@ -293,12 +293,13 @@ def add_up(counts: Sequence[tuple[str, int, int]], names: Sequence[str]) -> list
 def declare_release(parser: argparse.ArgumentParser) -> None:
     """Which pulls."""
     parser.add_argument("pulls", type=count, nargs="+", metavar="PULL", help="numbers of the pulls to withdraw")
+    parser.add_argument("--cost", type=number, default=0.0, metavar="C", help="what each of them cost all the same (0)")
 
 
 def release(arguments: argparse.Namespace) -> int:
     """Withdraw pulls."""
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
-        experiment.release(*arguments.pulls)
+        experiment.release(*arguments.pulls, cost=arguments.cost)
     say(f"withdrawn: {len(arguments.pulls)}")
     return 0
 

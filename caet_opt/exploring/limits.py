@@ -1,6 +1,7 @@
 """What the limits of an experiment, on its cost and on its pulls, leave for the next pull."""
 
 from collections.abc import Iterable, Sequence
+from math import fsum
 from typing import Literal
 
 from caet_opt.common.exact import exact
@@ -16,9 +17,10 @@ class Allowance:
 
         recorded + out + 1 <= max_pulls,    paid + known costs of the pulls that are out + cost of the pull <= max_cost.
 
-    Known costs and the limit are the decimals that they were given as: three pulls at 0.1 are within 0.3. Where costs
-    are known only afterwards the pulls that are out count as nothing, and a pull is within as long as less than
-    max_cost is paid: the cost may exceed the limit by that of the pulls that were out then.
+    where ``paid`` includes what is ``lost``, spent on pulls without an outcome. Known costs and the limit are the
+    decimals that they were given as: three pulls at 0.1 are within 0.3. Where costs are known only afterwards the pulls
+    that are out count as nothing, and a pull is within as long as less than max_cost is paid: the cost may exceed the
+    limit by that of the pulls that were out then.
 
     >>> from caet_opt.exploring.limits import Allowance
     >>> explorer = Explorer.start("best-arm", "bernoulli", arms=2, delta=0.05, costs=[0.1, 0.2], max_cost=0.4)
@@ -28,7 +30,12 @@ class Allowance:
     """
 
     def __init__(
-        self, parameters: Parameters, known_costs: Iterable[float] | None, state: State, out: Sequence[int] = ()
+        self,
+        parameters: Parameters,
+        known_costs: Iterable[float] | None,
+        state: State,
+        out: Sequence[int] = (),
+        lost: Sequence[float] = (),
     ) -> None:
         self._max_pulls, limit = parameters.max_pulls, parameters.max_cost
         self._pulls, self._reached = state.round + len(out), False
@@ -36,11 +43,13 @@ class Allowance:
         if limit is None:
             return
         if known_costs is None:
-            self._reached = state.total_cost >= limit
+            self._reached = state.total_cost + fsum(lost) >= limit
             return
         self._max_cost, self._costs = exact(limit), [exact(cost) for cost in known_costs]
         counts = [count + out.count(arm) for arm, count in enumerate(state.counts)]
-        self._paid = sum((count * cost for count, cost in zip(counts, self._costs, strict=True)), exact(0))
+        self._paid = sum(
+            (count * cost for count, cost in zip(counts, self._costs, strict=True)), sum(map(exact, lost), exact(0))
+        )
 
     def take(self, arm: int) -> Limit | None:
         """Count a pull of an arm that is within the limits, or say which one it is not within."""

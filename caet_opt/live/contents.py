@@ -16,6 +16,7 @@ from caet_opt.live.arm_names import is_answer, name_arms
 from caet_opt.live.database import (
     BATCHES,
     ENDED,
+    LOST,
     RAISED,
     SETTLED,
     DamagedError,
@@ -141,6 +142,28 @@ def withdraw(db: sqlite3.Connection, pull: int) -> bool:
     """Withdraw a pull, and say whether it was out."""
     change = "UPDATE pulls SET waiting = 0, withdrawn = ? WHERE number = ? AND waiting = 1"
     return db.execute(change, (time.time(), pull)).rowcount == 1
+
+
+def lose(db: sqlite3.Connection, pull: int, cost: float) -> None:
+    """That this was spent on a pull which brings no outcome."""
+    if not has(db, "lost"):
+        db.execute(LOST)
+    db.execute("INSERT OR REPLACE INTO lost VALUES (?, ?)", (pull, cost))
+
+
+def read_lost(db: sqlite3.Connection, arms: int) -> list[tuple[int, float]]:
+    """Arms and costs of what was spent without an outcome; an outcome that came after all has a cost of its own."""
+    found = list[tuple[int, float]]()
+    query = (
+        "SELECT number, arm, lost.cost FROM lost JOIN pulls ON number = lost.pull LEFT JOIN outcomes ON "
+        "outcomes.pull = number WHERE position IS NULL ORDER BY number"
+    )
+    for number, arm, cost in db.execute(query) if has(db, "lost") else ():
+        cost = check_number(cost, f"what pull {number} cost")
+        if cost < 0:
+            raise DamagedError(f"what pull {number} cost is {cost:g}, which is negative")
+        found.append((check_whole(arm, f"the arm of pull {number}", most=arms - 1), cost))
+    return found
 
 
 def declare(db: sqlite3.Connection, position: int, answer: Hashable, cost: float) -> None:
@@ -306,7 +329,9 @@ def find_wrong_rows(db: sqlite3.Connection, arms: int) -> list[str]:
         count, first, last = db.execute(f"SELECT count(*), min({column}), max({column}) FROM {table}").fetchone()
         if count and (first, last) != (1, count):
             found.append(f"{count} {table} are numbered from {first} to {last}")
+    kept = [(table, f"{table} are of pulls that were not handed out") for table in ("items", "lost") if has(db, table)]
     for rows, words in (
+        *((f"{table} WHERE pull NOT IN (SELECT number FROM pulls)", words) for table, words in kept),
         ("outcomes WHERE pull NOT IN (SELECT number FROM pulls)", "outcomes are of pulls that were not handed out"),
         (
             f"pulls WHERE typeof(arm) != 'integer' OR arm NOT BETWEEN 0 AND {arms - 1}",

@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import cache
-from itertools import combinations
 from math import isfinite
 from pathlib import Path
 from secrets import token_hex
@@ -58,12 +57,19 @@ RAISED = """CREATE TABLE raised (  -- limits in place of those before, the last 
 SETTLED = """CREATE TABLE settled (  -- statements that were settled, each by the outcome at this position
     id INTEGER PRIMARY KEY, statement TEXT NOT NULL, position INTEGER NOT NULL)"""
 
+#: Which item, such as a question, a pull was put to, and in which run: made with the first of them, likewise.
+ITEMS = """CREATE TABLE items (  -- an item is in use by a pull that is out or has its outcome
+    item TEXT NOT NULL, pull INTEGER NOT NULL REFERENCES pulls (number), run TEXT NOT NULL,
+    PRIMARY KEY (item, pull)) WITHOUT ROWID"""
+
+#: What pulls cost that were withdrawn: made with the first of them, likewise.
+LOST = """CREATE TABLE lost (  -- money that was spent on a pull without an outcome
+    pull INTEGER PRIMARY KEY REFERENCES pulls (number), cost REAL NOT NULL)"""
+
 STATEMENTS = tuple(TABLES.split(";\n")[:-1])
 #: The first files of 0.2.0 have the columns of the index in another order.
 FIRST = tuple(one.replace("pulls (number, arm) WHERE", "pulls (arm, number) WHERE") for one in STATEMENTS)
-LATER = (ENDED, BATCHES, RAISED, SETTLED)
-MORE = ((), *((IDENTITY, *some) for many in range(len(LATER) + 1) for some in combinations(LATER, many)))
-KNOWN_SCHEMAS = tuple((*tables, *more) for tables in (STATEMENTS, FIRST) for more in MORE)
+LATER = (ENDED, BATCHES, RAISED, SETTLED, ITEMS, LOST)
 
 #: What SQLite says, by the lowest byte of its code, of a file that is not as it was written, in words.
 DAMAGE = {
@@ -176,19 +182,26 @@ def connect(path: Path, mode: str, wait: float) -> tuple[sqlite3.Connection, Ste
 
 
 def check_schema(connection: sqlite3.Connection) -> None:
-    """Raise `DamagedError` unless the tables are those of one of `KNOWN_SCHEMAS`, to the letter.
+    """Raise `DamagedError` unless the tables are those that some version makes (`is_known`), to the letter.
 
     A view, a trigger, a generated column or an index on an expression would be run by the queries that follow.
     """
-    schemas = [schema_of(statements) for statements in KNOWN_SCHEMAS]
+    whole = schema_of((*STATEMENTS, IDENTITY, *LATER))
     try:
-        found = read_schema(connection, 1 + max(map(len, schemas)))
+        found = read_schema(connection, 1 + len(whole))
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF == sqlite3.SQLITE_ERROR:
             raise DamagedError(str(error)) from error  # a schema that cannot be read is no fault of the query
         raise
-    if not any(len(found) == len(schema) and frozenset(found) == schema for schema in schemas):
+    if len(set(found)) != len(found) or not any(is_known(frozenset(found), tables) for tables in (STATEMENTS, FIRST)):
         raise DamagedError("its tables are not those that caet-opt makes")
+
+
+def is_known(found: frozenset[tuple[Any, ...]], tables: Sequence[str]) -> bool:
+    """Whether a schema is that of these tables, and of some of `LATER` where there is an identity."""
+    more = found - schema_of(tables)
+    later = frozenset(entry for one in LATER for entry in schema_of((one,)))
+    return schema_of(tables) <= found and (not more or schema_of((IDENTITY,)) <= more <= schema_of((IDENTITY,)) | later)
 
 
 @cache

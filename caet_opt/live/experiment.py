@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, takewhile
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple, Self
 from caet_opt.bandits.families import Bernoulli, Family
 from caet_opt.bandits.limits import number_limits
 from caet_opt.bandits.tasks import Task, custom_part, parse_task
-from caet_opt.common.checks import check_whole, is_whole, show_value
+from caet_opt.common.checks import check_whole, is_number, is_whole, show_value
 from caet_opt.common.exact import read_whole
 from caet_opt.errors import CaetError, InputError, unknown_name
 from caet_opt.exploring.compiling import compile_rounds
@@ -22,7 +23,7 @@ from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, from_text
 from caet_opt.exploring.settings import LIMITS
 from caet_opt.kernels.native import is_worth_compiling, without_compiling
-from caet_opt.live import contents
+from caet_opt.live import contents, items
 from caet_opt.live.arm_names import name_answer, name_arms
 from caet_opt.live.replay import (
     absorb_batch,
@@ -36,7 +37,7 @@ from caet_opt.live.replay import (
     may_declare,
 )
 from caet_opt.live.settled import keep_settled
-from caet_opt.live.status import LEVEL, POINTS, list_moments, report_status, summarise
+from caet_opt.live.status import BY_HAND, LEVEL, POINTS, list_moments, report_status, summarise
 from caet_opt.live.store import WAIT, Store, is_experiment, is_filled, read_header
 from caet_opt.live.watch import needs_order
 
@@ -64,6 +65,18 @@ class Pull(NamedTuple):
     number: int
     arm: int
     name: str
+
+
+class Offer(NamedTuple):
+    """What `LiveExperiment.next_item` says: why nothing is handed out any more, and whether by a limit that also counts
+    what is out; or the arm that the policy wants, its pull and the item that it is for, if any, and used items."""
+
+    reason: str | None
+    arm: int | None = None
+    pull: Pull | None = None
+    item: str | None = None
+    used: tuple[str, ...] = ()
+    limit: bool = False
 
 
 class LiveExperiment:
@@ -280,6 +293,52 @@ class LiveExperiment:
             within = takewhile(lambda one: left.take(one) is None, chosen)
             return tuple(Pull(contents.hand_out(db, one), one, self.names[one]) for one in within)
 
+    def next_item(self, asking: Callable[[int], Sequence[str]], run: str, *, shared: bool = False) -> Offer:
+        """Hand out a pull of the arm that the policy wants to the first item that asks for one and is not used yet.
+
+        An item, such as a question, is used by a pull that is out or has its outcome, of the same arm or, unless items
+        are ``shared``, of any arm. ``asking`` has the items that ask at an arm, and ``run`` says who hands this out.
+
+        >>> told = {"arms": ["large", "small"], "costs": [3, 5], "delta": 0.05}
+        >>> with LiveExperiment.start("items.caet", "best-arm", "bernoulli", **told) as experiment:
+        ...     for _ in range(2):
+        ...         offer = experiment.next_item(lambda arm: ["question 1"], "here")
+        ...         offer.arm, offer.pull, offer.used
+        (0, Pull(number=1, arm=0, name='large'), ())
+        (1, None, ('question 1',))
+        """
+        with self._store.writing() as db:
+            if (stop := contents.read_stop(db, self._start)) is not None:
+                return Offer(f"settled: {name_answer(self._start.task, stop.answer, self.names)}")
+            if contents.read_end(db) is not None:
+                return Offer(f"ended: {BY_HAND}")
+            explorer, out = self._load(db), contents.waiting_arms(db, len(self.names))
+            (arm,) = self._choose(db, explorer, 1, out)
+            if (limit := allowance(db, explorer, out).take(arm)) is not None:
+                return Offer(f"ended: {limit}", limit=True)
+            used = list[str]()
+            for item in asking(arm):
+                if not items.is_used(db, item, arm if shared else None):
+                    pull = Pull(contents.hand_out(db, arm), arm, self.names[arm])
+                    items.use(db, item, pull.number, run)
+                    return Offer(None, arm, pull, item, tuple(used))
+                used.append(item)
+            return Offer(None, arm, used=tuple(used))
+
+    def items(self) -> list[dict[str, Any]]:
+        """Every item that a pull was handed out for by `next_item`, with that pull, its arm, whose run it was, and
+        whether it is in use, which it is while the pull is out and once it has an outcome.
+
+        >>> with LiveExperiment.start("asked.caet", "best-arm", "poisson", arms=2, costs=[1, 2], delta=0.1) as live:
+        ...     for item in ("question 1", "question 2"):
+        ...         offer = live.next_item(lambda arm: [item], "here")
+        ...     live.release(1)
+        ...     [(one["item"], one["pull"], one["in_use"]) for one in live.items()]
+        [('question 1', 1, False), ('question 2', 2, True)]
+        """
+        with self._store.reading() as db:
+            return items.list_items(db, len(self.names))
+
     def _choose(self, db: sqlite3.Connection, explorer: Explorer, pulls: int, out: Sequence[int]) -> list[int]:
         """The arms that the policy wants; a state that was made from the rows is kept, so that nobody does it again."""
         if self._renewed:
@@ -483,15 +542,26 @@ class LiveExperiment:
             )
         return oldest, wanted
 
-    def release(self, *pulls: int) -> None:
+    def release(self, *pulls: int, cost: float = 0.0) -> None:
         """Withdraw pulls whose outcomes will not come, all or none; the policy then stops counting them.
 
-        If an outcome comes after all, you can still record it by its number: it has been paid for.
+        If each of them has cost something nevertheless, say how much: it counts as spent, also for ``max_cost``. If an
+        outcome comes after all, you can still record it by its number, with its cost.
+
+        >>> told = {"arms": ["large", "small"], "cost_source": "observed", "delta": 0.05, "max_cost": 1}
+        >>> with LiveExperiment.start("failed.caet", "best-arm", "bernoulli", **told) as experiment:
+        ...     (pull,) = experiment.next()
+        ...     experiment.release(pull.number, cost=1.25)
+        ...     experiment.status()["spent"], experiment.status()["lost"], experiment.next()
+        (1.25, 1.25, ())
         """
+        check_lost(cost)
         with self._store.writing() as db:
             for number in pulls:
                 if not contents.withdraw(db, contents.look_up(db, number, len(self.names))[0]):
                     raise InputError(f"pull {number} is not out: it has an outcome, or was withdrawn before")
+                if cost:
+                    contents.lose(db, number, float(cost))
 
     def status(self, level: float = LEVEL) -> dict[str, Any]:
         """Where the experiment stands, as a record for JSON; ``str(experiment)`` says it in words.
@@ -608,6 +678,12 @@ def check_amount(trials: int) -> None:
         raise InputError("there are no trials to record")
     if trials > MOST_TRIALS:
         raise InputError(f"{trials} trials are too many at once; record up to {MOST_TRIALS} at a time")
+
+
+def check_lost(cost: Any) -> None:
+    """Raise `InputError` for a cost of pulls without an outcome that is none."""
+    if not is_number(cost) or not 0 <= cost < inf:
+        raise InputError(f"the cost of a pull that is withdrawn must be a number from 0, got {show_value(cost)}")
 
 
 def check_columns(outcome: Mapping[str, Any], known: Sequence[str]) -> None:

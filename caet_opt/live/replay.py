@@ -138,7 +138,8 @@ def limits_now(db: sqlite3.Connection, explorer: Explorer) -> Parameters:
 
 def allowance(db: sqlite3.Connection, explorer: Explorer, out: Sequence[int]) -> Allowance:
     """What the limits leave now beside the pulls that are out, given by their arms."""
-    return Allowance(limits_now(db, explorer), explorer.known_costs, explorer.state, out)
+    lost = [cost for _, cost in contents.read_lost(db, explorer.arms)]
+    return Allowance(limits_now(db, explorer), explorer.known_costs, explorer.state, out, lost)
 
 
 def in_batches(outcomes: Iterable[Outcome], batches: Mapping[int, int]) -> Iterator[list[Outcome]]:

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Hashable, Iterator, Sequence
-from math import floor, inf, isfinite, log10, nextafter
+from math import floor, fsum, inf, isfinite, log10, nextafter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +80,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         **summary,
         "out": [{name: row[name] for name in ("pull", "arm", "handed_out")} for row in out[:MOST_OUT]],
         "level": level,
-        "arms": list_arms(state, names, [row["arm"] for row in out], intervals),
+        "arms": list_arms(db, state, names, [row["arm"] for row in out], intervals),
         "pairs": list_pairs(weighed[:MOST_PAIRS], state, names, intervals),
         "pairs_left_out": max(0, len(weighed) - MOST_PAIRS),
         **list_not_excluded(db, explorer, names),
@@ -121,6 +121,7 @@ def list_not_excluded(db: sqlite3.Connection, explorer: Explorer, names: Sequenc
 def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, names: Sequence[str]) -> Record:
     """What was done and spent, and the answer."""
     handed, withdrawn = contents.count_pulls(db)
+    lost = fsum(cost for _, cost in contents.read_lost(db, explorer.arms))
     answer = find_answer(explorer, stop)
     missing = [one.statement for one in weigh_answer(explorer, stop) if not one.evidence > one.needed] if stop else []
     return {
@@ -131,7 +132,8 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
         "recorded": explorer.state.round,
         "withdrawn": withdrawn,
         "waiting": handed - explorer.state.round - withdrawn,
-        "spent": explorer.state.total_cost,
+        "spent": explorer.state.total_cost + lost,
+        "lost": lost,
         "answer": None if answer is None else name_answer(explorer.task, answer, names),
         "stopped": stop is not None,
         "ended": find_end(db, explorer, stop),
@@ -211,8 +213,11 @@ def weigh_statements(setup: Setup, state: State, stated: tuple[Statement, ...]) 
     return [Weighed(statement, *found.get(statement, (0.0, setup.threshold.level))) for statement in stated]
 
 
-def list_arms(state: State, names: Sequence[str], out: Sequence[int], intervals: Intervals | None) -> list[Record]:
+def list_arms(
+    db: sqlite3.Connection, state: State, names: Sequence[str], out: Sequence[int], intervals: Intervals | None
+) -> list[Record]:
     """Every arm: pulls, those that are out, estimates, the interval of its mean, what it cost."""
+    lost = [fsum(cost for of, cost in contents.read_lost(db, len(names)) if of == arm) for arm in range(len(names))]
     return [
         {
             "arm": arm,
@@ -221,7 +226,7 @@ def list_arms(state: State, names: Sequence[str], out: Sequence[int], intervals:
             "out": out.count(arm),
             "mean": state.reward_sums[arm] / count if count else None,
             **ends(intervals.mean(arm) if intervals else None),
-            "spent": state.cost_sums[arm],
+            "spent": state.cost_sums[arm] + lost[arm],
         }
         for arm, (name, count) in enumerate(zip(names, state.counts, strict=True))
     ]

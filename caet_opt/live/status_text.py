@@ -127,7 +127,7 @@ def say_missing_costs(record: Record) -> str | None:
 def say_standing(status: Record) -> str:
     """What was spent, the leading or the declared answer, and what is ahead."""
     counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
-    lines = [f"{counts}; spent {write_money(status['spent'])}"]
+    lines = [f"{counts}; spent {write_money(status['spent'])}{say_lost(status)}"]
     if (missing := say_missing_costs(status)) is not None:
         lines.append(missing)
     if status["counted"]:
@@ -147,6 +147,11 @@ def say_standing(status: Record) -> str:
     if status["stopped"] is None:
         lines += [*say_settled(status), say_not_excluded(status)]
     return "\n".join(lines)
+
+
+def say_lost(status: Record) -> str:
+    """How much of it brought no outcome; nothing where all did."""
+    return f", of which {write_money(status['lost'])} on pulls without an outcome" if status["lost"] else ""
 
 
 def say_settled(status: Record) -> list[str]:

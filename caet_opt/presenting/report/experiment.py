@@ -61,7 +61,7 @@ def list_facts(status: Record) -> dict[str, str]:
         "stops when": status["formula"],
         "guarantee": status_text.say_guarantee(status),
         "started": status_text.say_time(status["started"]),
-        "spent": write_money(status["spent"]),
+        "spent": write_money(status["spent"]) + status_text.say_lost(status),
     }
     if status["counted"]:
         facts["assigned"] = status_text.say_assigned(status)
