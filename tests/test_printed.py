@@ -287,7 +287,7 @@ def test_comparisons_print_intervals_outward(capsys):
     assert [record["upper_bound"] is None for record in records] == [False, True, True]
 
 
-def test_a_lower_bound_says_that_its_digits_are_cut(capsys):
+def test_a_lower_bound_says_that_its_digits_are_cut(capsys, tmp_path):
     """Of every command that prints one."""
     asked = (*MODEL, "--delta", "0.05")
     for words, line in (
@@ -298,7 +298,7 @@ def test_a_lower_bound_says_that_its_digits_are_cut(capsys):
     ):
         (found,) = [said for said in run_command(capsys, *words).splitlines() if said.startswith(line)]
         assert "rounded down" in found
-    entry = Path("two.toml")
+    entry = tmp_path / "two.toml"
     entry.write_text('family = "bernoulli"\nmeans = [0.5, 0.3]\ntask = "best-arm"\n')
     assert "It is rounded down to the digits shown." in " ".join(
         run_command(capsys, "table", entry, "--delta", "0.05").split()
