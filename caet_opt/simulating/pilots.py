@@ -15,8 +15,8 @@ from caet_opt.simulating.mean_intervals import find_quantiles
 from caet_opt.solving.characteristic import characteristic_time
 from caet_opt.solving.result import CharacteristicTime
 
-#: How many times a pilot is resampled.
-RESAMPLES = 100
+#: How many times a pilot is resampled; fewer times if it has so many values that these would be more values in all.
+RESAMPLES, FEWEST_RESAMPLES, MOST_VALUES = 100, 20, 60_000
 
 #: A pilot is small if an arm has fewer rewards than the first, resamples have another answer more often than the
 #: second, or T* of one in ten is above, or below, its own by more than the last factor.
@@ -32,12 +32,14 @@ class Pilot:
     sizes : how many rewards the pilot has of each arm
     time : T* of the pilot
     times : 10, 50 and 90 % quantiles of T* of the resamples, by their probabilities as text; None is infinite, a tie
+    resamples : how many there are
     others : the share of resamples that have another answer than the pilot, or none
     """
 
     sizes: tuple[int, ...]
     time: float
     times: dict[str, float | None]
+    resamples: int
     others: float
 
     @property
@@ -49,7 +51,13 @@ class Pilot:
 
     def to_record(self) -> dict[str, Any]:
         """Its entry in the object of ``plan --json``."""
-        return {"sizes": list(self.sizes), "times": self.times, "other_answers": self.others, "small": self.is_small}
+        return {
+            "sizes": list(self.sizes),
+            "resamples": self.resamples,
+            "times": self.times,
+            "other_answers": self.others,
+            "small": self.is_small,
+        }
 
     def lines(self) -> list[str]:
         """What to make of the pilot, for people."""
@@ -58,7 +66,7 @@ class Pilot:
             "infinity" if end is None else in_full(to_digits(end, 3)) for end in (self.times["0.1"], self.times["0.9"])
         ]
         told = (
-            f"The pilot has {' to '.join(map(str, sizes))} rewards of each arm. Of {RESAMPLES} resamples of it, eight "
+            f"The pilot has {' to '.join(map(str, sizes))} rewards of each arm. Of {self.resamples} resamples, eight "
             f"in ten have T* from {ends[0]} to {ends[1]} (the pilot: {in_full(to_digits(self.time, 3))}), and "
             f"{100 * self.others:.0f} % have another answer or none."
         )
@@ -79,8 +87,10 @@ def resample_pilot(optimum: CharacteristicTime, seed: int) -> Pilot | None:
     rng = np.random.default_rng(seed)
     right = {one.answer for one in optimum.times} or {optimum.answer}
     limits = [price.limit for price in optimum.limits]
+    values = sum(map(len, model.distributions.values))
+    resamples = max(FEWEST_RESAMPLES, min(RESAMPLES, MOST_VALUES // values))
     times, others = [], 0
-    for _ in range(RESAMPLES):
+    for _ in range(resamples):
         try:
             found = characteristic_time(resample(model, model.distributions, rng), optimum.task, limits=limits)
             times.append(found.value)
@@ -89,7 +99,7 @@ def resample_pilot(optimum: CharacteristicTime, seed: int) -> Pilot | None:
             times.append(inf)
             others += 1
     quantiles = find_quantiles(np.array(times), np.isfinite(times))
-    return Pilot(model.distributions.sampled, optimum.value, quantiles, others / RESAMPLES)
+    return Pilot(model.distributions.sampled, optimum.value, quantiles, resamples, others / resamples)
 
 
 def resample(model: BanditModel, known: Distributions, rng: np.random.Generator) -> BanditModel:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from math import inf, isfinite, log
 from typing import Any, NamedTuple
 
@@ -114,7 +114,6 @@ class Plan:
     policies : each policy, in the order given
     difference : the smallest difference that the budget settles; None without a budget, for a task with levels, margins
         or ratios, and for rewards in a range
-    pilot : how far the samples may be trusted of which the model is made; None for other models
 
     Examples
     --------
@@ -132,12 +131,16 @@ class Plan:
     seed: int
     policies: tuple[PolicyPlan, ...]
     difference: Difference | None
-    pilot: Pilot | None = None
 
     @property
     def cheapest(self) -> PolicyPlan:
         """The policy with the least mean cost; one with unfinished runs, whose mean is too small, comes last."""
         return min(self.policies, key=lambda one: (one.unfinished > 0, one.mean_cost))
+
+    @cached_property
+    def pilot(self) -> Pilot | None:
+        """How far the samples may be trusted of which the model is made; None for other models."""
+        return resample_pilot(self.experiment.optimum, self.seed)
 
     @property
     def characteristic_time(self) -> float:
@@ -356,7 +359,6 @@ def plan(
         seed=seed,
         policies=tuple(describe_policy(summary, budget) for summary in comparison.summaries),
         difference=None,
-        pilot=resample_pilot(experiments[0].optimum, seed),
     )
     if budget is None:
         return found

@@ -159,7 +159,7 @@ def test_a_small_pilot_is_warned_of():
     chance = 0.19  # that the second arm of a resample is not above the first, by the normal approximation
     assert found.pilot.others == pytest.approx(chance, abs=0.12)
     assert found.pilot.is_small
-    assert "The pilot has 40 rewards of each arm. Of 100 resamples of it, eight in ten have T* from" in str(found)
+    assert "The pilot has 40 rewards of each arm. Of 100 resamples, eight in ten have T* from" in str(found)
     assert "Warning: the pilot is small for this question: the cost may be as far off." in str(found)
     assert "very likely to be enough, if the pilot is right: 100 % of runs" in str(found)
     assert found.to_record()["pilot"]["small"]
@@ -179,6 +179,13 @@ def test_resamples_of_a_tiny_pilot_say_little():
     assert found.pilot.times["0.1"] == pytest.approx(found.pilot.times["0.9"])
     assert "The pilot has 3 to 4 rewards of each arm" in str(found)
     assert "Warning: the pilot is small for this question: of so few, even resamples say little." in str(found)
+
+
+def test_a_pilot_of_many_values_is_resampled_less_often():
+    values = [[place / 5000 for place in range(start, start + 1000)] for start in (0, 2000)]
+    found = plan(BanditModel.from_samples("bounded:0,1", values), "best-arm", delta=0.1, runs=2)
+    assert found.pilot.resamples == 30
+    assert "Of 30 resamples, eight" in str(found)
 
 
 def test_guessed_means_are_no_pilot(budgeted):
