@@ -88,8 +88,8 @@ def is_running(pid):
         return False
 
 
-def wait_until(condition, seconds=20):
-    """Wait until something holds, which it must before long."""
+def wait_until(condition, seconds=120):
+    """Wait until something holds, which it must before long: two minutes are for compiling on a machine under load."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

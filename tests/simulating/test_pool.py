@@ -212,7 +212,7 @@ def test_ctrl_c_ends_the_workers_in_silence(start, tmp_path, pause):
         text=True,
         start_new_session=True,
     )
-    wait_until(lambda: children(process.pid), seconds=60)
+    wait_until(lambda: children(process.pid))
     time.sleep(pause)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)
