@@ -282,8 +282,8 @@ class Plan:
         least = f"at least {bound} on average, and " if bound else ""
         lines = [
             f"If the arms are as above, expect about {write_given(round(trials), DIGITS)} trials{paid} {told}{most}.",
-            f"Any method{self.experiment.model.family.bound_scope} needs {least}about {step} more (T* log 10) for each "
-            "further factor of ten in delta.",
+            f"Any method as sure{self.experiment.model.family.bound_scope} needs {least}about {step} more (T* log 10) "
+            "for each further factor of ten in delta.",
         ]
         if self.budget is None or best.within_budget is None:
             return lines
