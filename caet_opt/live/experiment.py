@@ -18,7 +18,6 @@ from caet_opt.common.exact import read_whole
 from caet_opt.errors import CaetError, InputError, unknown_name
 from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
-from caet_opt.exploring.limits import Allowance
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, from_text
 from caet_opt.exploring.settings import LIMITS
@@ -392,7 +391,7 @@ class LiveExperiment:
             (arm,) = self._choose(db, explorer, 1, out)
             for name, value in given.items():
                 alone = replace(after, **{"max_cost": None, "max_pulls": None, name: value})
-                left = Allowance(alone, explorer.known_costs, explorer.state, out)
+                left = allowance(db, explorer, out, alone)
                 if getattr(before, name) is None and left.take(arm) is not None:
                     raise InputError(
                         f"{name} {value:.15g} leaves no room for the next pull, and there was no such limit: it would "
