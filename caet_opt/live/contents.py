@@ -155,8 +155,8 @@ def read_lost(db: sqlite3.Connection, arms: int) -> list[tuple[int, float]]:
     """Arms and costs of what was spent without an outcome; an outcome that came after all has a cost of its own."""
     found = list[tuple[int, float]]()
     query = (
-        "SELECT number, arm, lost.cost FROM lost JOIN pulls ON number = lost.pull LEFT JOIN outcomes ON "
-        "outcomes.pull = number WHERE position IS NULL ORDER BY number"
+        "SELECT number, arm, lost.cost FROM lost CROSS JOIN pulls ON number = lost.pull LEFT JOIN outcomes ON "
+        "outcomes.pull = number WHERE position IS NULL ORDER BY lost.pull"  # CROSS: those alone, not every pull
     )
     for number, arm, cost in db.execute(query) if has(db, "lost") else ():
         cost = check_number(cost, f"what pull {number} cost")

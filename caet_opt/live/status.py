@@ -216,7 +216,8 @@ def list_arms(
     db: sqlite3.Connection, state: State, names: Sequence[str], out: Sequence[int], intervals: Intervals | None
 ) -> list[Record]:
     """Every arm: pulls, those that are out, estimates, the interval of its mean, what it cost."""
-    lost = [fsum(cost for of, cost in contents.read_lost(db, len(names)) if of == arm) for arm in range(len(names))]
+    found = contents.read_lost(db, len(names))
+    lost = [fsum(cost for of, cost in found if of == arm) for arm in range(len(names))]
     return [
         {
             "arm": arm,

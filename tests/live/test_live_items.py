@@ -7,6 +7,7 @@ import pytest
 
 from caet_opt import InputError, LiveExperiment
 from caet_opt.cli import main
+from caet_opt.live import contents
 
 TOLD = {"arms": ["a", "b"], "cost_source": "observed", "delta": 0.05}
 
@@ -79,6 +80,17 @@ def test_what_is_lost_is_spent(tmp_path, known):
     for wrong in (-1, float("nan"), float("inf"), "1", True):
         with pytest.raises(InputError, match="must be a number from 0"):
             experiment.release(1, cost=wrong)
+
+
+def test_what_is_lost_is_found_without_a_look_at_every_pull(tmp_path):
+    with start(tmp_path / "a.caet", costs=[1, 1], cost_source="known") as experiment:
+        experiment.release(experiment.next()[0].number, cost=1)
+        experiment.record_counts([("a", 10_000, 20_000), ("b", 10_000, 20_000)])
+    steps = []
+    with closing(sqlite3.connect(tmp_path / "a.caet")) as db:
+        db.set_progress_handler(lambda: steps.append(1), 100)
+        assert contents.read_lost(db, 2) == [(0, 1.0)]
+    assert len(steps) < 100
 
 
 def test_a_file_has_these_tables_only_once_they_are_needed(tmp_path):
