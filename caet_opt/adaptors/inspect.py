@@ -24,7 +24,16 @@ from caet_opt.errors import InputError, missing_extra
 from caet_opt.live.experiment import LiveExperiment, Offer, find_arm
 
 try:
-    from inspect_ai.hooks import Hooks, ModelUsageData, RunEnd, RunStart, SampleAttemptEnd, SampleEnd, hooks
+    from inspect_ai.hooks import (
+        Hooks,
+        ModelUsageData,
+        RunEnd,
+        RunStart,
+        SampleAttemptEnd,
+        SampleAttemptStart,
+        SampleEnd,
+        hooks,
+    )
 
     from caet_opt.adaptors.inspect_checks import check_epochs, check_prices, check_run, check_scorer
     from caet_opt.adaptors.inspect_gate import CURRENT, Gate, Running, Usage
@@ -249,9 +258,12 @@ class Evaluation:
         insist(lambda: self.experiment.release(running.pull.number, cost=cost))
 
     def look_for_absent(self) -> None:
-        """Wait no longer for tasks that have not begun, where nothing runs; one that begins after all is taken in."""
+        """Wait no longer for tasks that have not begun, where nothing runs, nor for attempts that seem to have failed;
+        one that begins after all is taken in."""
         if not any(gate.out for gate in self.gates):
             self._go()
+        for gate in self.gates:
+            gate.look_for_failed()
         self.dispatch()
 
 
@@ -264,8 +276,8 @@ RUNS: dict[str, int] = {}
 
 @hooks(name="caet_opt", description="Prices of samples, for experiments of caet-opt")
 class Prices(Hooks):  # type: ignore[misc]
-    """What ``EarlyStopping`` is not told: the tokens of a sample, that it or an attempt failed, and how many tasks a
-    run has."""
+    """What ``EarlyStopping`` is not told: the tokens of a sample, that it or an attempt began or failed, and how many
+    tasks a run has."""
 
     async def on_run_start(self, data: RunStart) -> None:
         """Count the tasks of a run."""
@@ -280,6 +292,11 @@ class Prices(Hooks):  # type: ignore[misc]
         if (current := CURRENT.get()) is not None:
             gate, key = current
             gate.note_usage(key, data.model_name, data.usage)
+
+    async def on_sample_attempt_start(self, data: SampleAttemptStart) -> None:
+        """Tell the task's gate that a sample begins."""
+        if data.eval_id in GATES:
+            GATES[data.eval_id].begin((data.summary.id, data.summary.epoch))
 
     async def on_sample_attempt_end(self, data: SampleAttemptEnd) -> None:
         """Tell the task's gate that a sample is tried again."""

@@ -1,5 +1,6 @@
 """Samples that wait for a pull of their arm, those that run, and what they use."""
 
+import time
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
@@ -32,6 +33,9 @@ Usage = Mapping[str, Any]
 #: Why a sample is skipped whose question was put to a model before.
 USED = "each sample is run once, and this one was"
 
+#: Seconds after which an attempt that has not begun counts as failed, where inspect tries it again without a word.
+BEGIN_WITHIN = 600.0
+
 
 class Ticket:
     """A sample that waits to be told whether it is run (no reason) or skipped (the reason)."""
@@ -50,9 +54,14 @@ class Running:
     """A sample that has a pull: what its earlier attempts used, and the present one; parked between two of them."""
 
     def __init__(self, pull: Pull, item: str) -> None:
-        self.pull, self.item, self.parked = pull, item, False
+        self.pull, self.item = pull, item
         self.earlier: Usage = {}
         self.present: Usage = {}
+        self.enter()
+
+    def enter(self) -> None:
+        """An attempt is let in; it begins once it has its sandbox, if it uses one."""
+        self.parked, self.begun, self.since = False, False, time.monotonic()
 
     @property
     def usage(self) -> Usage:
@@ -70,7 +79,7 @@ class Gate:
         self.items: dict[str | int, str] = {}
         self.seen: set[Key] = set()
         self.expected: int | None = None
-        self.is_open, self.is_closed, self.is_done = False, False, False
+        self.is_open, self.is_closed, self.is_done, self.tries_again = False, False, False, False
         self.failed, self.failed_cost = 0, 0.0
 
     @property
@@ -101,6 +110,7 @@ class Gate:
             evaluation.refuse(str(error))
             raise
         self.is_open, self.is_closed, self.is_done = True, False, False
+        self.tries_again = bool(task.config.retry_on_error)
         self.seen, self.expected = set(), len(samples) * epochs
         evaluation.watch(self, task, running)
         return "caet-opt"
@@ -110,7 +120,7 @@ class Gate:
         key, evaluation = (id, epoch), self.evaluation
         self.seen.add(key)
         if (running := self.out.get(key)) is not None:  # another attempt of a sample that has failed
-            running.parked = False
+            running.enter()
             CURRENT.set((self, key))
             return self._skip(key, "settled") if insist(lambda: evaluation.experiment.stopped) else None
         ticket = Ticket(key, self.items[id])
@@ -173,6 +183,18 @@ class Gate:
         """Count a call of a model."""
         if (running := self.out.get(key)) is not None:
             running.present = add_usage(running.present, {model: usage})
+
+    def begin(self, key: Key) -> None:
+        """An attempt has begun."""
+        if (running := self.out.get(key)) is not None:
+            running.begun, running.parked = True, False
+
+    def look_for_failed(self) -> None:
+        """Park attempts that have not begun in all this time: of one that fails before, as without its sandbox, inspect
+        says nothing where it tries the sample again."""
+        latest = time.monotonic() - BEGIN_WITHIN
+        for running in self.out.values():
+            running.parked = running.parked or (self.tries_again and not running.begun and running.since <= latest)
 
     def park(self, key: Key) -> None:
         """An attempt has failed, and another one waits for its turn among the samples of the task."""

@@ -11,6 +11,7 @@ from caet_opt.bandits.tasks.base import NONE
 from caet_opt.common.checks import is_whole, show_value
 from caet_opt.common.files import parse_json
 from caet_opt.errors import InputError
+from caet_opt.exploring.explorer import LARGEST_AMOUNT
 from caet_opt.exploring.saving import Saved
 from caet_opt.live.arm_names import is_answer, name_arms
 from caet_opt.live.database import (
@@ -155,13 +156,13 @@ def read_lost(db: sqlite3.Connection, arms: int) -> list[tuple[int, float]]:
     """Arms and costs of what was spent without an outcome; an outcome that came after all has a cost of its own."""
     found = list[tuple[int, float]]()
     query = (
-        "SELECT number, arm, lost.cost FROM lost JOIN pulls ON number = lost.pull LEFT JOIN outcomes ON "
-        "outcomes.pull = number WHERE position IS NULL ORDER BY number"
+        "SELECT number, arm, lost.cost FROM lost CROSS JOIN pulls ON number = lost.pull LEFT JOIN outcomes ON "
+        "outcomes.pull = number WHERE position IS NULL ORDER BY lost.pull"  # CROSS: those alone, not every pull
     )
     for number, arm, cost in db.execute(query) if has(db, "lost") else ():
         cost = check_number(cost, f"what pull {number} cost")
-        if cost < 0:
-            raise DamagedError(f"what pull {number} cost is {cost:g}, which is negative")
+        if not 0 <= cost <= LARGEST_AMOUNT:
+            raise DamagedError(f"what pull {number} cost is {cost:g}, not a number from 0 to {LARGEST_AMOUNT:g}")
         found.append((check_whole(arm, f"the arm of pull {number}", most=arms - 1), cost))
     return found
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, takewhile
-from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -17,8 +16,7 @@ from caet_opt.common.checks import check_whole, is_number, is_whole, show_value
 from caet_opt.common.exact import read_whole
 from caet_opt.errors import CaetError, InputError, unknown_name
 from caet_opt.exploring.compiling import compile_rounds
-from caet_opt.exploring.explorer import Explorer
-from caet_opt.exploring.limits import Allowance
+from caet_opt.exploring.explorer import LARGEST_AMOUNT, Explorer
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, from_text
 from caet_opt.exploring.settings import LIMITS
@@ -392,7 +390,7 @@ class LiveExperiment:
             (arm,) = self._choose(db, explorer, 1, out)
             for name, value in given.items():
                 alone = replace(after, **{"max_cost": None, "max_pulls": None, name: value})
-                left = Allowance(alone, explorer.known_costs, explorer.state, out)
+                left = allowance(db, explorer, out, alone)
                 if getattr(before, name) is None and left.take(arm) is not None:
                     raise InputError(
                         f"{name} {value:.15g} leaves no room for the next pull, and there was no such limit: it would "
@@ -682,8 +680,11 @@ def check_amount(trials: int) -> None:
 
 def check_lost(cost: Any) -> None:
     """Raise `InputError` for a cost of pulls without an outcome that is none."""
-    if not is_number(cost) or not 0 <= cost < inf:
-        raise InputError(f"the cost of a pull that is withdrawn must be a number from 0, got {show_value(cost)}")
+    if not is_number(cost) or not 0 <= cost <= LARGEST_AMOUNT:
+        raise InputError(
+            f"the cost of a pull that is withdrawn must be a number from 0 to {LARGEST_AMOUNT:g}, got "
+            f"{show_value(cost)}"
+        )
 
 
 def check_columns(outcome: Mapping[str, Any], known: Sequence[str]) -> None:

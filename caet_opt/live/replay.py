@@ -136,10 +136,12 @@ def limits_now(db: sqlite3.Connection, explorer: Explorer) -> Parameters:
         raise DamagedError(str(error)) from error
 
 
-def allowance(db: sqlite3.Connection, explorer: Explorer, out: Sequence[int]) -> Allowance:
-    """What the limits leave now beside the pulls that are out, given by their arms."""
+def allowance(
+    db: sqlite3.Connection, explorer: Explorer, out: Sequence[int], limits: Parameters | None = None
+) -> Allowance:
+    """What the limits, by default those in force, leave now beside the pulls that are out, given by their arms."""
     lost = [cost for _, cost in contents.read_lost(db, explorer.arms)]
-    return Allowance(limits_now(db, explorer), explorer.known_costs, explorer.state, out, lost)
+    return Allowance(limits or limits_now(db, explorer), explorer.known_costs, explorer.state, out, lost)
 
 
 def in_batches(outcomes: Iterable[Outcome], batches: Mapping[int, int]) -> Iterator[list[Outcome]]:

@@ -14,31 +14,31 @@ from caet_opt.bandits.tasks import Above, Comparisons, Control
 from caet_opt.bandits.tasks.lower import LowerIsBetter
 from caet_opt.bandits.tasks.statements import Statement, judge
 from caet_opt.common.files import escape_controls
+from caet_opt.exploring.exclusion import list_established
 from caet_opt.exploring.explorer import Explorer
 from caet_opt.live import contents
 from caet_opt.live.contents import Stop
 from caet_opt.live.database import DamagedError, show
 
 
-def list_either(explorer: Explorer) -> list[Statement]:
-    """The statements of every answer and their reverses, where every answer asserts each of the same statements or its
-    reverse; nothing for other tasks, or while some arm has no outcome.
+def list_stated(explorer: Explorer) -> tuple[Statement, ...]:
+    """The statements of the present answer, where every answer asserts each of the same statements or its reverse;
+    nothing for other tasks, or while some arm has no outcome.
 
     Where they are as said, a false statement that is established is the reverse of one that the right answer asserts:
     `find_not_excluded` counts it. Of other tasks none is listed: there an answer may leave open what is established.
     """
     task = explorer.task.task if isinstance(explorer.task, LowerIsBetter) else explorer.task
     if not isinstance(task, Control | Comparisons | Above) or not min(explorer.state.counts):
-        return []
-    stated = explorer.task.answer_statements(explorer.answer, explorer.arms)
-    return [side for statement in stated for side in (statement, statement.reverse)]
+        return ()
+    return explorer.task.answer_statements(explorer.answer, explorer.arms)
 
 
-def list_settled(explorer: Explorer, established: Sequence[Statement] | None = None) -> list[Statement]:
-    """The established statements that are right together with probability 1 - delta, at all moments together."""
-    either = frozenset(list_either(explorer))
-    found = explorer.not_excluded.established if established is None and either else established or ()
-    return [statement for statement in found if statement in either]
+def list_settled(explorer: Explorer) -> tuple[Statement, ...]:
+    """The established statements that are right together with probability 1 - delta, at all moments together: those of
+    `Explorer.not_excluded`, which goes through all answers, too many for every outcome."""
+    stated = list_stated(explorer)
+    return list_established(explorer.setup, explorer.state, list(stated)) if stated else ()
 
 
 def key_of(statement: Statement) -> str:
@@ -55,7 +55,7 @@ def keep_settled(db: sqlite3.Connection, explorer: Explorer, position: int) -> N
 
 def recall_settled(db: sqlite3.Connection, explorer: Explorer) -> dict[Statement, int]:
     """Every statement that was ever settled, with the position of the outcome that did it."""
-    either = {key_of(statement): statement for statement in list_either(explorer)}
+    either = {key_of(side): side for one in list_stated(explorer) for side in (one, one.reverse)}
     found = dict[Statement, int]()
     for key, position in contents.read_settled(db):
         if key not in either or either[key] in found:

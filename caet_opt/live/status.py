@@ -106,11 +106,10 @@ def list_not_excluded(db: sqlite3.Connection, explorer: Explorer, names: Sequenc
     left = explorer.not_excluded
     answers = None if left.answers is None else [name_answer(explorer.task, one, names) for one in left.answers]
     shown = tuple(map(escape_controls, names))
-    sure = list_settled(explorer, left.established)
     return {
         "not_excluded": answers,
         "established": [statement.write(shown) for statement in left.established],
-        "settled": [statement.write(shown) for statement in sure],
+        "settled": [statement.write(shown) for statement in list_settled(explorer)],
         "settled_at": [
             {"statement": statement.write(shown), "outcome": position, "time": contents.time_of(db, position)}
             for statement, position in recall_settled(db, explorer).items()
@@ -217,7 +216,8 @@ def list_arms(
     db: sqlite3.Connection, state: State, names: Sequence[str], out: Sequence[int], intervals: Intervals | None
 ) -> list[Record]:
     """Every arm: pulls, those that are out, estimates, the interval of its mean, what it cost."""
-    lost = [fsum(cost for of, cost in contents.read_lost(db, len(names)) if of == arm) for arm in range(len(names))]
+    found = contents.read_lost(db, len(names))
+    lost = [fsum(cost for of, cost in found if of == arm) for arm in range(len(names))]
     return [
         {
             "arm": arm,

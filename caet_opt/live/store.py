@@ -267,9 +267,10 @@ class Store:
             with OPENING:
                 check_file(self.path)
                 self.header, self._place, self._index_place = read_header(self.path), Place.of(self._named), None
-                if any(other.has_open(self._place) and other._file != self._file for other in STORES):
+                others = [other for other in STORES if other.has_open(self._place)]
+                if any(other._file != self._file for other in others):
                     raise self._linked("it is open under the other")
-                if writes or (is_own(self._file) and can_write(self._file)):
+                if writes or others or (is_own(self._file) and can_write(self._file)):
                     self._connection, self._steps = database.connect(self._file, "rw", self.wait)
                     self._index_place = Place.of(self._index)
                 else:
@@ -279,7 +280,7 @@ class Store:
         return self._connection
 
     def _connect_to_copy(self) -> tuple[sqlite3.Connection, Steps]:
-        """To what is in the file now, for who must leave nothing beside it."""
+        """To what is in the file now, for who must leave nothing beside it; where nothing else here has it open."""
         self._copy, self._place = TemporaryDirectory(prefix="caet-opt-"), None
         copy = Path(self._copy.name) / "experiment"
         if not copy_at_one_moment(self._file, copy, self.wait):

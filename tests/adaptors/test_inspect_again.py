@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from itertools import count
 
 import pytest
 
@@ -14,9 +15,10 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessageUser
 from inspect_ai.scorer import includes
 from inspect_ai.solver import generate, solver
+from inspect_ai.util import SandboxEnvironment, SandboxEnvironmentSpec, sandboxenv
 
 from caet_opt import InputError, LiveExperiment
-from caet_opt.adaptors import inspect_runs
+from caet_opt.adaptors import inspect, inspect_gate, inspect_runs
 from caet_opt.adaptors.inspect import GATES, Evaluation
 from caet_opt.adaptors.inspect_gate import Running
 from caet_opt.adaptors.inspect_items import name_item
@@ -193,8 +195,9 @@ def test_an_eval_set_tries_a_failed_task_again(tmp_path):
     assert not GATES
 
 
-def test_an_eval_set_that_tries_again_later_is_not_refused(tmp_path):
+def test_an_eval_set_that_tries_again_later_is_not_refused(tmp_path, monkeypatch):
     """It then runs the failed tasks alone."""
+    monkeypatch.setattr(inspect, "PATIENCE", 1.0)
     evaluation = start(tmp_path / "two.caet", TWO, max_pulls=20)
     told = {"max_tasks": 2, "max_samples": 2, "display": "none", "retry_attempts": 2, "retry_wait": 0.01}
     tasks = failing_tasks(evaluation, lambda _, seen: len(seen) == 3)
@@ -250,6 +253,49 @@ def test_attempts_that_wait_behind_samples_that_wait_lock_nobody_up(tmp_path, mo
     logs = run_failing(evaluation, lambda text, seen: seen.count(text) == 1, tmp_path, max_samples=2, retry_on_error=1)
     assert {log.status for log in logs} == {"success"}
     assert evaluation.experiment.status()["recorded"] == 2
+
+
+@sandboxenv(name="scarce")
+class Scarce(SandboxEnvironment):
+    """None is to be had at first."""
+
+    asked = 0
+
+    @classmethod
+    async def sample_init(cls, *_):
+        cls.asked += 1
+        if cls.asked <= 2:
+            raise RuntimeError("there is no container")
+        return {"default": cls()}
+
+    @classmethod
+    async def sample_cleanup(cls, *_):
+        pass
+
+    async def exec(self, *_, **__): ...
+
+    async def write_file(self, *_): ...
+
+    async def read_file(self, *_): ...
+
+
+def test_attempts_that_fail_before_they_begin_lock_nobody_up(tmp_path, monkeypatch):
+    """Inspect tells nobody of them, where it tries again."""
+    evaluation = start(tmp_path / "two.caet", TWO, max_pulls=2)
+    monkeypatch.setattr(inspect, "PATIENCE", 0.05)
+    monkeypatch.setattr(inspect_gate, "BEGIN_WITHIN", 0.1)
+    monkeypatch.setattr(Scarce, "asked", 0)
+    look, looks = evaluation.look_for_absent, count()
+    monkeypatch.setattr(
+        evaluation, "look_for_absent", lambda: look() if next(looks) < 1000 else pytest.fail("samples wait")
+    )
+    tasks = failing_tasks(evaluation, lambda *_: False)
+    for task in tasks:
+        task.sandbox = SandboxEnvironmentSpec("scarce")
+    told = {"max_tasks": 2, "max_samples": 2, "retry_on_error": 1, "display": "none", "log_realtime": False}
+    logs = eval(tasks, log_dir=str(tmp_path), **told)
+    assert {log.status for log in logs} == {"success"}
+    assert (Scarce.asked, evaluation.experiment.status()["recorded"]) == (4, 2)
 
 
 KILLED = """

@@ -7,6 +7,7 @@ import pytest
 
 from caet_opt import InputError, LiveExperiment
 from caet_opt.cli import main
+from caet_opt.live import contents
 
 TOLD = {"arms": ["a", "b"], "cost_source": "observed", "delta": 0.05}
 
@@ -76,9 +77,20 @@ def test_what_is_lost_is_spent(tmp_path, known):
         experiment.record(None, 1, None if known else 0.2, pull=1)  # it came after all, at its own cost
         assert experiment.status()["lost"] == pytest.approx(0.2)
         assert experiment.verify() == []
-    for wrong in (-1, float("nan"), float("inf"), "1", True):
+    for wrong in (-1, float("nan"), float("inf"), 1e308, "1", True):
         with pytest.raises(InputError, match="must be a number from 0"):
             experiment.release(1, cost=wrong)
+
+
+def test_what_is_lost_is_found_without_a_look_at_every_pull(tmp_path):
+    with start(tmp_path / "a.caet", costs=[1, 1], cost_source="known") as experiment:
+        experiment.release(experiment.next()[0].number, cost=1)
+        experiment.record_counts([("a", 10_000, 20_000), ("b", 10_000, 20_000)])
+    steps = []
+    with closing(sqlite3.connect(tmp_path / "a.caet")) as db:
+        db.set_progress_handler(lambda: steps.append(1), 100)
+        assert contents.read_lost(db, 2) == [(0, 1.0)]
+    assert len(steps) < 100
 
 
 def test_a_file_has_these_tables_only_once_they_are_needed(tmp_path):
@@ -102,7 +114,8 @@ def test_a_file_has_these_tables_only_once_they_are_needed(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("UPDATE lost SET cost = -1", "which is negative"),
+        ("UPDATE lost SET cost = -1", "what pull 1 cost is -1, not a number from 0"),
+        ("UPDATE lost SET cost = 1e308", "what pull 1 cost is 1e\\+308, not a number from 0"),
         ("UPDATE lost SET cost = 'much'", "not a finite number"),
         ("UPDATE items SET run = x'00'", "not a text"),
         ("CREATE INDEX more ON items (run)", "its tables are not those"),
@@ -146,4 +159,4 @@ def test_the_command_line_says_what_a_withdrawn_pull_cost(tmp_path, capsys):
     with LiveExperiment.open(tmp_path / "a.caet") as experiment:
         assert (experiment.status()["lost"], experiment.status()["withdrawn"]) == (2.5, 1)
     assert main(["experiment", "release", str(tmp_path / "a.caet"), "1", "--cost", "-1"]) == 2
-    assert "must be a number from 0, got -1" in capsys.readouterr().err
+    assert "must be a number from 0 to 1e+300, got -1" in capsys.readouterr().err

@@ -351,6 +351,15 @@ def test_a_limit_where_there_was_none_must_leave_room(path):
         assert experiment.next() == ()
 
 
+def test_what_was_lost_leaves_no_room_either(path):
+    with begin(path) as experiment:
+        experiment.release(experiment.next()[0].number, cost=20)
+        with pytest.raises(InputError, match="max_cost 20 leaves no room for the next pull"):
+            experiment.extend(max_cost=20)
+        experiment.extend(max_cost=40)
+        assert len(experiment.next()) == 1
+
+
 def test_extend_says_whether_pulls_can_be_handed_out(path, capsys):
     with begin(path, max_pulls=4) as experiment:
         experiment.next(4)

@@ -3,6 +3,8 @@
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
@@ -81,6 +83,22 @@ def test_who_may_write_anothers_file_leaves_nothing_beside_it_by_looking(folder)
     assert as_nobody(work)
     with LiveExperiment.open(folder / "trial.caet") as again:
         assert (again.summary()["handed_out"], again.verify()) == (2, [])
+    assert names(folder) == ["trial.caet"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="another user can be had by root alone")
+def test_who_works_on_anothers_file_and_looks_keeps_its_locks(folder):
+    """A copy closes the file, by which the locks of this process end: then others remove the log that it writes to."""
+    start(folder).close()
+    shutil.chown(folder / "trial.caet", 65534)
+    before = ["trial.caet", "trial.caet-shm", "trial.caet-wal"]
+    with LiveExperiment.open(folder / "trial.caet") as one:
+        one.next(1)
+        with LiveExperiment.open(folder / "trial.caet") as other:
+            assert other.summary()["handed_out"] == 1
+            look = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM pulls').fetchall()"
+            subprocess.run([sys.executable, "-c", look, str(folder / "trial.caet")], check=True)
+            assert names(folder) == before
     assert names(folder) == ["trial.caet"]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from caet_opt import InputError, LiveExperiment
 from caet_opt.cli import main
+from caet_opt.exploring import explorer
 from caet_opt.live import status_text
 from caet_opt.presenting.report import experiment_page
 
@@ -82,6 +83,20 @@ def test_single_outcomes_are_looked_at_one_by_one(tmp_path):
         assert {one["statement"] for one in found["open_again"]} >= {"old > 0.5", "b > 0.5", "c > 0.5"}
         assert all(one["outcome"] <= 60 for one in found["settled_at"] if one["statement"].endswith("> 0.5"))
         assert experiment.verify() == []
+
+
+def test_an_outcome_does_not_go_through_all_answers(tmp_path, monkeypatch):
+    """There are 2^9 of them; what is settled is what they give, which is for who looks."""
+    arms = ["old", *"bcdefghij"]
+    with LiveExperiment.start(tmp_path / "ten.caet", "control:old", "bernoulli", arms=arms, delta=0.1) as experiment:
+        with monkeypatch.context() as patched:
+            patched.setattr(explorer, "find_not_excluded", lambda *_: pytest.fail("all answers were gone through"))
+            experiment.record_counts([(arm, 10 * place, 90) for place, arm in enumerate(arms)])
+            experiment.record_many([{"arm": pull.arm, "reward": 1} for pull in experiment.next(3)])
+            assert experiment.verify() == []
+        status = experiment.status()
+        assert 3 <= len(status["settled"]) <= 9
+        assert status["settled"] == status["established"]
 
 
 def test_record_says_it_at_once(settled, capsys):
