@@ -15,6 +15,7 @@ from caet_opt.bandits.limits import Limit, read_limits
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.samples import read_sample_file
 from caet_opt.bandits.tasks import Custom, LowerIsBetter, Task, custom_part, parse_task, pose_task, read_custom
+from caet_opt.common.checks import show_value
 from caet_opt.common.exact import Number, decimal_text, exact, read_toml_number
 from caet_opt.common.files import read_toml, write_whole
 from caet_opt.common.shipped import find_shipped, shipped_names
@@ -186,7 +187,7 @@ def read_bandit(table: Mapping[str, Any], folder: Path) -> BanditModel:
     levels = None if levels is None else check_numbers(levels, "levels")
     if rows is not None:
         if not isinstance(rows, list):
-            raise InputError(f"probabilities must be a list of numbers for each arm, got {rows!r}")
+            raise InputError(f"probabilities must be a list of numbers for each arm, got {show_value(rows)}")
         rows = [check_numbers(row, f"probabilities of arm {arm}") for arm, row in enumerate(rows)]
     return BanditModel(family, means, costs, arms, lower_is_better=lower, levels=levels, probabilities=rows)
 
@@ -275,7 +276,7 @@ def as_typed(numbers: Sequence[Number], what: str) -> list[int | float | Decimal
 def check_numbers(values: Any, what: str) -> list[Number]:
     """Raise `InputError` unless the value is a list of numbers that a double can hold."""
     if not isinstance(values, list | tuple):
-        raise InputError(f"{what} must be a list of numbers, got {values!r}")
+        raise InputError(f"{what} must be a list of numbers, got {show_value(values)}")
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
             raise InputError(f"{what} must be numbers, got {value!r}")
