@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from math import isfinite
@@ -28,6 +28,9 @@ REQUIRED = {
     "task": 'task = "ranking" in the file, answers = [[[0, 1]], [[1, 0]]] for a custom task, or give --task, which '
     "solve, plan, simulate and others have",
 }
+
+#: Digits of probabilities that have no finite decimal.
+SHARES = Context(prec=40)
 
 #: Every key of a model file, in the order in which they are written.
 KEYS = (
@@ -99,7 +102,8 @@ def read_model(path: str | Path, task: str | None = None) -> ModelFile:
 
 
 def write_model(path: str | Path, modelfile: ModelFile) -> None:
-    """Write a model file; `read_model` reads it back as an equal one.
+    """Write a model file; `read_model` reads it back as an equal one, but for probabilities without a finite decimal,
+    such as those of 60 samples, of which it has 40 digits.
 
     >>> entry = ModelFile(BanditModel("poisson", [3, 1], costs=[1, 2]), BestArm(), title="Two counters")
     >>> write_model("counters.toml", entry)
@@ -221,8 +225,14 @@ def distribution_table(model: BanditModel) -> dict[str, Any]:
         return {"means": as_typed(model.given_means, "means")}
     levels = sorted({value for values in known.values for value in values})
     masses = [dict(zip(*arm, strict=True)) for arm in zip(known.values, known.probabilities, strict=True)]
-    rows = [as_typed([mass.get(level, Fraction(0)) for level in levels], "probabilities") for mass in masses]
+    rows = [[write_share(mass.get(level, Fraction(0))) for level in levels] for mass in masses]
     return {"levels": as_typed(levels, "levels"), "probabilities": rows}
+
+
+def write_share(mass: Fraction) -> Decimal:
+    """A probability as a decimal: one without a finite decimal, as 1/60, to 40 digits; they are read in proportion."""
+    text = decimal_text(mass)
+    return Decimal(text) if "/" not in text else SHARES.divide(Decimal(mass.numerator), Decimal(mass.denominator))
 
 
 def write_task(task: Task, model: BanditModel) -> str:
