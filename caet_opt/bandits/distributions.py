@@ -4,14 +4,15 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from math import inf, isfinite
+from math import fsum, inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from caet_opt.bandits.families.bounded import Bounded
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.common.exact import exact
+from caet_opt.common.checks import show_value
+from caet_opt.common.exact import exact, fits_double
 from caet_opt.errors import InputError
 
 #: Probabilities may miss one by this much, as typed decimals do, and are taken in proportion.
@@ -90,10 +91,11 @@ class Distributions(NamedTuple):
 
 
 def mean_inverse(distances: Sequence[Fraction], masses: Sequence[Fraction]) -> float:
-    """The mean of 1 / u over a distribution of distances."""
+    """The mean of 1 / u over a distribution of distances, in doubles: as fractions, whose denominators have little in
+    common, thousands take seconds."""
     if min(distances) == 0:
         return inf
-    return float(sum((mass / distance for distance, mass in zip(distances, masses, strict=True)), Fraction(0)))
+    return fsum(mass / distance for distance, mass in zip(distances, masses, strict=True))
 
 
 def read_distributions(family: Bounded, levels: Any, probabilities: Any) -> Distributions:
@@ -102,9 +104,12 @@ def read_distributions(family: Bounded, levels: Any, probabilities: Any) -> Dist
         missing = "levels" if levels is None else "probabilities"
         raise InputError(f"a model of family {family} needs levels and probabilities, or samples; {missing} is missing")
     values = [read_value(family, level, "a level") for level in read_list(levels, "levels")]
+    if not values:
+        raise InputError("levels are empty; give those that rewards have, as [0, 0.5, 1]")
     if sorted(set(values)) != values:
         raise InputError("levels must be in order, each above the one before")
-    rows = [read_list(row, f"probabilities of arm {arm}") for arm, row in enumerate(read_list(probabilities, "them"))]
+    arms = read_list(probabilities, "probabilities")
+    rows = [read_list(row, f"probabilities of arm {arm}") for arm, row in enumerate(arms)]
     found = []
     for arm, row in enumerate(rows):
         if len(row) != len(values):
@@ -144,20 +149,16 @@ def read_samples(family: Bounded, samples: Any, names: Sequence[str] | None = No
 def read_list(values: Any, what: str) -> list[Any]:
     """A list, or `InputError`."""
     if isinstance(values, str | bytes | dict) or not hasattr(values, "__iter__"):
-        raise InputError(f"{what} must be a list of numbers, got {values!r}")
+        raise InputError(f"{what} must be a list of numbers, got {show_value(values)}")
     return list(values)
 
 
 def read_number(value: Any, what: str) -> Fraction:
     """The exact number that was given, or `InputError`."""
     if isinstance(value, bool | str) or not hasattr(value, "__float__"):
-        raise InputError(f"{what} must be a number, got {value!r}")
-    try:
-        finite = isfinite(float(value))
-    except (OverflowError, ValueError):
-        finite = False
-    if not finite:
-        raise InputError(f"{what} must be a finite number, got {value}")
+        raise InputError(f"{what} must be a number, got {show_value(value)}")
+    if not fits_double(value):
+        raise InputError(f"{what} must be a finite number that fits double precision, got {show_value(value)}")
     return exact(value)
 
 
@@ -179,6 +180,8 @@ def samples_by_arm(rows: Sequence[tuple[str, Any]], names: Sequence[str] | None)
         if names is not None and arm not in found:
             raise InputError(f"samples of an unknown arm {arm!r}; the arms are {', '.join(names)}")
         found.setdefault(arm, []).append(reward)
+    if not found:
+        raise InputError("there is no reward; give a row of an arm and a reward for each")
     for name, sample in found.items():
         if not sample:
             raise InputError(f"the sample of arm {name!r} is empty; give at least one reward of each arm")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from caet_opt.common.exact import Number, brief, decimal_text, exact, read_decimal, read_whole
+from caet_opt.common.exact import Number, brief, decimal_text, exact, read_decimal, read_double, read_whole
 from caet_opt.errors import InputError
 
 #: What is shared: all money, or all pulls of arms that cost something.
@@ -95,6 +95,7 @@ def parse_limit(text: str, names: Sequence[str] = (), *, kept: bool = False) -> 
         raise InputError(f"{brief(text)!r} is not a limit; write {EXAMPLES}")
     kind, argument, relation, number = found.groups()
     try:
+        read_double(number.strip())  # the exact value of any other might take all memory
         share = Fraction(read_decimal(number.strip()))
     except ValueError:
         raise InputError(f"limit {brief(text)!r}: a share is a number from 0 to 1, as 0.3 for 30 %") from None

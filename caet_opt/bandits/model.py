@@ -304,7 +304,7 @@ def read_numbers(values: Any, what: str) -> tuple[tuple[Number, ...], tuple[floa
             number = float(value)
         except OverflowError:
             raise InputError(f"{what} must fit double precision, got a number of {len(str(value))} digits") from None
-        except ValueError:  # a signalling NaN
+        except (TypeError, ValueError):  # a row of an array, a signalling NaN
             raise InputError(f"{what} must be numbers, got {value!r}") from None
         if number == 0 and value != 0:
             raise InputError(f"{what} must be zero or fit double precision, got {value}; rescale the numbers")

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from math import isfinite
@@ -15,6 +15,7 @@ from caet_opt.bandits.limits import Limit, read_limits
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.samples import read_sample_file
 from caet_opt.bandits.tasks import Custom, LowerIsBetter, Task, custom_part, parse_task, pose_task, read_custom
+from caet_opt.common.checks import show_value
 from caet_opt.common.exact import Number, decimal_text, exact, read_toml_number
 from caet_opt.common.files import read_toml, write_whole
 from caet_opt.common.shipped import find_shipped, shipped_names
@@ -27,6 +28,9 @@ REQUIRED = {
     "task": 'task = "ranking" in the file, answers = [[[0, 1]], [[1, 0]]] for a custom task, or give --task, which '
     "solve, plan, simulate and others have",
 }
+
+#: Digits of probabilities that have no finite decimal.
+SHARES = Context(prec=40)
 
 #: Every key of a model file, in the order in which they are written.
 KEYS = (
@@ -98,7 +102,8 @@ def read_model(path: str | Path, task: str | None = None) -> ModelFile:
 
 
 def write_model(path: str | Path, modelfile: ModelFile) -> None:
-    """Write a model file; `read_model` reads it back as an equal one.
+    """Write a model file; `read_model` reads it back as an equal one, but for probabilities without a finite decimal,
+    such as those of 60 samples, of which it has 40 digits.
 
     >>> entry = ModelFile(BanditModel("poisson", [3, 1], costs=[1, 2]), BestArm(), title="Two counters")
     >>> write_model("counters.toml", entry)
@@ -186,7 +191,7 @@ def read_bandit(table: Mapping[str, Any], folder: Path) -> BanditModel:
     levels = None if levels is None else check_numbers(levels, "levels")
     if rows is not None:
         if not isinstance(rows, list):
-            raise InputError(f"probabilities must be a list of numbers for each arm, got {rows!r}")
+            raise InputError(f"probabilities must be a list of numbers for each arm, got {show_value(rows)}")
         rows = [check_numbers(row, f"probabilities of arm {arm}") for arm, row in enumerate(rows)]
     return BanditModel(family, means, costs, arms, lower_is_better=lower, levels=levels, probabilities=rows)
 
@@ -220,8 +225,14 @@ def distribution_table(model: BanditModel) -> dict[str, Any]:
         return {"means": as_typed(model.given_means, "means")}
     levels = sorted({value for values in known.values for value in values})
     masses = [dict(zip(*arm, strict=True)) for arm in zip(known.values, known.probabilities, strict=True)]
-    rows = [as_typed([mass.get(level, Fraction(0)) for level in levels], "probabilities") for mass in masses]
+    rows = [[write_share(mass.get(level, Fraction(0))) for level in levels] for mass in masses]
     return {"levels": as_typed(levels, "levels"), "probabilities": rows}
+
+
+def write_share(mass: Fraction) -> Decimal:
+    """A probability as a decimal: one without a finite decimal, as 1/60, to 40 digits; they are read in proportion."""
+    text = decimal_text(mass)
+    return Decimal(text) if "/" not in text else SHARES.divide(Decimal(mass.numerator), Decimal(mass.denominator))
 
 
 def write_task(task: Task, model: BanditModel) -> str:
@@ -275,7 +286,7 @@ def as_typed(numbers: Sequence[Number], what: str) -> list[int | float | Decimal
 def check_numbers(values: Any, what: str) -> list[Number]:
     """Raise `InputError` unless the value is a list of numbers that a double can hold."""
     if not isinstance(values, list | tuple):
-        raise InputError(f"{what} must be a list of numbers, got {values!r}")
+        raise InputError(f"{what} must be a list of numbers, got {show_value(values)}")
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
             raise InputError(f"{what} must be numbers, got {value!r}")

@@ -7,7 +7,7 @@ models, an item costs the sum of both prices, and ``above:0`` says who wins. ``d
 cheaper than asking each model its own questions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.common.checks import is_number
+from caet_opt.common.checks import is_number, show_value
 from caet_opt.errors import InputError, unknown_name
 
 #: The question that differences answer.
@@ -125,7 +125,7 @@ def paired(
 
 def align_items(columns: Mapping[str, Any]) -> tuple[Mapping[str, Any], Sequence[Any] | None]:
     """The columns with the same item in the same place, and the items where Series name them."""
-    series = [name for name, column in columns.items() if hasattr(column, "reindex")]
+    series = [name for name, column in columns.items() if is_series(column)]
     if not series:
         return columns, None
     if len(series) < len(columns):
@@ -144,6 +144,11 @@ def align_items(columns: Mapping[str, Any]) -> tuple[Mapping[str, Any], Sequence
     for index in others:
         first = first.union(index, sort=False)
     return {name: columns[name].reindex(first) for name in series}, list(first)
+
+
+def is_series(column: Any) -> bool:
+    """Whether a column is a Series of pandas, whose index names the items."""
+    return hasattr(column, "reindex")
 
 
 def check_complete(scores: Mapping[str, NDArray[np.float64]], items: Sequence[Any] | None) -> None:
@@ -175,19 +180,22 @@ def find_name(against: str | int, names: Sequence[str]) -> str:
 def read_scores(column: Any, name: str) -> NDArray[np.float64]:
     """The scores of a model, nan where there is none, or `InputError`."""
     try:
-        to_numpy = getattr(column, "to_numpy", None)  # of a Series, whose missing scores may be no floats
-        scores = np.asarray(column, float) if to_numpy is None else to_numpy(dtype=float, na_value=np.nan)
+        if is_series(column):  # whose missing scores may be no floats
+            column = column.to_numpy(dtype=float, na_value=np.nan)
+        scores = np.asarray(column, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(f"scores of {name!r} must be numbers: {error}") from None
     if scores.ndim != 1 or not np.all((scores >= 0) & (scores <= 1) | np.isnan(scores)):
         raise InputError(f"scores of {name!r} must be numbers from 0 to 1, one for each item")
-    return np.asarray(scores)
+    return scores
 
 
 def read_prices(costs: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> list[float]:
     """The price of each model, or `InputError`."""
     if costs is None:
         return [1.0] * len(names)
+    if not isinstance(costs, Iterable):
+        raise InputError(f"costs must be {len(names)} numbers, one for each model, got {show_value(costs)}")
     listed: list[Any] = list(costs.values() if isinstance(costs, Mapping) else costs)
     if hasattr(costs, "keys"):  # a mapping, or a Series, whose index may be no more than places
         named = dict(zip(map(str, costs.keys()), listed, strict=True))

@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from caet_opt.bandits.distributions import samples_by_arm
+from caet_opt.bandits.model import read_arm_names
 from caet_opt.common.exact import brief, read_decimal
 from caet_opt.common.files import read_text
 from caet_opt.common.rows import is_exported, list_exported, read_rows
@@ -26,6 +27,7 @@ def read_sample_file(
     >>> read_sample_file("pilot.csv")
     (('old', 'new'), [[Decimal('0.5'), Decimal('0.25')], [Decimal('0.7')]])
     """
+    names = None if names is None else read_arm_names(names, len(names))
     try:
         return samples_by_arm(list_rewards(read_text(path), str(path)), names)
     except InputError as error:

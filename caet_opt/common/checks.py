@@ -1,10 +1,12 @@
 """What a value given by a user must be: one line says what is wrong and what would be right."""
 
 import os
+from decimal import Decimal
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
+from caet_opt.common.exact import brief
 from caet_opt.errors import InputError
 
 #: More workers than this on a core are slower to start than what they are for takes.
@@ -38,14 +40,16 @@ def check_whole(value: Any, what: str, least: int = 0, most: int | None = None) 
 
 
 def show_value(value: Any) -> str:
-    """A value as an error shows it: whole numbers as whole, which floats are on the command line.
+    """A value as an error shows it: whole numbers as whole, which floats are on the command line; decimals as typed.
 
-    >>> show_value(0.0), show_value(-1.5), show_value("0.0")
-    ('0', '-1.5', "'0.0'")
+    >>> show_value(0.0), show_value(-1.5), show_value("0.0"), show_value(Decimal("0.50"))
+    ('0', '-1.5', "'0.0'", '0.50')
     """
     if isinstance(value, int) and abs(value) > 10**30:
         return "a number beyond 10^30"
-    return repr(value).removesuffix(".0") if isinstance(value, float) else repr(value)
+    if isinstance(value, Decimal):
+        return brief(str(value))
+    return float.__repr__(value).removesuffix(".0") if isinstance(value, float) else repr(value)
 
 
 def cores() -> int:

@@ -69,6 +69,20 @@ def read_double(text: str) -> float:
     return double
 
 
+def fits_double(value: Any) -> bool:
+    """Whether a number is finite as a double, and zero there only if it is zero. Of any other its exact value may take
+    all memory, as that of 1e-999999999 does.
+
+    >>> fits_double(Decimal("0.1")), fits_double(Decimal("1e-400")), fits_double(Decimal("nan")), fits_double(10**400)
+    (True, False, False, False)
+    """
+    try:
+        double = float(value)
+    except (OverflowError, TypeError, ValueError):  # too large a whole number, an array, a signalling NaN
+        return False
+    return isfinite(double) and (double != 0 or value == 0)
+
+
 def read_whole(text: str) -> int | None:
     """The whole number that plain digits spell, or None.
 

@@ -104,6 +104,8 @@ def encode(path: str | Path, text: str) -> bytes:
 
 def read_text(path: str | Path, most: int = MOST_TEXT) -> str:
     """The text of a file; a missing, unreadable or endless one is an `InputError`."""
+    if "\0" in str(path):
+        raise InputError(f"{path}: no file has such a name")
     note_input(path)
     try:
         with open(path, "rb") as source:

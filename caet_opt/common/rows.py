@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 from typing import Any
 
+from caet_opt.common.exact import read_whole
 from caet_opt.errors import InputError
 
 #: A text that a spreadsheet would run, with the apostrophes that have been put before it; and one that is a number.
@@ -82,9 +83,17 @@ def is_exported(header: Sequence[str]) -> bool:
 
 def list_exported(rows: Iterator[Row]) -> list[Row]:
     """The outcomes of an exported experiment, with the name of the arm in place of its number: pulls without an outcome
-    are left out, and so are columns that are not of it."""
-    return [
-        (place, {"arm": told.get("name", "")} | {name: told[name] for name in ("reward", "cost") if name in told})
-        for place, told in rows
-        if "reward" in told
-    ]
+    are left out, and so are columns that are not of it. `InputError` where numbers and names of arms do not go
+    together: such a name is somebody else's."""
+    found, names = [], dict[str, str]()
+    for place, told in rows:
+        if "reward" not in told:
+            continue
+        number, name = told.get("arm", ""), told.get("name", "")
+        if read_whole(number) is None or names.setdefault(number, name) != name:
+            raise InputError(
+                f"{place}: the columns are those of an exported experiment, but arm {number!r} is not the number of "
+                f"{name!r}; call the column name otherwise, or leave it out, if it has no names of arms"
+            )
+        found.append((place, {"arm": name} | {key: told[key] for key in ("reward", "cost") if key in told}))
+    return found

@@ -39,6 +39,8 @@ def test_arms_have_names_whatever_is_in_them(arm):
         ("pulls:0<=1.5", "a share is a number from 0 to 1"),
         ("pulls:0<=-0.1", "a share is a number from 0 to 1"),
         ("pulls:0<=nan", "a share is a number from 0 to 1"),
+        ("pulls:0<=1e-99999999", "a share is a number from 0 to 1"),  # its exact value would take all memory
+        ("pulls:0<=1e99999999", "a share is a number from 0 to 1"),
         ("pulls:<=0.5", "arms are numbers counted from 0, or leader alone"),
         ("pulls:0,0<=0.5", "must name each of its arms once"),
         ("pulls:leader,0<=0.5", "or leader alone, got 'leader'"),

@@ -128,6 +128,11 @@ def test_items_without_a_score_are_not_dropped_silently(nothing):
     assert paired(table.dropna()).differences[0].tolist() == [0, 1]
 
 
+def test_columns_of_other_libraries_are_lists():
+    arrow = pytest.importorskip("pyarrow")
+    assert paired({"a": arrow.array([1.0, 0.0]), "b": arrow.array([0.0, 0.5])}).differences[0].tolist() == [1, -0.5]
+
+
 def test_one_model_is_named_or_counted():
     table = {"a": [1, 0], "b": [0, 0], "c": [1, 1]}
     assert paired(table, against=1).pairs == paired(table, against="b").pairs == (("a", "b"), ("c", "b"))
@@ -153,6 +158,7 @@ def test_prices_of_a_series_go_by_name():
     [
         ({1: [1], "1": [0]}, {}, "models need names of their own, and '1' is that of 2"),
         ({"a": [1]}, {}, "two models or more"),
+        ({"a": [1], "b": [0]}, {"costs": 3}, "costs must be 2 numbers, one for each model, got 3"),
         ({"a": [1], "b": [1, 0]}, {}, "a score of each for every item"),
         ({"a": [], "b": []}, {}, "a score of each for every item"),
         ({"a": [1], "b": [nan]}, {}, "from 0 to 1"),

@@ -102,3 +102,17 @@ def test_columns_that_are_not_exported_ones_mean_what_they_did(tmp_path):
     file = tmp_path / "pilot.csv"
     file.write_text(f"arm,reward,name,city\n{csv_cell('=a')},0.5,ann,here\nb,1,bob,there\n", encoding="utf-8")
     assert read_sample_file(file)[0] == ("=a", "b")
+
+
+@pytest.mark.parametrize("arms", [("A", "B"), ("0", "0")])
+def test_names_that_are_not_those_of_arms_are_no_arms(arms, tmp_path, capsys):
+    """With no other column they look like an exported experiment, which has the number of each arm beside its name."""
+    file = tmp_path / "pilot.csv"
+    file.write_text(
+        "arm,name,reward\n" + "".join(f"{arms[k % 2]},{'ann' if k < 2 else 'bob'},0.{k}\n" for k in range(4))
+    )
+    argv = ["solve", "--samples", file, "--family", "bounded:0,1", "--task", "best-arm"]
+    words = "the columns are those of an exported experiment, but arm"
+    expect_refusal(capsys, *argv, words=words)
+    begin(tmp_path / "one.caet").close()
+    expect_refusal(capsys, "experiment", "record", tmp_path / "one.caet", "--counts", file, words=words)

@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from study_files import contents, write_study
 
-from caet_opt import InputError, __version__, load_results, summarise_results
+from caet_opt import InputError, __version__, load_results, read_model, summarise_results, write_model
 from caet_opt.cli import main
 from caet_opt.exploring.stopping import THRESHOLDS, Customary
 from caet_opt.simulating.runs import RunRecord, run_many
 from caet_opt.simulating.studies import store as store_module
 from caet_opt.simulating.studies.blocks import Block, Outcome, gaps_between, is_stored, missing_blocks, run_locally
 from caet_opt.simulating.studies.cells import make_cells
-from caet_opt.simulating.studies.manifest import seal
+from caet_opt.simulating.studies.manifest import check_manifest, seal
 from caet_opt.simulating.studies.store import Store
 from caet_opt.simulating.studies.study import read_study
 from caet_opt.simulating.studies.sweep import Progress, expected_rounds, seconds_per_run, sweep
@@ -58,6 +58,51 @@ def test_the_task_of_a_study_is_enough_for_a_file_without_one(tmp_path):
     (tmp_path / "mine.toml").write_text('family = "bernoulli"\nmeans = [0.5, 0.3]\n')
     (cell,) = cells_of(tmp_path, models=["mine.toml"], task="best-arm", deltas=[0.1], log_inv_deltas=None)
     assert str(cell.entry.task) == "best-arm"
+
+
+MINE = {"models": ["mine.toml"], "deltas": [0.1], "log_inv_deltas": None, "threshold": "e-process"}
+RANGE = 'family = "bounded:0,1"\ncosts = [1, 2]\ntask = "best-arm"\n'
+MEANS = 'family = "bernoulli"\nmeans = [0.5, 0.3, 0.2]\ntask = "best-arm"\n'
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        [
+            RANGE + "levels = [0, 0.5, 0.8, 1]\nprobabilities = [[0.5, 0, 0, 0.5], [0.2, 0, 0, 0.8]]\n",
+            RANGE + "levels = [0, 0.5, 0.8, 1]\nprobabilities = [[0, 1, 0, 0], [0, 0, 1, 0]]\n",
+        ],
+        [MEANS, MEANS + "lower_is_better = true\n", MEANS + 'limits = ["cost:0<=0.1"]\n'],
+    ],
+    ids=["rewards", "questions"],
+)
+def test_runs_of_another_model_with_the_same_means_are_not_taken(models, tmp_path):
+    found = set()
+    for text in models:
+        (tmp_path / "mine.toml").write_text(text)
+        (cell,) = cells_of(tmp_path, **MINE)
+        found.add(cell.id)
+    assert len(found) == len(models)
+
+
+def test_cells_of_earlier_versions_left_that_out_of_their_ids(folder):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["cells"][0]["model_table"]["lower_is_better"] = True
+    check_manifest(manifest)
+    manifest["cells"][0]["model_table"]["answers"] = []
+    with pytest.raises(InputError, match="is not the one that its id"):
+        check_manifest(manifest)
+
+
+def test_a_study_takes_samples_whose_shares_have_no_finite_decimal(tmp_path):
+    (tmp_path / "pilot.csv").write_text("arm,reward\na,1\na,0\na,0\nb,1\nb,1\nb,0\n")
+    (tmp_path / "mine.toml").write_text('family = "bounded:0,1"\nsamples = "pilot.csv"\ntask = "best-arm"\n')
+    (cell,) = cells_of(tmp_path, **MINE)
+    assert cell.model_table["probabilities"] == [[2 / 3, 1 / 3], [1 / 3, 2 / 3]]
+    write_model(tmp_path / "copy.toml", cell.entry)
+    again = read_model(tmp_path / "copy.toml").model
+    assert again.means == cell.entry.model.means
+    assert again.distribution_table.tolist() == cell.entry.model.distribution_table.tolist()
 
 
 @pytest.mark.parametrize(

@@ -341,6 +341,13 @@ def test_a_dry_run_prints_the_cells_and_writes_nothing(tmp_path, study, capsys):
     assert not (tmp_path / "none").exists()
 
 
+def test_a_dry_run_takes_rewards_in_a_range(tmp_path, capsys):
+    """Which have no threshold that takes no time."""
+    file = write_study(tmp_path, models=["judge-scores"], threshold=None)
+    assert main(["sweep", file, "--out", str(tmp_path / "none"), "--dry-run"]) == 0
+    assert "judge-scores             1  e-process" in capsys.readouterr().out
+
+
 def test_a_dry_run_knows_what_is_stored(study, undisturbed, capsys):
     next((undisturbed / "blocks").iterdir()).write_bytes(b"")
     before = contents(undisturbed)

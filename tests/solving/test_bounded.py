@@ -14,10 +14,21 @@ from mpmath import log as mplog
 from mpmath import mpf, workdps
 from scipy.optimize import minimize_scalar
 
-from caet_opt import BanditModel, InputError, Profile, SolverError, TieError, certify, characteristic_time, read_model
+from caet_opt import (
+    BanditModel,
+    Bounded,
+    InputError,
+    Profile,
+    SolverError,
+    TieError,
+    certify,
+    characteristic_time,
+    read_model,
+)
 from caet_opt.cli import main
 from caet_opt.exploring.settings import Parameters
 from caet_opt.kernels import bounded_term
+from caet_opt.kernels.bounded_term import HIGH_INVERSE, LOW_INVERSE
 from caet_opt.simulating.comparison import name_policies
 from caet_opt.simulating.runs import Experiment
 from caet_opt.simulating.studies.cells import make_cells
@@ -37,6 +48,8 @@ EXAMPLE = BanditModel(
 INSIDE = BanditModel(  # no value at an end: bets reach their limits, and curvatures jump
     "bounded:0,1", levels=[0.33, 0.47, 0.52, 0.61], probabilities=[[0.1, 0.2, 0.3, 0.4], [0.2, 0.3, 0.3, 0.2]]
 )
+#: The exact value of which would take minutes and all memory.
+TINY = Decimal("1e-99999999")
 TASKS = ["best-arm", "ranking", "above:0.5", "control:1+0.05", "control:1-0.2", "comparisons:0-1+0.02"]
 
 
@@ -274,6 +287,11 @@ def test_little_mass_at_both_ends_is_certified(mass):
         ({"levels": [0, 1], "probabilities": [[0.5], [0.4, 0.6]]}, "arm 0 has 1 probabilities for 2 levels"),
         ({"levels": [0, float("nan")], "probabilities": [[0.5, 0.5], [0.4, 0.6]]}, "finite number"),
         ({"levels": [0, 1], "probabilities": [[float("nan"), 0.5], [0.4, 0.6]]}, "finite number"),
+        ({"levels": [], "probabilities": [[], []]}, "levels are empty"),
+        ({"levels": np.eye(2), "probabilities": [[0.5, 0.5], [0.4, 0.6]]}, "a level must be a finite number"),
+        ({"levels": [0, 1], "probabilities": {"a": [0.5, 0.5]}}, "probabilities must be a list of numbers, got {'a'"),
+        ({"levels": [0, TINY, 1], "probabilities": [[0.5, 0, 0.5], [0.4, 0, 0.6]]}, f"precision, got {TINY}"),
+        ({"levels": [0, 1], "probabilities": [[TINY, 1], [0.4, 0.6]]}, "fits double precision"),
     ],
 )
 def test_models_that_are_none(arguments, words):
@@ -288,6 +306,9 @@ def test_models_that_are_none(arguments, words):
         ([[0.5], [1.2]], r"reward of arm 1 is 1.2, outside \[0, 1\]"),
         ([[0.5], [float("nan")]], "finite number"),
         ([[0.5], [5e-324]], "too close to an end of the range"),
+        ([[0.5], [TINY]], f"a reward of arm 1 must be a finite number that fits double precision, got {TINY}"),
+        ([[0.5], [10**5000]], r"precision, got a number beyond 10\^30"),
+        (np.zeros((2, 2, 2)), "a reward of arm 0 must be a finite number"),
         ([0.5, 0.4], "must be a list"),
     ],
 )
@@ -297,11 +318,30 @@ def test_samples_that_are_none(samples, words):
 
 
 @pytest.mark.parametrize(
-    "text", ["bounded", "bounded:1", "bounded:1,0", "bounded:0,1,0", "bounded:0,1,2.5", "bounded:0,x"]
+    "text",
+    [
+        *("bounded", "bounded:1", "bounded:1,0", "bounded:0,1,0", "bounded:0,1,2.5", "bounded:0,x"),
+        *(f"bounded:{TINY},1", f"bounded:0/{TINY}/1"),
+    ],
 )
 def test_ranges_that_are_none(text):
     with pytest.raises(InputError, match=r"bounded|range"):
         BanditModel(text, levels=[0, 1], probabilities=[[0.5, 0.5], [0.4, 0.6]])
+
+
+def test_listed_levels_are_any_list_of_numbers():
+    assert Bounded(0, 1, levels=np.array([0, 0.5, 1])).exact_levels == Bounded(0, 1, levels=[0, 0.5, 1]).exact_levels
+    with pytest.raises(InputError, match="levels of a range must be a list of numbers, got 3"):
+        Bounded(0, 1, levels=3)
+
+
+def test_inverse_distances_of_many_values_are_those_of_fractions():
+    rng = np.random.default_rng(1)
+    found = BanditModel.from_samples("bounded:0,1", [rng.random(300).tolist(), rng.random(200).tolist()])
+    row = found.distribution_table[1:]
+    values = found.distributions.values[0]
+    for place, distances in ((LOW_INVERSE, values), (HIGH_INVERSE, [1 - value for value in values])):
+        assert row[place] == pytest.approx(float(sum(1 / distance for distance in distances) / 300), rel=1e-15)
 
 
 ENDS = [k / 10 for k in range(1, 10)] + [0.07, 0.35, 0.55, 0.57]
@@ -423,12 +463,37 @@ def test_a_file_of_samples(tmp_path, capsys):
         ("arm,value\na,1\nb,0\n", "columns arm and reward"),
         ("arm,reward\nc,1\n", "unknown arm 'c'"),
         ("arm,reward\na,1\n", "sample of arm 'b' is empty"),
+        ("arm,reward\na,1e-99999999\nb,0\n", "fits double precision, got 1E-99999999"),
     ],
 )
 def test_files_of_samples_that_are_none(text, words, tmp_path, capsys):
     (tmp_path / "pilot.csv").write_text(text)
     flags = ["--family", "bounded:0,1", "--samples", str(tmp_path / "pilot.csv"), "--arms", "a,b", "--task", "best-arm"]
     assert main(["solve", *flags]) == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ('samples = "pilot.csv"\narms = [1, 2]', "arm names must be a list of non-empty strings, got [1, 2]"),
+        ('samples = "pilot.csv"\narms = [["a"], ["b"]]', "arm names must be a list of non-empty strings"),
+        ('samples = "pilot.csv"\narms = ["a", "a"]', "arm names must differ"),
+        ('samples = "none.csv"', "none.csv: there is no reward; give a row"),
+        (r'samples = "a\u0000.csv"', "no file has such a name"),
+        ("levels = []\nprobabilities = [[], []]", "levels are empty"),
+        ("levels = 0.5\nprobabilities = [[1], [1]]", "levels must be a list of numbers, got 0.5"),
+        (f"levels = [0, {TINY}, 1]\nprobabilities = [[0.5, 0, 0.5], [0.4, 0, 0.6]]", "fits double precision"),
+    ],
+)
+def test_model_files_that_are_none(lines, words, tmp_path, capsys):
+    (tmp_path / "pilot.csv").write_text("arm,reward\na,1\nb,0\n")
+    (tmp_path / "none.csv").write_text("arm,reward\n")
+    model = tmp_path / "model.toml"
+    model.write_text(f'family = "bounded:0,1"\ntask = "best-arm"\n{lines}\n')
+    assert main(["solve", str(model)]) == 2
     told = capsys.readouterr().err
     assert words in told
     assert told.count("\n") == 1

@@ -1,6 +1,6 @@
 """Rewards in a range, of any distribution: scores, stars, shares, latencies with a time limit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from caet_opt.bandits.families.base import Family, MeanSpace, read_decimals
 from caet_opt.bandits.families.numerics import UNIT, Array
-from caet_opt.common.exact import brief, exact, read_decimal
+from caet_opt.common.checks import show_value
+from caet_opt.common.exact import brief, exact, fits_double, read_decimal
 from caet_opt.errors import InputError
 
 #: An average of rewards may be beyond the range by this part of its larger end: each reward is rounded, and so are the
@@ -52,8 +53,10 @@ class Bounded(Family):
         levels: Sequence[float | Decimal] = (),
     ) -> None:
         for end, what in ((low, "low end"), (high, "high end")):
-            if isinstance(end, bool) or not isinstance(end, int | float | Decimal) or not np.isfinite(float(end)):
-                raise InputError(f"the {what} of a range must be a finite number, got {end!r}")
+            if isinstance(end, bool) or not isinstance(end, int | float | Decimal) or not fits_double(end):
+                raise InputError(
+                    f"the {what} of a range must be a finite number that fits double precision, got {show_value(end)}"
+                )
         if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
             raise InputError(f"the steps of a range must be a whole number from 1 to {MOST_STEPS}, got {steps!r}")
         self.ends, self.steps = (exact(low), exact(high)), steps
@@ -61,6 +64,9 @@ class Bounded(Family):
             raise InputError(f"a range needs a low end below its high end, each up to 1e100, got {low} and {high}")
         if float(self.ends[1] - self.ends[0]) < max(1e-12 * max(map(abs, map(float, self.ends))), 1e-100):
             raise InputError(f"the range from {low} to {high} is too narrow for double precision; use differences")
+        if isinstance(levels, str) or not isinstance(levels, Iterable):
+            raise InputError(f"levels of a range must be a list of numbers, got {show_value(levels)}")
+        levels = tuple(levels)
         self.listed = read_levels(levels, *self.ends) if levels else ()
         self._text = ("/" if levels else ",").join(f"{Decimal(str(number)):f}" for number in levels or (low, high))
         vars(self)["mean_space"] = MeanSpace(float(self.ends[0]), float(self.ends[1]), True, True)
@@ -175,8 +181,11 @@ class Bounded(Family):
 
 def read_levels(levels: Sequence[float | Decimal], low: Fraction, high: Fraction) -> tuple[Fraction, ...]:
     """Listed levels as exact numbers; `InputError` unless they ascend from the low end to the high one."""
-    if not all(isinstance(level, int | float | Decimal) and np.isfinite(float(level)) for level in levels):
-        raise InputError(f"levels of a range must be finite numbers, got {list(levels)}")
+    for level in levels:
+        if not isinstance(level, int | float | Decimal) or not fits_double(level):
+            raise InputError(
+                f"levels of a range must be finite numbers that fit double precision, got {show_value(level)}"
+            )
     found = tuple(map(exact, levels))
     ascending = all(one < other for one, other in pairwise(found))
     if not ascending or (found[0], found[-1]) != (low, high) or len(found) > MOST_STEPS + 1:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from math import isfinite, nan
 from numbers import Rational
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Integers
 from caet_opt.bandits.tasks.pairs import MARGIN, MARGIN_ROWS, RATIO, surplus
-from caet_opt.common.exact import Number, decimal_text, exact
+from caet_opt.common.exact import Number, decimal_text, exact, fits_double
 from caet_opt.errors import InputError
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -103,11 +102,7 @@ def read_number(value: Number, what: str) -> Fraction:
     """A level, margin or ratio as it was given; `InputError` unless it is a decimal that a double can hold."""
     if isinstance(value, bool) or not isinstance(value, Rational | Decimal | float):
         raise InputError(f"{what} must be a number, got {value!r}")
-    try:
-        double = float(value)
-    except (OverflowError, ValueError):  # too large a whole number, a signalling NaN
-        double = nan
-    if not isfinite(double) or (double == 0 and value != 0):
+    if not fits_double(value):
         raise InputError(f"{what} must be a finite number that fits double precision")
     number = exact(value)
     if "/" in decimal_text(number):

@@ -34,6 +34,9 @@ DIGITS = 16
 #: The setting of a cell, in the order of the manifest.
 SETTING = ("log_inv_delta", *(setting.name for setting in RECORDED), "seed")
 
+#: Keys of a model file that only some models have, and on which runs depend.
+IN_SOME = ("levels", "probabilities", "lower_is_better", "limits")
+
 
 def digest(value: Any) -> str:
     """A hash of what JSON can hold."""
@@ -51,14 +54,16 @@ def find_varying(rows: Iterable[Mapping[Any, Any]], model_of: Callable[[Mapping[
     return [name for name in names if name in varying]
 
 
-def identify(record: Mapping[str, Any]) -> str:
+def identify(record: Mapping[str, Any], *, earlier: bool = False) -> str:
     """The id of a cell, from its record in a manifest or what there is of it: a hash of its truth and its setting.
 
-    Of another version's cell, the settings that this version had.
+    Of another version's cell, the settings that this version had; ``earlier`` ones left out of the truth what only some
+    models have.
     """
-    truth = [record[name] for name in ("family", "means", "arm_costs", "task")]
+    truth, table = [record[name] for name in ("family", "means", "arm_costs", "task")], record["model_table"]
+    more = {} if earlier else {name: table[name] for name in IN_SOME if name in table}
     setting = {name: record[name] for name in (*SETTING, *DROPPED) if name in record}
-    return digest([[*truth, record["model_table"].get("answers")], setting])
+    return digest([[*truth, table.get("answers"), *([more] if more else [])], setting])
 
 
 @dataclass(frozen=True)
