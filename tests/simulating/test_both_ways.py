@@ -113,7 +113,7 @@ def test_so_they_do_on_hostile_models(policy):
 
 
 @pytest.mark.parametrize("discrete", [False, True], ids=["any", "discrete"])
-@pytest.mark.parametrize("runs", [60, pytest.param(250, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [30, pytest.param(250, marks=pytest.mark.slow)])
 def test_so_they_do_where_means_tie(runs, discrete):
     assert list(differences(range(runs), discrete)) == []
 

@@ -289,12 +289,13 @@ def flipped(content, generator):
     return bytes(harmed)
 
 
-def test_every_flipped_bit_of_a_store_is_noticed(folder, capsys):
-    """Of 200 in the files of blocks and 200 in the manifest, each by itself; readers refuse, in one line."""
+@pytest.mark.parametrize("bits", [100, pytest.param(400, marks=pytest.mark.slow)])
+def test_every_flipped_bit_of_a_store_is_noticed(folder, capsys, bits):
+    """Half of them in the files of blocks and half in the manifest, each by itself; readers refuse, in one line."""
     generator, store = random.Random(7), Store(folder)
     files = sorted((folder / "blocks").iterdir())
-    for number in range(400):
-        path = generator.choice(files) if number < 200 else folder / "manifest.json"
+    for number in range(bits):
+        path = generator.choice(files) if number < bits // 2 else folder / "manifest.json"
         whole = path.read_bytes()
         path.write_bytes(flipped(whole, generator))
         with pytest.raises(InputError) as caught:
@@ -302,7 +303,7 @@ def test_every_flipped_bit_of_a_store_is_noticed(folder, capsys):
         assert path.name in str(caught.value)
         if path in files:
             assert store.take_stock().damaged == [path]
-        if number % 100 == 0:
+        if number % (bits // 4) == 0:
             for argv in (["table", str(folder)], ["report", str(folder), "-o", str(folder / "page.html")]):
                 assert main(argv) == 2
                 assert len(capsys.readouterr().err.splitlines()) == 1

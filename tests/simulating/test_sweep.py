@@ -143,7 +143,8 @@ def test_a_folder_in_place_of_a_file_is_told(study, undisturbed, capsys):
 
 
 @linux
-def test_killed_twenty_times_and_resumed(tmp_path, capsys):
+@pytest.mark.parametrize("times", [4, pytest.param(20, marks=pytest.mark.slow)])
+def test_killed_again_and_again_and_resumed(tmp_path, capsys, times):
     """The sweep or one of its workers, at random moments; nothing is lost and nothing is there twice."""
     study = write_study(tmp_path, runs=100, block=2)
     generator, folder, whole = random.Random(3), tmp_path / "killed", tmp_path / "whole"
@@ -151,7 +152,7 @@ def test_killed_twenty_times_and_resumed(tmp_path, capsys):
     def stored():
         return len(list(folder.glob("blocks/*.parquet")))
 
-    for number in range(20):
+    for number in range(times):
         goal = stored() + generator.randrange(6)
         process = start_command(["sweep", study, "--out", str(folder), "--workers", "2"], tmp_path / "log")
         wait_until(lambda goal=goal: stored() >= goal)
@@ -164,7 +165,7 @@ def test_killed_twenty_times_and_resumed(tmp_path, capsys):
         process.join()
         wait_until(lambda workers=workers: not any(map(is_running, workers)))
     before = stored()
-    assert 20 < before < 200
+    assert times < before < 200
     found, err = run_sweep(capsys, study, folder, "--workers", "2")
     assert found["blocks_stored"] == 200 - before
     assert err == ""
