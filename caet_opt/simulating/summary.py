@@ -102,8 +102,8 @@ class Summary:
     error_rate : runs that stopped with a wrong answer over all runs
     error_ci : its 95 % Clopper-Pearson interval, whose upper end counts every unfinished run as an error
     characteristic_time, lower_bound : T*, T* kl(delta, 1 - delta), None for a task that may have several right answers
-    upper_bound : theta T* log(1/delta), which bounds the cost of an optimal policy as delta tends to 0; None for others,
-        and outside the ranges in which that is proven
+    upper_bound : theta T* log(1/delta), which bounds the cost of an optimal policy as delta tends to 0; None for
+        others, and outside the ranges in which that is proven
     predicted_cost : T* beta(tau) at this delta, by counting pulls; see `Prediction`; None beyond double precision, and
         for a policy that is not predictable
     rounds_per_second : of all workers together; None when no time was given
