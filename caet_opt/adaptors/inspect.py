@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.tasks import Task
+from caet_opt.common.numbers import write_count
 from caet_opt.errors import InputError, missing_extra
 from caet_opt.live.experiment import LiveExperiment, Offer, find_arm
 
@@ -155,7 +156,9 @@ class Evaluation:
             gate.forget()
         rows = insist(self.experiment.items)
         if not rows and (recorded := insist(self.experiment.summary)["recorded"]):
-            LOG.warning("nobody knows of which questions the %d outcomes are that are in the file already", recorded)
+            LOG.warning(
+                "the file has %s without a question, so questions may be asked again", write_count(recorded, "outcome")
+            )
         mine = [gate for gate in GATES.values() if gate.evaluation.file == self.file]
         here = {one.pull.number for gate in mine for one in gate.out.values()}
         left = [

@@ -24,7 +24,7 @@ from caet_opt.cli.models import GRAMMAR, add_direction, add_limit, read_list, re
 from caet_opt.cli.outcomes import leave_out_known, read_assigned, read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
 from caet_opt.common.exact import read_whole
-from caet_opt.common.numbers import table, write_money
+from caet_opt.common.numbers import table, write_count, write_money
 from caet_opt.common.rows import EXPORTED
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import SETTINGS
@@ -184,7 +184,7 @@ def start(arguments: argparse.Namespace) -> int:
     )
     with experiment:
         status = experiment.status()
-    done = f"continued, with {status['recorded']} outcomes so far" if is_there else "started"
+    done = f"continued, with {write_count(status['recorded'], 'outcome')} so far" if is_there else "started"
     say(f"{arguments.file}: {done}; {status['formula']}; {say_guarantee(status)}")
     if arguments.costs is None and arguments.cost_source is None:
         print("each pull costs 1; use --costs or --cost-source to change that")
@@ -316,7 +316,7 @@ def extend(arguments: argparse.Namespace) -> int:
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         experiment.extend(max_cost=read_budget(arguments), max_pulls=arguments.max_pulls)
         found = experiment.status()
-    done = f"{found['recorded'] + found['waiting']} pulls, {write_money(found['spent'])} spent so far"
+    done = f"{write_count(found['recorded'] + found['waiting'], 'pull')}, {write_money(found['spent'])} spent so far"
     left = "pulls can be handed out"
     if found["ended"] is not None:
         left = f"still no pull can be handed out: {say_end(found)}; raise {found['ended']['reason']}"
@@ -388,7 +388,7 @@ def verify(experiment: LiveExperiment, file: str) -> int:
     for difference in differences:
         say(f"{file}: differs: {difference}")
     if not differences:
-        say(f"{file}: verified, its state follows from its {recorded} outcomes")
+        say(f"{file}: verified, its state follows from its {write_count(recorded, 'outcome')}")
     return 1 if differences else 0
 
 

@@ -80,6 +80,11 @@ def write_money(amount: float) -> str:
     return f"{amount:.0f}" if amount == int(amount) else f"{amount:.2f}"
 
 
+def write_count(count: int, noun: str) -> str:
+    """A number of things: 1 pull, 2 pulls."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def write_given(value: float, digits: int = 10) -> str:
     """A number that was given, such as a cost, without zeros at its end; a large one is written out.
 

@@ -6,7 +6,15 @@ from math import floor
 from typing import Any
 
 from caet_opt.bandits.families import Bounded
-from caet_opt.common.numbers import digits_beside, in_full, table, to_digits, write_interval, write_money
+from caet_opt.common.numbers import (
+    digits_beside,
+    in_full,
+    table,
+    to_digits,
+    write_count,
+    write_interval,
+    write_money,
+)
 from caet_opt.exploring.stopping import base as stopping
 from caet_opt.live.status import Record
 
@@ -49,7 +57,7 @@ def to_words(status: Record) -> str:
     parts += [say_standing(status), table(ARM_HEADERS, list(map(arm_texts, status["arms"])))]
     if status["pairs"]:
         more = status["pairs_left_out"]
-        left_out = f"\nand {more} pairs with a larger margin" if more else ""
+        left_out = f"\nand {write_count(more, 'pair')} with a larger margin" if more else ""
         late = f"\n{say_late(status)}" if came_late(status) else ""
         parts.append(table(pair_headers(status), list(map(pair_texts, status["pairs"]))) + left_out + late)
     parts.append(say_intervals(status))
@@ -126,7 +134,8 @@ def say_missing_costs(record: Record) -> str | None:
 
 def say_standing(status: Record) -> str:
     """What was spent, the leading or the declared answer, and what is ahead."""
-    counts = f"{status['recorded']} outcomes, {status['waiting']} pulls out, {status['withdrawn']} withdrawn"
+    counted = f"{write_count(status['recorded'], 'outcome')}, {write_count(status['waiting'], 'pull')} out"
+    counts = f"{counted}, {status['withdrawn']} withdrawn"
     lines = [f"{counts}; spent {write_money(status['spent'])}{say_lost(status)}"]
     if (missing := say_missing_costs(status)) is not None:
         lines.append(missing)
@@ -222,7 +231,7 @@ def say_not_excluded(status: Record) -> str:
 
 def say_stop(stop: Record) -> str:
     """When it stopped, what that cost, and what the answer is worth."""
-    came = "1 outcome came later and does" if stop["late"] == 1 else f"{stop['late']} outcomes came later and do"
+    came = f"{write_count(stop['late'], 'outcome')} came later and {'does' if stop['late'] == 1 else 'do'}"
     late = f"; {came} not change the answer" if stop["late"] else ""
     when = f"at outcome {stop['outcome']}, {say_time(stop['time'])}, with {write_money(stop['cost'])} spent"
     return f"{when}; {say_worth(stop)}{late}"

@@ -21,6 +21,7 @@ from caet_opt.common.numbers import (
     round_down,
     table,
     to_digits,
+    write_count,
     write_gap,
     write_given,
 )
@@ -265,7 +266,7 @@ ARM_HEADERS = ("arm", "mean", "cost", "cost proportion", "sampling proportion")
 
 def headline(model: BanditModel, task: Task) -> str:
     """Task, family and size of a model in one line."""
-    return f"task {task}, family {model.family}, {len(model.means)} arms"
+    return f"task {task}, family {model.family}, {write_count(len(model.means), 'arm')}"
 
 
 def arm_rows(result: CharacteristicTime) -> list[list[str]]:

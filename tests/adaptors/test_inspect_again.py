@@ -134,7 +134,7 @@ def test_a_file_that_knows_no_questions_goes_on_and_says_so(tmp_path, caplog):
     evaluation.experiment.record(None, 1, 0.001, pull=evaluation.experiment.next()[0].number)
     evaluate(TWO, questions(20), tmp_path, evaluation)
     assert evaluation.experiment.status()["recorded"] == 6
-    assert "nobody knows of which questions the 1 outcomes are that are in the file already" in caplog.text
+    assert "the file has 1 outcome without a question, so questions may be asked again" in caplog.text
 
 
 def test_a_run_that_was_torn_down_is_forgotten(tmp_path):

@@ -230,7 +230,7 @@ def test_the_gamma0_that_is_suggested_has_costs_weighed(tmp_path):
 
 def test_a_pull_is_withdrawn(file, capsys):
     assert verb(capsys, "release", file, "1", "3") == "withdrawn: 2\n"
-    assert "0 outcomes, 1 pulls out, 2 withdrawn" in verb(capsys, "status", file)
+    assert "0 outcomes, 1 pull out, 2 withdrawn" in verb(capsys, "status", file)
 
 
 def test_a_folder_is_listed(file, capsys):
