@@ -1,9 +1,10 @@
-"""Code of a page: commands are shown as one types them; code that the build did not execute, and the name of a file
-that is not there, are warnings."""
+"""Code of a page: commands are shown as one types them, and sentences of their output in lines that fit; code that the
+build did not execute, and the name of a file that is not there, are warnings."""
 
 import re
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
+from textwrap import wrap
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -17,6 +18,9 @@ RUNNABLE, TESTED = {"python", "ipython3", "ipython", "console", "bash", "shell",
 #: Files of the project, and where it is.
 FILE, ROOT = re.compile(r"(caet_opt|cases|analysis|models|solvers|tests|docs)/[\w./-]*[\w/]"), Path(__file__).parents[2]
 
+#: Characters of a line of output beyond which a sentence is broken, as a terminal would; wide tables scroll.
+WIDTH = 88
+
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Look at every page that was read."""
@@ -29,6 +33,8 @@ def dress(app: Sphinx, document: nodes.document) -> None:
     for block in document.findall(nodes.literal_block):
         if "cell_input" in block.parent.get("classes", ()):
             show(block)
+        elif "cell_output" in block.parent.get("classes", ()):
+            replace(block, "\n".join(chain.from_iterable(map(fold, block.astext().split("\n")))), block["language"])
         elif block.get("language") in RUNNABLE and app.env.docname != TESTED:
             logger.warning("code that the build does not execute; make it a code-cell", location=block)
     for code in document.findall(nodes.literal):
@@ -51,6 +57,13 @@ def show(block: nodes.literal_block) -> None:
             cell.remove(output)  # that it was written
         block.parent.insert(0, nodes.paragraph("", "", nodes.literal(name, name), classes=["file-name"]))
         replace(block, text, name.rpartition(".")[2].replace("py", "python"))
+
+
+def fold(line: str) -> list[str]:
+    """The lines that show one of output: several of a long sentence, which unlike a row of a table has no wide gaps."""
+    if "  " in line.strip() or len(line) <= WIDTH:
+        return [line]
+    return wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def replace(block: nodes.literal_block, text: str, language: str) -> None:
