@@ -22,7 +22,8 @@ from caet_opt.bandits.families import Family
 from caet_opt.bandits.tasks import Task
 from caet_opt.common.numbers import write_count
 from caet_opt.errors import InputError, missing_extra
-from caet_opt.live.experiment import LiveExperiment, Offer, find_arm
+from caet_opt.live.experiment import LiveExperiment, Offer
+from caet_opt.live.outcomes import find_arm
 
 try:
     from inspect_ai.hooks import (

@@ -28,7 +28,8 @@ from caet_opt.common.numbers import table, write_count, write_money
 from caet_opt.common.rows import EXPORTED
 from caet_opt.errors import InputError
 from caet_opt.exploring.settings import SETTINGS
-from caet_opt.live.experiment import COLUMNS, LiveExperiment, find_arm, list_experiments, list_trials
+from caet_opt.live.experiment import LiveExperiment, list_experiments
+from caet_opt.live.outcomes import COLUMNS, find_arm, list_trials
 from caet_opt.live.status import LEVEL
 from caet_opt.live.status_text import (
     ASSIGNED_NEED,

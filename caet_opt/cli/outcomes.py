@@ -9,7 +9,7 @@ from caet_opt.common.exact import brief, read_double, read_whole
 from caet_opt.common.files import MOST_TEXT, read_text
 from caet_opt.common.rows import Row, is_exported, list_exported, read_rows
 from caet_opt.errors import InputError
-from caet_opt.live.experiment import COLUMNS
+from caet_opt.live.outcomes import COLUMNS
 
 
 def read_outcomes(words: Sequence[str], pull: int | None, cost: float | None) -> list[dict[str, Any]]:

@@ -4,25 +4,34 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain, takewhile
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from caet_opt.bandits.families import Bernoulli, Family
+from caet_opt.bandits.families import Family
 from caet_opt.bandits.limits import number_limits
 from caet_opt.bandits.tasks import Task, custom_part, parse_task
-from caet_opt.common.checks import check_whole, is_number, is_whole, show_value
-from caet_opt.common.exact import read_whole
-from caet_opt.errors import CaetError, InputError, unknown_name
+from caet_opt.common.checks import check_whole
+from caet_opt.errors import CaetError, InputError
 from caet_opt.exploring.compiling import compile_rounds
-from caet_opt.exploring.explorer import LARGEST_AMOUNT, Explorer
+from caet_opt.exploring.explorer import Explorer
 from caet_opt.exploring.policies.tracking import TrackingPolicy
 from caet_opt.exploring.saving import OWN, from_text
 from caet_opt.exploring.settings import LIMITS
 from caet_opt.kernels.native import is_worth_compiling, without_compiling
 from caet_opt.live import contents, items
 from caet_opt.live.arm_names import name_answer, name_arms
+from caet_opt.live.outcomes import (
+    COLUMNS,
+    check_amount,
+    check_columns,
+    check_lost,
+    find_arm,
+    list_trials,
+    read_assigned,
+    read_cost,
+)
 from caet_opt.live.replay import (
     absorb_batch,
     absorb_outcome,
@@ -41,15 +50,6 @@ from caet_opt.live.watch import needs_order
 
 #: More pulls at once are a slip of the keyboard, and would take so long to choose that others give up waiting.
 MOST_PULLS = 10_000
-
-#: More trials at once would make a file of hundreds of megabytes.
-MOST_TRIALS = 1_000_000
-
-#: What an outcome is told by, in Python and in the header of a CSV file.
-COLUMNS = ("pull", "arm", "reward", "cost")
-
-#: The same of an outcome of a pull that nobody handed out.
-ASSIGNED = COLUMNS[1:]
 
 
 class Pull(NamedTuple):
@@ -473,7 +473,7 @@ class LiveExperiment:
             read = dict[int, tuple[int, float, float]]()  # equal trials of counts are one object
             for number, one in enumerate(told, start=1):
                 if id(one) not in read:
-                    read[id(one)] = self._read_assigned(explorer, number, one)
+                    read[id(one)] = read_assigned(explorer, self.names, number, one)
             stopped = contents.read_stop(db, self._start) is not None
             self._known, self._renewed = None, False  # until it is on disk
             batch = contents.record_batch(db, [read[id(one)] for one in told])
@@ -486,36 +486,12 @@ class LiveExperiment:
         self._known = position, explorer
         return len(told)
 
-    def _read_assigned(self, explorer: Explorer, number: int, outcome: Mapping[str, Any]) -> tuple[int, float, float]:
-        """Arm, reward and cost of an outcome that was assigned elsewhere."""
-        try:
-            check_columns(outcome, ASSIGNED)
-            arm, reward = find_arm(outcome.get("arm"), self.names), outcome.get("reward")
-            if reward is None:
-                raise InputError(f"the reward of arm {self.names[arm]!r} is missing")
-            cost = self._read_cost(explorer, arm, outcome)
-            _, _, paid = explorer.read_outcome(arm, reward, cost, is_new=True)
-            return arm, float(reward), paid
-        except InputError as error:
-            raise InputError(f"outcome {number}: {error}") from error
-
-    def _read_cost(self, explorer: Explorer, arm: int, outcome: Mapping[str, Any]) -> Any:
-        """The cost that was told of an outcome; `InputError` where costs are known, or a missing one is observed."""
-        cost, known = outcome.get("cost"), explorer.known_costs
-        if cost is None and explorer.parameters.cost_source == "observed":
-            raise InputError(
-                f"observed costs need a cost with every reward, and that of arm {self.names[arm]!r} is missing; give "
-                "what the pull cost (--cost, or a column cost), and 0 only if it was free"
-            )
-        if known is not None and cost is not None:
-            raise InputError(f"the cost of arm {self.names[arm]!r} is known to be {known[arm]:g}; leave it out")
-        return cost
-
     def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any]) -> int:
         """Take one outcome into the state and into the rows, and say at which position."""
         check_columns(outcome, COLUMNS)
         number, arm = self._find_pull(db, outcome.get("pull"), outcome.get("arm"))
-        reward, cost, known = outcome.get("reward"), self._read_cost(explorer, arm, outcome), explorer.known_costs
+        reward, known = outcome.get("reward"), explorer.known_costs
+        cost = read_cost(explorer, self.names, arm, outcome)
         absorb_outcome(explorer, arm, reward, cost, is_new=True)  # type: ignore[arg-type]  # a missing reward is refused
         paid = float(known[arm]) if known is not None else float(cost or 0.0)
         return contents.record(db, number, float(reward), paid)  # type: ignore[arg-type]
@@ -633,65 +609,6 @@ def pose(
             "use the default, or allow it without a guarantee by --unproven (in Python unproven=True)"
         )
     return explorer, names
-
-
-def find_arm(arm: Any, names: Sequence[str]) -> int:
-    """The number of an arm that is given by its name or its number, or `InputError`."""
-    if isinstance(arm, str) and arm in names:
-        return names.index(arm)
-    if isinstance(arm, str):
-        number = read_whole(arm.strip(" "))
-        arm = arm if number is None else number
-    if is_whole(arm, 0, len(names) - 1):
-        return int(arm)
-    raise InputError(unknown_name("arm", arm if isinstance(arm, str) else show_value(arm), names))
-
-
-def read_counts(names: Sequence[str], arm: Any, successes: Any, trials: Any) -> tuple[int, int, int]:
-    """The number of an arm, its successes and its trials, or `InputError`."""
-    number = find_arm(arm, names)
-    trials = check_whole(trials, f"trials of arm {names[number]!r}", 0, MOST_TRIALS)
-    return number, check_whole(successes, f"successes of arm {names[number]!r}", 0, trials), trials
-
-
-def list_trials(
-    counts: Iterable[tuple[str | int, int, int]], names: Sequence[str], family: Family
-) -> list[dict[str, Any]]:
-    """The outcomes of counted trials, successes first; `InputError` where they are no counts."""
-    told = [read_counts(names, *one) for one in counts]
-    check_amount(sum(trials for _, _, trials in told))
-    if not isinstance(family, Bernoulli):
-        raise InputError(f"counts are for bernoulli rewards, not {family}; record each outcome, as a row of a CSV file")
-    parts = [
-        [{"arm": arm, "reward": reward}] * many
-        for arm, successes, trials in told
-        for reward, many in ((1.0, successes), (0.0, trials - successes))
-    ]
-    return list(chain.from_iterable(parts))
-
-
-def check_amount(trials: int) -> None:
-    """Raise `InputError` for no trials, or for more than are taken at once."""
-    if not trials:
-        raise InputError("there are no trials to record")
-    if trials > MOST_TRIALS:
-        raise InputError(f"{trials} trials are too many at once; record up to {MOST_TRIALS} at a time")
-
-
-def check_lost(cost: Any) -> None:
-    """Raise `InputError` for a cost of pulls without an outcome that is none."""
-    if not is_number(cost) or not 0 <= cost <= LARGEST_AMOUNT:
-        raise InputError(
-            f"the cost of a pull that is withdrawn must be a number from 0 to {LARGEST_AMOUNT:g}, got "
-            f"{show_value(cost)}"
-        )
-
-
-def check_columns(outcome: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Raise `InputError` for a part that no outcome has."""
-    for name in outcome:
-        if name not in known:
-            raise InputError(unknown_name("part of an outcome", str(name), known))
 
 
 def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:
