@@ -143,7 +143,7 @@ def log_capital(table: Array, start: int, side: int, pulls: float, t: float) -> 
     most = max(float(grown.max()), 0.0)
     total = betting.NOTHING * exp(-most) + float(np.dot(WEIGHTS, np.exp(grown - most)))
     found = most + log(total) - betting.rounding_of(table, start, pulls, t, moved)
-    return max(found, betting.LEAST_CAPITAL - betting.BLURRED)
+    return found if found > betting.LEAST_CAPITAL - betting.BLURRED else betting.LEAST_CAPITAL - betting.BLURRED
 
 
 #: The functions of `betting` with that one among them.

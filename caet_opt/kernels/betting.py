@@ -150,8 +150,8 @@ def capital_lead(
         mean, place = (x, margin) if b < 0 else (y, -margin)
         start = row_of(table, base, arm)
         inside, before = level_distances(table, start, mean, place, side)
-        if not inside > 0.0:  # true of all means, or of all but one that this arm does not have
-            return (inf if before > 0.0 else -inf), inf, inf
+        if not inside > 0.0:  # true of all means, or of all but one; what rounding hides is no lead
+            return (inf if before > place_error(table, start) else -inf), inf, inf
         growth = log(1.0 / inside) if inside < 1.0 else 0.0
         return log_capital(table, start, side, wa if b < 0 else wb, inside) - level, growth, growth
     first, second = row_of(table, base, a), row_of(table, base, b)

@@ -126,8 +126,8 @@ def bet_bounds(
     beside 16.
 
     A value is within 1 unit of its distance u, so that d = u - t is within ``u + 12 t + |d|`` units and the blur; phi
-    and the logarithm change by ``|z / (1 + z)|`` times what 1 + z does, in parts of it, and are within 16 units of
-    their own; a sum of n parts adds n.
+    and the logarithm change by the largest ``|z / (1 + z)|`` on the way times what z does, and are within 16 units of
+    their own; a sum of n parts adds n. Nothing is proven where 1 + z may be zero.
     """
     n = int(table[start + POINTS])
     values, masses = start + HEAD + side * n, start + HEAD + 2 * n
@@ -140,17 +140,21 @@ def bet_bounds(
         z = bet * d
         g = 1.0 + z
         off = UNIT * (u + 12.0 * t + 3.0 * abs(d)) + blur
+        lost = bet * off
+        least = g - lost  # of what 1 + z may be
+        if not least > 0.0:
+            return -inf, inf, 0.0, inf, 0.0
         part = mass * (log1p(z) if direct else kl_div(1.0, g, z, z / (2.0 + z)))
         total += part
         size += abs(part)
         # where logarithms are added up as they are, one changes by what 1 + z does
-        moved += mass * bet * off * (1.0 if direct else abs(z)) / g
+        moved += mass * lost * (1.0 if direct else abs(z) + lost) / least
         square += mass * d * d / g
-        shifted += mass * abs(d) * (2.0 + abs(z)) / (g * g) * off
+        shifted += mass * (abs(d) + off) * (2.0 + abs(z) + lost) / (least * least) * off
         curve += mass * d * d / (g * g)
         plain += mass * d / g
         plain_size += mass * abs(d) / g
-        plain_moved += mass * off / (g * g)
+        plain_moved += mass * off / (g * least)
     own = UNIT * (n + 20.0)
     value = total if direct else bet * h - total
     error = own * size + moved + (0.0 if direct else bet * (16.0 * UNIT * h + loose))
@@ -327,8 +331,10 @@ def bounded_proof(
     t, ha, r, hb, _ = bounded_place(frame, odds)
     loose = 0.0 if shift == 0.0 else 4.0 * UNIT * (1.0 + abs(shift))
     under, over = table[second + LOW_MEAN] + shift, table[first + HIGH_MEAN] + shift
-    blur_a = loose if under > -loose else 0.0
-    blur_b = loose if over > -loose else 0.0
+    # where both distances begin at an end, the point is that of the smaller one, and the larger is 1 + e less that
+    ends = under <= -loose and over <= -loose
+    blur_a = loose if under > -loose or (ends and t >= r) else 0.0
+    blur_b = loose if over > -loose or (ends and t < r) else 0.0
     weight = min(wa * bet_a, wb * bet_b)
     line_a, line_b = min(weight / wa, INSIDE / (t + blur_a)), min(weight / wb, INSIDE / (r + blur_b))
     value_a, error_a, _, _, _ = bet_bounds(table, first, LOWER_END, t, ha, line_a, blur_a, loose)

@@ -1,7 +1,8 @@
 """What was settled, and by which outcome: kept, since it stays as sure as it was whatever comes later.
 
 The e-process of a false statement ever exceeds its threshold with probability delta / R at most, so at its first
-crossing as well as at any other: with probability 1 - delta none of the statements that were ever settled is wrong.
+crossing as well as at any other: with probability 1 - delta none of the statements that were ever settled is wrong. (At
+an exact tie neither of its two statements counts as wrong: see docs/mathematics/live.md.)
 Outcomes that speak against one afterwards take nothing from that, as long as rewards are as assumed. They may not be:
 that is why they are told.
 """

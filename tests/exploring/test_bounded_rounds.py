@@ -241,6 +241,15 @@ def test_wrong_lines_in_a_file_are_refused(saved, lines):
         Caet.resume(saved)
 
 
+@pytest.mark.parametrize("level", ["0.69999999999999999", "0.6999999999999999"])
+def test_a_level_within_rounding_of_an_end_settles_nothing(level):
+    """Every reward is at the end, so that its mean is above the level; as doubles the two are as good as equal."""
+    explorer = Explorer.start(f"above:{level}", "bounded:0,0.7", arms=1, delta=1e-9)
+    for _ in range(20):
+        explorer.observe(0, 0.7)
+        assert not explorer.stopped or explorer.answer == (0,)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -238,6 +238,24 @@ def test_point_masses_have_kinks_at_their_means(means, costs):
     assert result.value == pytest.approx(least, rel=1e-7)
 
 
+@pytest.mark.parametrize("margin", ["0.9", "0.9993", "0.9999", "0.999999", "0.99999993", "0.999999999"])
+@pytest.mark.parametrize("values", [("0.25", "0.75"), ("0.3", "0.4"), ("0.5", "0.5"), ("0.7", "0.2")])
+def test_margins_as_wide_as_the_range_have_intervals_that_contain_the_time(values, margin):
+    """Of points at u and v it is 1 / log((1 + u - v) / (1 - m)), as both distances from the ends sum to 1 - m."""
+    levels = sorted(set(map(Decimal, values)))
+    rows = [[float(level == Decimal(value)) for level in levels] for value in values]
+    model = BanditModel("bounded:0,1", levels=levels, probabilities=rows, costs=[1, 1])
+    try:
+        found = characteristic_time(model, f"comparisons:0-1-{margin}", tolerance=1e-6)
+    except SolverError:
+        assert Decimal(margin) > Decimal("0.9999")
+        return
+    first, second = map(mpf, values)
+    with workdps(50):
+        expected = 1 / mplog((first + 1 - second) / (1 - mpf(margin)))
+    assert found.lower <= expected <= found.upper
+
+
 def test_hostile_instances_are_certified():
     """Point masses, near ties, jackpots, margins that leave the range, costs over eight orders of magnitude."""
     for index in range(150):
