@@ -148,8 +148,8 @@ class Evaluation:
             self._begin_run(task)
         if gate.is_open:
             raise InputError(
-                f"arm {gate.name!r} has two tasks in this run; give each arm one: eval([task_with(task, model=..., "
-                "early_stopping=evaluation.arm(...)) for each arm]), and not one task with several models"
+                f"arm {gate.name!r} has two tasks in this run; give each arm one, not one task with several models: "
+                "a new task for each arm, as task_with changes the task that it is given"
             )
         check_run(task, len(self.gates), RUNS.get(task.run_id, len(self.gates)), self.is_new)
         check_epochs(epochs, self.shared_items)
