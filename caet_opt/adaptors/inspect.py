@@ -108,6 +108,7 @@ class Evaluation:
         self.begun: set[int] = set()
         self.all_began, self.tries_again = False, False
         self.refused: str | None = None
+        self.failure: str | None = None
         self.over: str | None = None
         self.released, self.handed_out, self.unscored = 0, 0, 0
         self.is_new = True
@@ -165,7 +166,8 @@ class Evaluation:
         rows = insist(self.experiment.items)
         self.is_new = self.is_new and not rows and not self.begun
         self.run, self.tries_again = task.run_id, task.eval_set_id is not None
-        self.begun, self.all_began, self.refused, self.over = set(), False, None, None
+        self.begun, self.all_began = set(), False
+        self.refused, self.failure, self.over = None, None, None
         self.handed_out, self.unscored = 0, 0
         if not rows and (recorded := insist(self.experiment.summary)["recorded"]):
             LOG.warning(
@@ -204,10 +206,17 @@ class Evaluation:
         """Say why a run did nothing, or why it ended while the answer is open."""
         status = insist(self.experiment.summary)
         if not self.handed_out:
-            settled = f"settled: {status['answer']}" if status["stopped"] else "each question was put before"
-            LOG.warning("no sample was run: %s", self.over or settled)
+            LOG.warning("no sample was run: %s", self.find_reason(last, status))
         elif not status["stopped"] and not status["ended"] and all(gate.is_done for gate in self.gates):
-            LOG.warning("the run has ended, and the answer is open: %s", self.over or last.lack)
+            LOG.warning("the run has ended, and the answer is open: %s", self.find_reason(last, status))
+
+    def find_reason(self, gate: Gate, status: dict[str, Any]) -> str:
+        """Why no sample of a task is run any more, once the task is done."""
+        if (reason := self.over or self.refused) is not None:
+            return reason
+        if status["stopped"]:
+            return f"settled: {status['answer']}"
+        return f"ended: {status['ended']['reason']}" if status["ended"] else gate.lack
 
     def _go(self) -> None:
         """No other task begins in this run: wait for none."""
@@ -285,17 +294,19 @@ class Evaluation:
         self.used.discard(self._key(arm, running.item))
         insist(lambda: self.experiment.release(running.pull.number, cost=cost))
         unknown = [model for model, used in running.usage.items() if used.total_cost is None]
-        if self.costs is None and unknown and self.refused is None:
-            LOG.warning("a sample failed, and nothing more is run: %s", no_price(unknown[0]))
-            self.refuse(str(no_price(unknown[0])))
+        if self.costs is None and unknown:
+            self.break_off(str(no_price(unknown[0])))
 
     def note_unscored(self, scorer: str) -> None:
-        """Count a sample that ended without a score; `InputError`, and nothing more is run, where none ever has one."""
+        """Count a sample that ended without a score; the run is broken off where none ever has one."""
         self.unscored += 1
         if self.unscored >= UNSCORED and not insist(self.experiment.summary)["recorded"]:
-            reason = f"none of {self.unscored} samples was scored: eval(score=False), or scorer {scorer} gives None"
-            self.refuse(reason)
-            raise InputError(reason)
+            self.break_off(f"no sample was scored: eval(score=False), or scorer {scorer} gives None")
+
+    def break_off(self, reason: str) -> None:
+        """Run no other sample; every task of the run ends with this error."""
+        self.failure = self.failure or reason
+        self.refuse(self.failure)
 
     def look_for_absent(self) -> None:
         """Wait no longer for tasks that have not begun, where nothing runs, nor for attempts that seem to have failed;

@@ -180,14 +180,13 @@ class Gate:
         del self.out[key]
 
     async def complete_task(self) -> dict[str, Any]:
-        """What inspect's log says of it."""
+        """What inspect's log says of it; `InputError` where the run was broken off."""
         self.is_done, evaluation = True, self.evaluation
+        if evaluation.failure is not None:
+            raise InputError(evaluation.failure)
         status = insist(evaluation.experiment.summary)
-        over = evaluation.over or evaluation.refused
-        if over is None and not status["stopped"] and not status["ended"]:
-            over = self.lack
-        found = {"arm": self.name, "failed": self.failed, "failed_cost": self.failed_cost, "over": over}
-        found |= {"released": evaluation.released}
+        found = {"arm": self.name, "failed": self.failed, "failed_cost": self.failed_cost}
+        found |= {"over": evaluation.find_reason(self, status), "released": evaluation.released}
         return found | {"answer": status["answer"], "stopped": status["stopped"], "spent": status["spent"]}
 
     def note_usage(self, key: Key, model: str, usage: Any) -> None:

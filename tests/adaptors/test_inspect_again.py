@@ -175,8 +175,8 @@ def test_a_run_in_which_nothing_is_run_says_why(tmp_path, caplog, limit):
     caplog.clear()
     logs = evaluate(TWO, questions(9 + len(limit)), tmp_path / "2", evaluation)
     assert [log.results for log in logs] == [None, None]
-    why = "ended: max_pulls" if limit else "each question was put before"
-    assert [line for line in caplog.messages if line.startswith("no sample was run")] == [f"no sample was run: {why}"]
+    (line,) = [line for line in caplog.messages if line.startswith("no sample was run: ")]
+    assert ("ended: max_pulls" if limit else "no questions left for ") in line
 
 
 @solver
