@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.tasks import Task
 from caet_opt.common.numbers import write_count
-from caet_opt.errors import InputError, missing_extra
+from caet_opt.errors import CaetError, InputError, missing_extra
 from caet_opt.live.experiment import LiveExperiment, Offer
 from caet_opt.live.outcomes import find_arm
 
@@ -40,9 +40,14 @@ try:
     from caet_opt.adaptors.inspect_checks import check_epochs, check_prices, check_run, check_scorer
     from caet_opt.adaptors.inspect_gate import CURRENT, Gate, Running, Usage
     from caet_opt.adaptors.inspect_runs import insist, is_gone, this_run
-    from caet_opt.adaptors.inspect_scores import read_score
+    from caet_opt.adaptors.inspect_scores import no_price, read_score
 except ImportError as error:
     raise missing_extra("evaluations need inspect_ai", "inspect") from error
+
+try:
+    from inspect_ai.model._model import sample_model_usage
+except ImportError:  # it is not public, and another release may not have it
+    sample_model_usage = None
 
 if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
@@ -51,6 +56,9 @@ if TYPE_CHECKING:
 
 #: Seconds after which samples that wait look whether a task that they wait for has not begun, and nothing else runs.
 PATIENCE = 60.0
+
+#: Samples that end without an error and without a score, before any has one, after which nothing more is run.
+UNSCORED = 10
 
 
 class Evaluation:
@@ -100,8 +108,10 @@ class Evaluation:
         self.begun: set[int] = set()
         self.all_began, self.tries_again = False, False
         self.refused: str | None = None
+        self.failure: str | None = None
         self.over: str | None = None
-        self.released = 0
+        self.released, self.handed_out, self.unscored = 0, 0, 0
+        self.is_new = True
 
     @classmethod
     def open_or_start(
@@ -139,23 +149,26 @@ class Evaluation:
             self._begin_run(task)
         if gate.is_open:
             raise InputError(
-                f"arm {gate.name!r} has two tasks in this run; give each arm one: eval([task_with(task, model=..., "
-                "early_stopping=evaluation.arm(...)) for each arm]), and not one task with several models"
+                f"arm {gate.name!r} has two tasks in this run; give each arm one, not one task with several models: "
+                "a new task for each arm, as task_with changes the task that it is given"
             )
-        check_run(task, len(self.gates), RUNS.get(task.run_id, len(self.gates)))
+        check_run(task, len(self.gates), RUNS.get(task.run_id, len(self.gates)), self.is_new)
         check_epochs(epochs, self.shared_items)
-        check_scorer(task, self.scorer, self.reward is read_score)
+        gate.scorer = check_scorer(task, self.scorer, self.reward is read_score)
         if self.costs is None:
             check_prices(task)
         return find_running()
 
     def _begin_run(self, task: "EvalSpec") -> None:
         """Forget the run before; what is used, and what was left, is in the file."""
-        self.run, self.tries_again = task.run_id, task.eval_set_id is not None
-        self.begun, self.all_began, self.refused, self.over = set(), False, None, None
         for gate in self.gates:
             gate.forget()
         rows = insist(self.experiment.items)
+        self.is_new = self.is_new and not rows and not self.begun
+        self.run, self.tries_again = task.run_id, task.eval_set_id is not None
+        self.begun, self.all_began = set(), False
+        self.refused, self.failure, self.over = None, None, None
+        self.handed_out, self.unscored = 0, 0
         if not rows and (recorded := insist(self.experiment.summary)["recorded"]):
             LOG.warning(
                 "the file has %s without a question, so questions may be asked again", write_count(recorded, "outcome")
@@ -185,6 +198,25 @@ class Evaluation:
         """A task has ended."""
         GATES.pop(eval_id, None)
         gate.close()
+        if self.all_began and self.refused is None and not any(one.is_open for one in self.gates):
+            with suppress(CaetError, OSError):  # the run has ended, and what it brought is in the file
+                self._tell_end(gate)
+
+    def _tell_end(self, last: Gate) -> None:
+        """Say why a run did nothing, or why it ended while the answer is open."""
+        status = insist(self.experiment.summary)
+        if not self.handed_out:
+            LOG.warning("no sample was run: %s", self.find_reason(last, status))
+        elif not status["stopped"] and not status["ended"] and all(gate.is_done for gate in self.gates):
+            LOG.warning("the run has ended, and the answer is open: %s", self.find_reason(last, status))
+
+    def find_reason(self, gate: Gate, status: dict[str, Any]) -> str:
+        """Why no sample of a task is run any more, once the task is done."""
+        if (reason := self.over or self.refused) is not None:
+            return reason
+        if status["stopped"]:
+            return f"settled: {status['answer']}"
+        return f"ended: {status['ended']['reason']}" if status["ended"] else gate.lack
 
     def _go(self) -> None:
         """No other task begins in this run: wait for none."""
@@ -213,6 +245,7 @@ class Evaluation:
                 gate = self.gates[offer.pull.arm]
                 ticket = gate.take(offer.item)
                 gate.out[ticket.key] = Running(offer.pull, offer.item)
+                self.handed_out += 1
                 ticket.answer(None)
                 self._skip_item(offer.pull.arm, offer.item)
             elif not offer.used:
@@ -234,7 +267,7 @@ class Evaluation:
         if offer.arm is None:
             return None if offer.limit and runs else offer.reason
         gate = self.gates[offer.arm]
-        return None if gate.may_come or runs else f"no sample of {gate.name} is left"
+        return None if gate.may_come or runs else gate.lack
 
     def is_used(self, arm: int, item: str) -> bool:
         """Whether an item must not be put to an arm, as far as this process knows; the file knows."""
@@ -260,6 +293,20 @@ class Evaluation:
         """Withdraw the pull of a sample that brings no score."""
         self.used.discard(self._key(arm, running.item))
         insist(lambda: self.experiment.release(running.pull.number, cost=cost))
+        unknown = [model for model, used in running.usage.items() if used.total_cost is None]
+        if self.costs is None and unknown:
+            self.break_off(str(no_price(unknown[0])))
+
+    def note_unscored(self, scorer: str) -> None:
+        """Count a sample that ended without a score; the run is broken off where none ever has one."""
+        self.unscored += 1
+        if self.unscored >= UNSCORED and not insist(self.experiment.summary)["recorded"]:
+            self.break_off(f"no sample was scored: eval(score=False), or scorer {scorer} gives None")
+
+    def break_off(self, reason: str) -> None:
+        """Run no other sample; every task of the run ends with this error."""
+        self.failure = self.failure or reason
+        self.refuse(self.failure)
 
     def look_for_absent(self) -> None:
         """Wait no longer for tasks that have not begun, where nothing runs, nor for attempts that seem to have failed;
@@ -305,7 +352,8 @@ class Prices(Hooks):  # type: ignore[misc]
     async def on_sample_attempt_end(self, data: SampleAttemptEnd) -> None:
         """Tell the task's gate that a sample is tried again."""
         if data.will_retry and data.eval_id in GATES:
-            GATES[data.eval_id].park((data.summary.id, data.summary.epoch))
+            used = None if sample_model_usage is None else dict(sample_model_usage())
+            GATES[data.eval_id].park((data.summary.id, data.summary.epoch), used)
 
     async def on_sample_end(self, data: SampleEnd) -> None:
         """Tell the task's gate."""

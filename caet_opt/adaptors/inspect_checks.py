@@ -1,31 +1,39 @@
 """What is refused before a task spends money: what could not end, scores and prices that could not count."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from inspect_ai.model import get_model_info
+from inspect_ai.util import display_type
 
 from caet_opt.adaptors.inspect_scores import choose_scorer, no_price
+from caet_opt.common.numbers import write_count
 from caet_opt.errors import InputError
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalScorer, EvalSpec
 
 
-def check_run(task: "EvalSpec", arms: int, tasks: int) -> None:
+def check_run(task: "EvalSpec", arms: int, tasks: int, is_first: bool) -> None:
     """`InputError` where the run of a task could not end, with what would be right. What inspect tries again in an
-    eval set are only tasks that failed."""
-    if tasks < arms and task.eval_set_id is None:
-        raise InputError(f"this run has {tasks} tasks, but the experiment has {arms} arms; run all in one eval")
-    if (task.config.max_tasks or 1) < min(arms, tasks):
-        raise InputError(f"samples wait for one another: run all tasks at once, eval(..., max_tasks={arms})")
+    eval set are only tasks that failed, so only its first run must have all, and tasks may be left to begin later."""
+    in_set = task.eval_set_id is not None
+    if tasks < arms and (is_first or not in_set):
+        raise InputError(
+            f"this run has {write_count(tasks, 'task')}, but the experiment has {arms} arms; run all in one "
+            f"{'eval_set' if in_set else 'eval'}"
+        )
+    needed = min(arms, tasks) if in_set else tasks
+    if (task.config.max_tasks or 1) < needed:
+        shown = "; display='conversation' runs one at a time" if display_type() == "conversation" else ""
+        raise InputError(f"samples wait for one another: run all tasks at once, eval(..., max_tasks={needed}){shown}")
     if task.config.log_samples is False:
         raise InputError("without a log of samples, inspect does not ask which ones to run; leave log_samples as it is")
 
 
-def check_scorer(task: "EvalSpec", scorer: str | None, is_read: bool) -> None:
-    """`InputError` where a task has no scorer, several or not the one that is named; or where its scores are to be
-    numbers, which are read as they are, and its metrics say that they are several."""
+def check_scorer(task: "EvalSpec", scorer: str | None, is_read: bool) -> str:
+    """The scorer whose score is the reward; `InputError` where a task has none, several or not the one that is named;
+    or where its scores are to be numbers, which are read as they are, and its metrics say that they are several."""
     known = dict(zip(name_scorers(task.scorers or ()), task.scorers or (), strict=True))
     name = choose_scorer(known, scorer)
     if name is None:
@@ -37,6 +45,7 @@ def check_scorer(task: "EvalSpec", scorer: str | None, is_read: bool) -> None:
             f"scorer {name} gives several numbers, {', '.join(several[0])}: say what they are worth with "
             "Evaluation(..., reward=...)"
         )
+    return name
 
 
 def name_scorers(scorers: "Sequence[EvalScorer]") -> list[str]:
@@ -72,5 +81,16 @@ def name_models(task: "EvalSpec") -> Iterator[str]:
     for role in (task.model_roles or {}).values():
         yield from (one.model for one in (role if isinstance(role, list) else [role]))
     for one in task.scorers or ():
-        told: Any = (one.options or {}).get("model")
-        yield from (model for model in (told if isinstance(told, list) else [told]) if isinstance(model, str))
+        yield from find_models(one.options)
+
+
+def find_models(told: Any, is_model: bool = False) -> Iterator[str]:
+    """The models in what a scorer is told: in ``model``, itself or several, and in scorers that it is made of."""
+    if isinstance(told, str) and is_model:
+        yield told
+    elif isinstance(told, Mapping):
+        for name, value in told.items():
+            yield from find_models(value, name == "model")
+    elif isinstance(told, list):
+        for value in told:
+            yield from find_models(value, is_model)

@@ -13,7 +13,7 @@ from inspect_ai.util import EarlyStop
 
 from caet_opt.adaptors.inspect_items import name_item
 from caet_opt.adaptors.inspect_runs import insist
-from caet_opt.adaptors.inspect_scores import check_reward, find_score, price, reward_of
+from caet_opt.adaptors.inspect_scores import find_score, fit_reward, price, reward_of
 from caet_opt.errors import CaetError, InputError
 from caet_opt.live.experiment import Pull
 
@@ -77,6 +77,7 @@ class Gate:
         self.waiting: deque[Ticket] = deque()
         self.out: dict[Key, Running] = {}
         self.items: dict[str | int, str] = {}
+        self.scorer = ""
         self.seen: set[Key] = set()
         self.expected: int | None = None
         self.is_open, self.is_closed, self.is_done, self.tries_again = False, False, False, False
@@ -86,6 +87,12 @@ class Gate:
     def may_come(self) -> bool:
         """Whether another sample may still ask."""
         return not self.is_closed and (self.expected is None or len(self.seen) < self.expected)
+
+    @property
+    def lack(self) -> str:
+        """Why no sample comes any more: all have, or the task has ended before."""
+        asked = self.expected is not None and len(self.seen) >= self.expected
+        return f"no questions left for {self.name}" if asked else f"no sample of {self.name} is left"
 
     @property
     def is_running(self) -> bool:
@@ -106,8 +113,8 @@ class Gate:
         try:
             running = evaluation.admit_task(self, task, epochs)
             self.items = {sample.id: name_item(sample, evaluation.item) for sample in samples if sample.id is not None}
-        except CaetError as error:
-            evaluation.refuse(str(error))
+        except Exception as error:
+            evaluation.refuse(str(error) if isinstance(error, CaetError) else f"{type(error).__name__}: {error}")
             raise
         self.is_open, self.is_closed, self.is_done = True, False, False
         self.tries_again = bool(task.config.retry_on_error)
@@ -163,20 +170,23 @@ class Gate:
         """Record a score as a reward, with its price."""
         evaluation, experiment, running = self.evaluation, self.evaluation.experiment, self.out[key]
         cost = price(running.usage, experiment.negligible_cost) if evaluation.costs is None else None
-        reward = reward_of(find_score(scores, evaluation.scorer), evaluation.reward)
+        reward = reward_of(find_score(scores, self.scorer), evaluation.reward)
         if isnan(reward):
             self.fail(key)
+            evaluation.note_unscored(self.scorer)
             return
-        check_reward(reward, experiment.family)
+        reward = fit_reward(reward, experiment.family)
         insist(lambda: experiment.record(None, reward, cost, pull=running.pull.number))
         del self.out[key]
 
     async def complete_task(self) -> dict[str, Any]:
-        """What inspect's log says of it."""
+        """What inspect's log says of it; `InputError` where the run was broken off."""
         self.is_done, evaluation = True, self.evaluation
+        if evaluation.failure is not None:
+            raise InputError(evaluation.failure)
         status = insist(evaluation.experiment.summary)
-        found = {"arm": self.name, "failed": self.failed, "failed_cost": self.failed_cost, "over": evaluation.over}
-        found |= {"released": evaluation.released}
+        found = {"arm": self.name, "failed": self.failed, "failed_cost": self.failed_cost}
+        found |= {"over": evaluation.find_reason(self, status), "released": evaluation.released}
         return found | {"answer": status["answer"], "stopped": status["stopped"], "spent": status["spent"]}
 
     def note_usage(self, key: Key, model: str, usage: Any) -> None:
@@ -196,18 +206,20 @@ class Gate:
         for running in self.out.values():
             running.parked = running.parked or (self.tries_again and not running.begun and running.since <= latest)
 
-    def park(self, key: Key) -> None:
-        """An attempt has failed, and another one waits for its turn among the samples of the task."""
+    def park(self, key: Key, used: Usage | None) -> None:
+        """An attempt has failed, and another one waits for its turn among the samples of the task. What it used is
+        what inspect says, which tells nobody of calls that met a limit; or, where it does not say, what was noted."""
         if (running := self.out.get(key)) is not None:
+            running.present = running.present if used is None else used
             running.earlier, running.present, running.parked = running.usage, {}, True
             self.evaluation.dispatch()
 
     def end_sample(self, sample: "EvalSample") -> None:
-        """Keep what a sample used until its score comes; withdraw the pull of one that failed."""
+        """Keep what a sample used until its score comes; withdraw the pull of one that failed without it."""
         key = sample.id, sample.epoch
         if (running := self.out.get(key)) is not None:
             running.present = sample.model_usage
-            if sample.error is not None and not sample.scores:
+            if sample.error is not None and self.scorer not in (sample.scores or {}):
                 self.fail(key)
                 self.evaluation.dispatch()
 

@@ -1,7 +1,7 @@
 """What inspect says of a sample, as a reward and a cost."""
 
 from collections.abc import Callable, Iterable, Mapping
-from math import nan
+from math import isfinite, nan
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -16,23 +16,30 @@ if TYPE_CHECKING:
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
+#: A score this near to an end of the range, in parts of its width, is that end: weights that sum to 1 do so but for
+#: rounding.
+ROUNDED = 1e-9
+
 
 def choose_scorer(names: Iterable[str], scorer: str | None) -> str | None:
-    """The one scorer, or the one that is named; `InputError` where there are several, or none of this name."""
+    """The one scorer, or the one that is named, None where there is none; `InputError` where there are several, or none
+    of this name."""
     known = list(names)
     if scorer is None and len(known) > 1:
         raise InputError(
             f"several scorers, {', '.join(known)}: say which one is the reward with Evaluation(..., scorer=...)"
         )
     if scorer is not None and known and scorer not in known:
-        raise InputError(unknown_name("scorer", scorer, known))
-    return scorer or next(iter(known), None)
+        raise InputError(
+            f"{unknown_name('scorer', scorer, known)}; a score that only the solver writes needs a scorer that "
+            "returns it"
+        )
+    return (scorer or known[0]) if known else None
 
 
-def find_score(scores: "Mapping[str, SampleScore]", scorer: str | None) -> "Score | None":
-    """The score of the one scorer, or of the one that is named; None where the sample has none."""
-    name = choose_scorer(scores, scorer)
-    return None if name is None or name not in scores else scores[name].score
+def find_score(scores: "Mapping[str, SampleScore]", scorer: str) -> "Score | None":
+    """The score of a scorer; None where the sample has none."""
+    return scores[scorer].score if scorer in scores else None
 
 
 def reward_of(score: "Score | None", reward: "Callable[[Score], float]") -> float:
@@ -66,15 +73,22 @@ def read_score(score: "Score") -> float:
     raise InputError(f"score {value!r} is not a number; say what it is worth with Evaluation(..., reward=...)")
 
 
-def check_reward(reward: float, family: Family) -> None:
-    """`InputError` for a score that is no reward of the experiment's family, with what would be right."""
+def fit_reward(reward: float, family: Family) -> float:
+    """The reward, or the end of the family's range that it is but for rounding; `InputError` for a score that is no
+    reward of the family, with what would be right."""
+    low, high = family.mean_space.low, family.mean_space.high
+    for end in (low, high):
+        if isfinite(high - low) and abs(reward - end) <= ROUNDED * (high - low):
+            return end
     try:
         family.count_reward(reward)
     except InputError as error:
+        told = str(error).replace(f"reward {reward:g} ", f"reward {reward!r} ", 1)
         raise InputError(
-            f"{error}; scores from LO to HI are rewards of family bounded:LO,HI, and Evaluation(..., reward=...) says "
+            f"{told}; scores from LO to HI are rewards of family bounded:LO,HI, and Evaluation(..., reward=...) says "
             "what another score is worth"
         ) from error
+    return reward
 
 
 def price(usage: Mapping[str, Any], negligible: float) -> float:

@@ -148,6 +148,37 @@ def test_a_run_that_was_torn_down_is_forgotten(tmp_path):
     assert (status["recorded"], status["waiting"], status["withdrawn"]) == (6, 0, 1)
 
 
+def over(log):
+    return log.results.early_stopping.metadata["over"]
+
+
+def test_it_is_told_that_questions_are_used_up(tmp_path, caplog):
+    """By the arm that the policy wants, in inspect's log; and in one line at the end."""
+    told = "no questions left for "
+    both = start(tmp_path / "both.caet", TWO)
+    logs = evaluate(TWO, questions(9), tmp_path / "1", both)
+    assert {over(log)[: len(told)] for log in logs if log.results} == {told}
+    assert "the run has ended, and the answer is open: no questions left for " in caplog.text
+    scarce = start(tmp_path / "scarce.caet", TWO)
+    tasks = failing_tasks(scarce, lambda *_: False)
+    tasks[0].dataset = MemoryDataset([Sample(id="only", input="one question", target="yes")])
+    logs = eval(tasks, max_tasks=2, display="none", log_dir=str(tmp_path / "2"), log_realtime=False)
+    assert over(logs[1]) == "no questions left for a"
+    assert "no questions left for a" in reasons(logs)
+
+
+@pytest.mark.parametrize("limit", [{"max_pulls": 9}, {}])
+def test_a_run_in_which_nothing_is_run_says_why(tmp_path, caplog, limit):
+    """Inspect's log has no results then."""
+    evaluation = start(tmp_path / "two.caet", TWO, **limit)
+    evaluate(TWO, questions(9), tmp_path / "1", evaluation)
+    caplog.clear()
+    logs = evaluate(TWO, questions(9 + len(limit)), tmp_path / "2", evaluation)
+    assert [log.results for log in logs] == [None, None]
+    (line,) = [line for line in caplog.messages if line.startswith("no sample was run: ")]
+    assert ("ended: max_pulls" if limit else "no questions left for ") in line
+
+
 @solver
 def failing(fails):
     """Asks the model, and fails after that where it is told to."""

@@ -4,12 +4,13 @@ import pytest
 
 pytest.importorskip("inspect_ai")
 
-from inspect_ai import Task, eval
+from inspect_ai import Task, eval, eval_set, task_with
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Score, accuracy, includes, mean, model_graded_qa, scorer
 from inspect_ai.solver import generate
 
 from caet_opt import BusyError, InputError
+from caet_opt.adaptors import inspect
 from caet_opt.adaptors.inspect import GATES
 from caet_opt.adaptors.inspect_checks import name_scorers
 from caet_opt.adaptors.inspect_scores import reward_of
@@ -114,8 +115,93 @@ def test_one_task_with_several_models_says_what_to_do(tmp_path):
     task = Task(dataset=questions(10), solver=generate(), scorer=includes(), early_stopping=evaluation.arm("a"))
     models = [mock_model(name, TWO[name]) for name in TWO]
     logs = eval(task, model=models, max_tasks=2, display="none", log_dir=str(tmp_path))
-    assert "arm 'a' has two tasks in this run; give each arm one: eval([task_with(task, model=..., " in message(logs)
+    assert "arm 'a' has two tasks in this run; give each arm one, not one task with several models" in message(logs)
     assert evaluation.experiment.status()["handed_out"] == 0
+
+
+def test_one_task_that_is_changed_for_each_arm_says_what_to_do(tmp_path):
+    """The last arm has them all."""
+    evaluation = start(tmp_path / "two.caet", TWO)
+    task = Task(dataset=questions(10), solver=generate(), scorer=includes())
+    tasks = [task_with(task, model=mock_model(name, TWO[name]), early_stopping=evaluation.arm(name)) for name in TWO]
+    logs = eval(tasks, max_tasks=2, display="none", log_dir=str(tmp_path))
+    assert "a new task for each arm, as task_with changes the task that it is given" in message(logs)
+    assert evaluation.experiment.status()["handed_out"] == 0
+
+
+def task_of(evaluation, name, arm=True, **parts):
+    """The task of an arm, or one that belongs to none."""
+    gate = evaluation.arm(name) if arm else None
+    told = {"dataset": questions(10), "solver": generate(), "scorer": includes()}
+    return Task(name=f"{name} {arm}", model=mock_model(name, TWO[name]), early_stopping=gate, **(told | parts))
+
+
+@pytest.mark.parametrize("options", [{"max_tasks": 2}, {"max_tasks": 3}, {}])
+def test_other_tasks_of_the_run_need_their_places(tmp_path, options):
+    """They may run first, while a sample waits for an arm whose task has no place."""
+    evaluation = start(tmp_path / "two.caet", TWO)
+    tasks = [task_of(evaluation, *one) for one in (("a",), ("a", False), ("b", False), ("b",))]
+    logs = eval(tasks, display="none", log_dir=str(tmp_path), **options)
+    assert "run all tasks at once, eval(..., max_tasks=4)" in message(logs)
+    assert evaluation.experiment.status()["handed_out"] == 0
+
+
+def test_two_evaluations_in_one_run(tmp_path):
+    """Each has its own file; both need places."""
+    both = [start(tmp_path / f"{number}.caet", TWO, max_pulls=4) for number in range(2)]
+    tasks = [task_of(evaluation, name) for name in TWO for evaluation in both]
+    assert "max_tasks=4" in message(eval(tasks, max_tasks=2, display="none", log_dir=str(tmp_path / "1")))
+    logs = eval(tasks, max_tasks=4, display="none", log_dir=str(tmp_path / "2"))
+    assert {log.status for log in logs} == {"success"}
+    assert [evaluation.experiment.status()["recorded"] for evaluation in both] == [4, 4]
+
+
+def test_a_conversation_is_named_which_allows_one_task_at_a_time(tmp_path):
+    evaluation = start(tmp_path / "two.caet", TWO)
+    tasks = [task_of(evaluation, name) for name in TWO]
+    logs = eval(tasks, max_tasks=2, display="conversation", log_dir=str(tmp_path))
+    assert "max_tasks=2); display='conversation' runs one at a time" in message(logs)
+    assert evaluation.experiment.status()["handed_out"] == 0
+
+
+@pytest.mark.parametrize("scorer_name", ["includes", None])
+def test_a_task_without_a_scorer_keeps_the_others_from_spending(tmp_path, scorer_name):
+    evaluation = start(tmp_path / "two.caet", TWO, scorer=scorer_name)
+    tasks = [task_of(evaluation, "a"), task_of(evaluation, "b", scorer=None)]
+    logs = eval(tasks, max_tasks=2, display="none", log_dir=str(tmp_path))
+    assert "task b True has no scorer, and scores are the rewards; give it one" in message(logs)
+    assert evaluation.experiment.status()["handed_out"] == 0
+
+
+def test_errors_of_every_kind_keep_the_others_from_spending(tmp_path, monkeypatch):
+    """Also those that nobody has thought of: they are told as they are."""
+    evaluation, admit = start(tmp_path / "two.caet", TWO), inspect.Evaluation.admit_task
+
+    def fail(self, gate, *told):
+        if gate.name == "b":
+            raise KeyError("surprise")
+        return admit(self, gate, *told)
+
+    monkeypatch.setattr(inspect.Evaluation, "admit_task", fail)
+    logs = run(evaluation, includes(), tmp_path)
+    assert [log.status for log in logs] == ["success", "error"]
+    assert not logs[0].samples
+    assert "KeyError" in logs[1].error.traceback
+    assert evaluation.experiment.status()["handed_out"] == 0
+
+
+def test_an_eval_set_that_lacks_an_arm_is_refused(tmp_path):
+    """Also where inspect tries it again; once all arms have begun it may have fewer tasks."""
+    evaluation = start(tmp_path / "two.caet", TWO, max_pulls=4)
+    told = {"max_tasks": 2, "display": "none", "retry_attempts": 1, "retry_wait": 0.01}
+    done, logs = eval_set([task_of(evaluation, "a")], str(tmp_path / "1"), **told)
+    assert not done
+    assert "this run has 1 task, but the experiment has 2 arms; run all in one eval_set" in message(logs)
+    assert evaluation.experiment.status()["handed_out"] == 0
+    done, _ = eval_set([task_of(evaluation, name) for name in TWO], str(tmp_path / "2"), **told)
+    assert done
+    done, _ = eval_set([task_of(evaluation, "a")], str(tmp_path / "3"), **told)
+    assert done
 
 
 def test_epochs_are_no_new_questions(tmp_path):
