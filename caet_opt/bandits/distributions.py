@@ -14,7 +14,7 @@ from caet_opt.bandits.families.bounded import Bounded
 from caet_opt.bandits.families.numerics import Array
 from caet_opt.common.checks import is_real, is_truth, show_value
 from caet_opt.common.exact import exact, fits_double
-from caet_opt.errors import InputError
+from caet_opt.errors import InputError, list_words
 
 #: Probabilities may miss one by this much, as typed decimals do, and are taken in proportion.
 NEAR_ONE = Fraction(1, 10**9)
@@ -228,7 +228,7 @@ def samples_by_arm(rows: Sequence[tuple[str, Any]], names: Sequence[str] | None)
     found: dict[str, list[Any]] = {name: [] for name in names or ()}
     for arm, reward in rows:
         if names is not None and arm not in found:
-            raise InputError(f"samples of an unknown arm {arm!r}; the arms are {', '.join(names)}")
+            raise InputError(f"samples of an unknown arm {arm!r}; the arms are {list_words(names)}")
         found.setdefault(arm, []).append(reward)
     if not found:
         raise InputError("there is no reward; give a row of an arm and a reward for each")

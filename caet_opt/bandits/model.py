@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import isfinite
 from numbers import Rational
+from os import PathLike
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -241,6 +242,18 @@ class BanditModel:
         if self.distributions is not None:
             return self.distributions.draw(rng, arm, size)
         return self.family.sample(rng, self.means[arm], self.dispersions[arm], size)
+
+
+def check_model(model: Any) -> None:
+    """Raise `InputError` for anything that is no `BanditModel`, and say how to come by one."""
+    if isinstance(model, BanditModel):
+        return
+    hint = ""
+    if isinstance(model, str | PathLike):
+        hint = f"; read_model({str(model)!r}).model is that of a file or of the catalogue"
+    elif isinstance(getattr(model, "model", None), BanditModel):
+        hint = f"; give the model of this {type(model).__name__}, .model"
+    raise InputError(f"model must be a BanditModel, got {show_value(model)}{hint}")
 
 
 def find_distributions(family: Family, means: Any, levels: Any, probabilities: Any) -> Distributions | None:

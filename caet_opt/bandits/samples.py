@@ -12,7 +12,7 @@ from caet_opt.common.checks import show_value
 from caet_opt.common.exact import brief, read_decimal
 from caet_opt.common.files import read_text
 from caet_opt.common.rows import is_exported, list_exported, read_rows
-from caet_opt.errors import InputError
+from caet_opt.errors import InputError, list_words
 
 #: The columns that are read; others are left alone.
 COLUMNS = ("arm", "reward")
@@ -58,7 +58,7 @@ def take_by_name(samples: Mapping[str, list[Any]], names: tuple[str, ...] | None
     """Samples that have names, in their order or that of ``names``."""
     told = tuple(samples) if names is None else names
     if set(told) != set(samples):
-        raise InputError(f"samples are those of {', '.join(samples)}, and arms are {', '.join(told)}; name the same")
+        raise InputError(f"samples are those of {list_words(samples)}, and arms are {list_words(told)}; name the same")
     return Samples(told, [samples[name] for name in told])
 
 

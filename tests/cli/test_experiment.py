@@ -363,7 +363,11 @@ BAD = [
     ("record {} large 1 --pull 2", None, "pull 2 is of arm 'small', not 'large'"),
     ("record {}", "pull,reward\n1,1\n1,0\n", "line 3: the outcome of pull 1 is recorded already"),
     ("record {}", "arm,reward\nlarge,1\nlarge,1\n", "line 3: no pull of arm 'large' is out"),
-    ("record {}", "arm,reward\nlarge,\n", "standard input: line 2: the reward is blank; give a number, or remove the row"),
+    (
+        "record {}",
+        "arm,reward\nlarge,\n",
+        "standard input: line 2: the reward is blank; give a number",
+    ),
     ("record {}", "arm,reward\nlarge,one\n", "line 2: reward must be a number, got 'one'"),
     ("record {}", "pull,reward\nfirst,1\n", "line 2: pull must be a whole number, got 'first'"),
     ("record {}", "pull,reward\n1,1,1\n", "line 2: 3 cells, but the header has 2"),
