@@ -219,7 +219,7 @@ def say_answer(
 
 def is_expected(result: CharacteristicTime, expected: float) -> bool:
     """Whether T* can be an expected value, which is given up to one unit of its last digit."""
-    given = Decimal(repr(expected))
+    given = Decimal(repr(expected).removesuffix(".0"))
     unit = Decimal((0, (1,), int(given.as_tuple().exponent)))
     return Decimal(result.lower) - unit <= given <= Decimal(result.upper) + unit
 
