@@ -125,7 +125,7 @@ def check_kept(path: Path, what: str) -> None:
 
 
 def deliver(path: Path, text: str, what: str) -> None:
-    """Write the text: to a file as a whole, to a device or a pipe directly, after what was printed if it is stdout.
+    """Write the text: as `write_whole` does, or after what was printed if the path is that of stdout.
 
     What is no text, such as the bytes of a file's name in another encoding, is escaped as on a terminal.
     """
@@ -136,7 +136,5 @@ def deliver(path: Path, text: str, what: str) -> None:
         is_stdout = os.path.samestat(path.stat(), os.fstat(1))
     if is_stdout:  # /dev/stdout, say: moving a file there would lose the rest
         sys.stdout.write(text)
-    elif path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8", newline="")
     else:
         write_whole(path, text)

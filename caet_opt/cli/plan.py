@@ -1,18 +1,29 @@
 """``caet-opt plan``: what an experiment will cost, and what a budget can settle, before it begins."""
 
 import argparse
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from caet_opt.bandits.modelfile import ModelFile
-from caet_opt.cli.arguments import add_confidence, add_settings, count, number, read_confidence, seed, worker_count
+from caet_opt.cli.arguments import (
+    INTERRUPTED,
+    add_confidence,
+    add_settings,
+    count,
+    number,
+    read_confidence,
+    seed,
+    worker_count,
+)
 from caet_opt.cli.models import GRAMMAR, add_model_arguments, find_model, heading
 from caet_opt.cli.output import add_width, make_folder, say, show
 from caet_opt.exploring.settings import LIMITS, SEED, SIMULATED
 from caet_opt.presenting.figures.style import require_matplotlib
 from caet_opt.presenting.progress import Bar
 from caet_opt.simulating.comparison import name_policies
-from caet_opt.simulating.plans import PLAN_RUNS, Plan, plan
+from caet_opt.simulating.plans import DEFAULTS, PLAN_RUNS, Plan, PlanInterrupted, plan
 from caet_opt.simulating.pool import cores
 from caet_opt.simulating.runs import RunRecord
 
@@ -22,7 +33,8 @@ strategy costs less on average), the predicted cost and, from simulated runs, th
 and 90 % quantiles of the cost and the pulls of each arm. If you name several policies,
 these are for the cheapest. With --budget, also prints the chance of finishing within the
 budget, and the smallest difference between the nearest pair of arms that the budget
-settles in 90 % of runs. This is a power analysis for experiments that adapt."""
+settles in 90 % of runs. Ctrl-C during the search for this difference prints the rest.
+This is a power analysis for experiments that adapt."""
 
 EXAMPLES = f"""\
 {GRAMMAR}
@@ -36,8 +48,12 @@ examples:
 #: Levels of the figure, log(1/delta), as multiples of the one that is asked for.
 LEVELS = (0.5, 0.75, 1.0, 1.5, 2.0)
 
-#: Settings that have one value; the policy may have several, targets are lazy unless told, and the limit is the budget.
-OTHER_SETTINGS = tuple(setting for setting in SIMULATED if setting.name not in ("policy", "limits", *LIMITS))
+#: Settings that have one value, with the defaults of a plan; the policy may have several, and the limit is the budget.
+OTHER_SETTINGS = tuple(
+    replace(setting, default=DEFAULTS.get(setting.name, setting.default))
+    for setting in SIMULATED
+    if setting.name not in ("policy", "limits", *LIMITS)
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,8 +81,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.figure is not None:
         require_matplotlib()
         make_folder(Path(arguments.figure).parent, "--figure")
-    found = make_plan(entry, arguments, confidence, arguments.budget)
+    try:
+        found, interrupted = make_plan(entry, arguments, confidence, arguments.budget), False
+    except PlanInterrupted as interrupt:
+        found, interrupted = interrupt.plan, True
+        print("caet-opt: interrupted, the smallest difference is not computed", file=sys.stderr)
     show(arguments.json, found.to_record, lambda: "\n".join([*heading(entry), str(found)]))
+    if interrupted:
+        return INTERRUPTED
     if arguments.figure is not None:
         say(f"written: {', '.join(map(str, draw(entry, found, arguments)))}", to_stderr=arguments.json)
     return 0

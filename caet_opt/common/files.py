@@ -79,10 +79,15 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     the new one. `OSError` leaves the old one, and nothing beside it; so does `InputError`, for an old one that must
     not be written over (`check_replaceable`).
 
-    A link stays one, and its target is written; the permissions of an old file stay as they are.
+    A link stays one, and its target is written; the permissions of an old file stay as they are. What is no file but
+    takes bytes, as a pipe or a device does, is written to as it is.
     """
     check_replaceable(path)
     place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_file() and not place.is_dir():
+        with open(place, "wb") as sink:
+            sink.write(encode(path, content) if isinstance(content, str) else content)
+        return
     part = place.with_name(f".caet-opt-{token_hex(8)}{UNFINISHED}")
     data = encode(path, content) if isinstance(content, str) else content
     try:

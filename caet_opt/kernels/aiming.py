@@ -7,7 +7,7 @@ those of the paper and those for what it leaves out.
 1. First rounds: while some arm has no outcome the target is uniform, so every arm is pulled once.
 2. Ties: when the empirical means of a needed pair are equal, or a statement with a level or margin does not hold by
    more than rounding, T* is infinite and only such statements matter. The target is uniform on their costly arms, or
-   on all their arms when none of them costs anything.
+   on all their arms when none of them costs anything; under limits it is the nearest one that meets them.
 3. Boundary: a costly arm whose needed pairs all have infinite divergence (a free Bernoulli arm at an empirical mean
    of 0, say) needs no effort; it has u* = 0 and is pulled by forced exploration only.
 4. Free arms: they share ``alpha``, and the costly arms ``1 - alpha``. With no free arm in the support the target is
@@ -168,7 +168,7 @@ def decide(view: Pursuit, moved: int) -> int:
             update_costs(setting, arms, a)
     if not held and not answer_holds(view, arms[MEAN], -1):
         aim_at_ties(setting, arms, pairs, view.margins, aim, view.clock[ROUND])
-        return DONE
+        return NEED_SOLUTION if setting.limited else DONE  # of limits, which are met outside
     if not setting.native:
         return NEED_SOLUTION
     same = held and not (asked or tied or estimated)

@@ -9,7 +9,6 @@ import numpy as np
 
 from caet_opt.bandits.limits import write_limits
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.statements import Statement, judge
 from caet_opt.common.checks import is_number, show_value
 from caet_opt.common.files import escape_controls
@@ -125,7 +124,7 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
     missing = [one.statement for one in weigh_answer(explorer, stop) if not one.evidence > one.needed] if stop else []
     return {
         "task": str(explorer.task),
-        "question": name_question(explorer.task, names),
+        "question": explorer.task.question(names),
         "family": str(explorer.family),
         "handed_out": handed,
         "recorded": explorer.state.round,
@@ -140,12 +139,6 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
         "costs_missing": find_missing_costs(explorer, names),
         "open_again": find_open_again(db, explorer, stop, names, missing, ends_by_evidence(explorer)),
     }
-
-
-def name_question(task: Task, names: Sequence[str]) -> str | None:
-    """The question in words that name its arms, which the task has by number; None if it names none."""
-    words = task.describe(tuple(map(escape_controls, names)))
-    return None if words == task.describe(tuple(map(str, range(len(names))))) else words
 
 
 def find_ignored_costs(explorer: Explorer, names: Sequence[str]) -> Record | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite, nextafter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -212,9 +212,11 @@ class Curve:
 
     def answers(self) -> list[tuple[float, float, str]]:
         """The answers of the task along the path, in words, each with its first and last point, or the tie between."""
-        solved = [(point.value, self._answer_at(point)) for point in self.points if point.result is not None]
-        found = [(*solved[0], solved[0][0])]
-        for value, answer in solved[1:]:
+        solved = [point for point in self.points if point.result is not None]
+        asked = sorted([*solved, *self._between_ties(solved)], key=lambda point: point.value)
+        start, *others = ((point.value, self._answer_at(point)) for point in asked)
+        found = [(*start, start[0])]
+        for value, answer in others:
             first, known, last = found[-1]
             if answer == known:
                 found[-1] = (first, known, value)
@@ -223,6 +225,12 @@ class Curve:
             found[-1] = (first, known, last if tie is None else tie)
             found.append((value if tie is None else tie, answer, value))
         return [(first, last, answer) for first, answer, last in found]
+
+    def _between_ties(self, solved: Sequence[CurvePoint]) -> Iterator[CurvePoint]:
+        """A point between two ties where there is no other."""
+        for low, high in pairwise(self.ties):
+            if not any(low < point.value < high for point in solved):
+                yield CurvePoint(low + (high - low) / 2)
 
     def _answer_at(self, point: CurvePoint) -> str:
         """In words, of several right answers the easiest, with the arms alone: the tolerance may be what is swept."""
@@ -415,18 +423,17 @@ class Tracer(NamedTuple):
         return CurvePoint(value, result, form.name, form.characteristic_time(result.model, result.task), kind=kind)
 
     def ties(self, points: Sequence[CurvePoint]) -> Iterator[float]:
-        """Where the answer changes between two points of the grid that have an answer; of several right answers another
-        one may become the easiest, which is no tie."""
+        """Where the answer changes between two points of the grid, as often as it does; of several right answers
+        another one may become the easiest, which is no tie."""
         if self.task.several_right:
             return
 
-        def has_sides(sides: list[Side], value: float) -> bool:
-            return list_sides(ask(*self.sweep.at(self.model, self.task, value)).statements) == sides
+        def sides_at(value: float) -> list[Side]:
+            return list_sides(ask(*self.sweep.at(self.model, self.task, value)).statements)
 
-        for low, high, at_low, at_high in neighbours(points):
-            sides = list_sides(at_low.statements)
-            if sides != list_sides(at_high.statements):
-                yield bisect(low, high, partial(has_sides, sides))
+        for one, other in pairwise(points):
+            if is_answered(one) and is_answered(other):
+                yield from find_changes(beside(one, inf), beside(other, -inf), sides_at)
 
     def switches(self, points: Sequence[CurvePoint]) -> Iterator[Switch]:
         """Where statements start or cease to bind between two points with the same answer and free arms."""
@@ -449,6 +456,30 @@ class Tracer(NamedTuple):
 def list_sides(statements: Sequence[Statement]) -> list[Side]:
     """Statements but for their numbers, which tell the answers of one task apart."""
     return [statement[:2] for statement in statements]
+
+
+def is_answered(point: CurvePoint) -> bool:
+    """Whether the task has an answer at a point, or on both sides of it."""
+    return point.result is not None or isinstance(point.error, TieError)
+
+
+def beside(point: CurvePoint, side: float) -> float:
+    """The value of a point, or of a tie the next one on a side of it."""
+    return point.value if point.result is not None else nextafter(point.value, side)
+
+
+def find_changes(low: float, high: float, sides_at: Callable[[float], list[Side]]) -> Iterator[float]:
+    """Where the sides change between two values, which they do not do to and fro."""
+    before, last = sides_at(low), sides_at(high)
+    while before != last:
+        low = bisect(low, high, partial(is_same, sides_at, before))
+        yield low
+        before = sides_at(low)
+
+
+def is_same(sides_at: Callable[[float], list[Side]], sides: list[Side], value: float) -> bool:
+    """Whether the sides at a value are these."""
+    return sides_at(value) == sides
 
 
 def neighbours(points: Sequence[CurvePoint]) -> Iterator[tuple[float, float, CharacteristicTime, CharacteristicTime]]:

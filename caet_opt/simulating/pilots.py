@@ -9,7 +9,7 @@ import numpy as np
 
 from caet_opt.bandits.distributions import Distributions
 from caet_opt.bandits.model import BanditModel
-from caet_opt.common.numbers import in_full, to_digits
+from caet_opt.common.numbers import in_full, to_digits, write_count
 from caet_opt.errors import CaetError
 from caet_opt.simulating.mean_intervals import find_quantiles
 from caet_opt.solving.characteristic import characteristic_time
@@ -61,22 +61,22 @@ class Pilot:
 
     def lines(self) -> list[str]:
         """What to make of the pilot, for people."""
-        sizes = sorted({min(self.sizes), max(self.sizes)})
+        least, most = min(self.sizes), max(self.sizes)
+        sizes = "" if least == most else f"{least} to "
         ends = [
             "infinity" if end is None else in_full(to_digits(end, 3)) for end in (self.times["0.1"], self.times["0.9"])
         ]
         told = (
-            f"The pilot has {' to '.join(map(str, sizes))} rewards of each arm. Of {self.resamples} resamples, eight "
-            f"in ten have T* from {ends[0]} to {ends[1]} (the pilot: {in_full(to_digits(self.time, 3))}), and "
+            f"The pilot has {sizes}{write_count(most, 'reward')} of each arm. Of {self.resamples} resamples, "
+            f"eight in ten have T* from {ends[0]} to {ends[1]} (the pilot: {in_full(to_digits(self.time, 3))}), and "
             f"{100 * self.others:.0f} % have another answer or none."
         )
         if not self.is_small:
             return [told]
-        few = "of so few, even resamples say little" if min(self.sizes) < FEWEST else "the cost may be as far off"
-        return [
-            told,
-            f"Warning: the pilot is small for this question: {few}. Collect more before you rely on this plan.",
-        ]
+        why = "its resamples differ widely in their T* or their answers, so the real cost may be far from this plan"
+        if least < FEWEST:
+            why = f"an arm has fewer than {FEWEST} rewards, and the resamples may not show how wrong this plan is"
+        return [told, f"Warning: the pilot is too small: {why}. Collect more rewards before you rely on it."]
 
 
 def resample_pilot(optimum: CharacteristicTime, seed: int) -> Pilot | None:

@@ -15,8 +15,10 @@ from caet_opt.common.checks import is_number, show_value
 from caet_opt.common.numbers import (
     in_full,
     round_down,
+    round_ends,
     table,
     to_digits,
+    write_count,
     write_given,
     write_interval,
     write_level,
@@ -40,20 +42,27 @@ SURE = 0.9
 #: How near the cost of the smallest difference is to the budget, and how many models are tried to get there.
 NEARNESS, TRIES = 0.02, 8
 
+#: The most pulls that are simulated for one of these models, unless the plan's own runs are a fourth of it or more.
+MOST_PULLS, MOST_TIMES = 10**7, 4.0
+
 #: How many times their distance two arms are moved apart, where nothing else ends that.
 FARTHEST = 100.0
 
 #: Significant digits of simulated costs.
 DIGITS = 4
 
-#: What is said of a budget that is enough in at least so large a share of runs.
-LIKELY = {
-    0.95: "very likely to be enough",
-    0.8: "likely to be enough",
-    0.5: "more likely than not to be enough",
-    0.2: "more likely than not too small",
-    0.0: "very likely too small",
-}
+#: The settings of a plan whose defaults are its own: with lazy targets its many runs take a fraction of the time.
+DEFAULTS = {"solve": "lazy"}
+
+#: How likely it is said to be what has at least this probability.
+LIKELY = {0.95: "very likely", 0.8: "likely", 0.5: "more likely than not"}
+
+#: An interval of a probability that is wider than this, and has 1/2 in it, is of too few runs.
+WIDE = 0.2
+
+#: Why no smallest difference is known.
+NOT_FOUND = f"not found: of {TRIES} differences that were tried, none is settled within the budget"
+INTERRUPTED = "not computed: interrupted"
 
 #: The 90 % quantile of the cost of an experiment; None where too many runs are unfinished.
 Simulate = Callable[[Experiment], float | None]
@@ -66,8 +75,8 @@ class Difference(NamedTuple):
     ----------
     leader, rival : the arms of the nearest pair; the rival's mean is moved
     present : how far they are apart in the model
-    smallest : how far apart they would be for the 90 % quantile of the cost to be the budget; None where no distance is
-        enough, as long as they are the nearest pair
+    smallest : the least distance found at which the 90 % quantile of the cost is at most the budget; None where even
+        the farthest is not enough at which they are still the nearest pair
     cost : that quantile at ``smallest``, by simulation
     """
 
@@ -88,10 +97,11 @@ class PolicyPlan:
     within_budget, within_budget_ci : the share of runs that stop with a cost of at most the budget, and its 95 %
         Clopper-Pearson interval; None without a budget
     mean_calls : mean number of pulls of each arm
-    predicted_cost, mean_cost, cost_ci, unfinished, guaranteed : as in `Summary`
+    threshold, predicted_cost, mean_cost, cost_ci, unfinished, guaranteed : as in `Summary`
     """
 
     policy: str
+    threshold: str
     predicted_cost: float | None
     mean_cost: float
     cost_ci: tuple[float, float] | None
@@ -112,8 +122,8 @@ class Plan:
     characteristic_time, lower_bound : T*, and T* kl(delta, 1 - delta), which no strategy undercuts on average; None for
         a task that may have several right answers
     policies : each policy, in the order given
-    difference : the smallest difference that the budget settles; None without a budget, for a task with levels, margins
-        or ratios, and for rewards in a range
+    difference : the smallest difference that the budget settles; None without a budget, and where none is known
+    why_unknown : why none is known
 
     Examples
     --------
@@ -131,6 +141,7 @@ class Plan:
     seed: int
     policies: tuple[PolicyPlan, ...]
     difference: Difference | None
+    why_unknown: str = ""
 
     @property
     def cheapest(self) -> PolicyPlan:
@@ -173,6 +184,7 @@ class Plan:
         return {
             "task": str(self.experiment.task),
             "family": str(model.family),
+            "names": list(model.arms),
             "means": list(model.means),
             "costs": list(model.costs),
             "delta": parameters.delta,
@@ -192,7 +204,7 @@ class Plan:
         """What it will cost, as people read it."""
         best, level = self.cheapest, self.experiment.parameters.log_inv_delta
         lines = [
-            f"{self.runs} simulated runs, {write_level(level)}, seed {self.seed}",
+            f"{write_count(self.runs, 'simulated run')}, {write_level(level)}, seed {self.seed}",
             *threshold_lines(self.experiment),
             "",
             self._tabulate_arms(),
@@ -230,7 +242,7 @@ class Plan:
             [
                 *(one.policy, in_full(to_digits(one.mean_cost, DIGITS))),
                 *(write_quantile(value) for value in one.quantiles.values()),
-                "-" if one.within_budget is None else f"{one.within_budget:.3g}",
+                "-" if one.within_budget is None else write_share(one.within_budget),
                 "yes" if one.guaranteed else "no",
             ]
             for one in self.policies
@@ -254,22 +266,20 @@ class Plan:
         """The chance to be done within the budget, and what it would settle."""
         if self.budget is None or best.within_budget is None or best.within_budget_ci is None:
             return []
-        interval = write_interval(*best.within_budget_ci, 3)
-        lines = [
-            f"{'within budget':<16} {best.within_budget:.3g} of runs at {write_money(self.budget)}, 95 % in {interval}"
-        ]
+        lower, upper = best.within_budget_ci
+        low, high = round_ends(100 * lower, 100 * upper, 3)
+        share = f"{write_share(best.within_budget)} of runs at {write_money(self.budget)}"
+        lines = [f"{'within budget':<16} {share}, 95 % in [{low} %, {high} %]"]
         found = self.difference
         if found is None:
-            kind = "distributions" if self.experiment.model.distributions else "levels, margins and ratios"
-            told = f"not computed: with {kind}, no rival's mean can be moved by itself"
-            return [*lines, f"{'difference':<16} {told}"]
+            return [*lines, f"{'difference':<16} {self.why_unknown}"]
         arms = self.experiment.model.arms
         pair = f"{arms[found.rival]} and {arms[found.leader]}"
         if found.smallest is None:
-            told = f"no difference between {pair} alone is settled within the budget in {SURE:.0%} of runs"
+            told = f"no difference between {pair} alone is settled within the budget in {write_share(SURE)} of runs"
         else:
-            told = f"{found.smallest:.3g} between {pair} is settled within the budget in {SURE:.0%} of runs"
-        return [*lines, f"{'difference':<16} {told.replace('%', ' %')}; here it is {found.present:.3g}"]
+            told = f"{found.smallest:.3g} between {pair} is settled within the budget in {write_share(SURE)} of runs"
+        return [*lines, f"{'difference':<16} {told}; here it is {found.present:.3g}"]
 
     def _verdict(self, best: PolicyPlan) -> list[str]:
         """What to expect, what T* means for the budget, and whether the budget is likely to be enough."""
@@ -285,27 +295,52 @@ class Plan:
             f"Any method as sure{self.experiment.model.family.bound_scope} needs {least}about {step} more (T* log 10) "
             "for each further factor of ten in delta.",
         ]
-        if self.budget is None or best.within_budget is None:
-            return lines
+        return [*lines, *self._judge_budget(best)]
+
+    def _judge_budget(self, best: PolicyPlan) -> list[str]:
+        """Whether the budget is likely to be enough, as far as the interval of its share says so."""
+        if self.budget is None or best.within_budget is None or best.within_budget_ci is None:
+            return []
+        budget = f"budget of {write_money(self.budget)}"
         if best.unfinished:
-            open_ = f"{best.unfinished} of {self.runs} runs had not stopped"
-            return [*lines, f"Whether the budget of {write_money(self.budget)} is enough is not known: {open_}."]
-        likely = next(words for share, words in LIKELY.items() if best.within_budget >= share)
-        allow = f"; to finish in nine of ten, allow {write_quantile(surely)}"
-        enough = best.within_budget >= SURE or surely is None
+            return [f"Whether the {budget} is enough is not known: {self._count_unfinished(best)}."]
+        done, (low, high) = f"{100 * best.within_budget:.0f} % of runs were done", best.within_budget_ci
+        if low < 0.5 < high:
+            if high - low > WIDE:
+                few = f"{write_count(self.runs, 'run')} {'is' if self.runs == 1 else 'are'} too few"
+                return [f"{few} to tell whether the {budget} is enough: {done}."]
+            return [f"The {budget} is about as likely to be enough as not: {done}{self._say_allowance(best)}."]
+        likely = next(words for least, words in LIKELY.items() if max(low, 1.0 - high) >= least)
         doubt = ", if the pilot is right" if self.pilot is not None and self.pilot.is_small else ""
-        done = f"{100 * best.within_budget:.0f} % of runs were done"
-        budget = f"The budget of {write_money(self.budget)} is {likely}{doubt}: {done}"
-        return [*lines, f"{budget}{'' if enough else allow}."]
+        verdict = "to be enough" if low >= 0.5 else "too small"
+        return [f"The {budget} is {likely} {verdict}{doubt}: {done}{self._say_allowance(best)}."]
+
+    def _say_allowance(self, best: PolicyPlan) -> str:
+        """What to allow where the budget is too small for nine of ten runs."""
+        surely = best.quantiles[f"{SURE:g}"]
+        enough = surely is None or self.budget is None or surely <= self.budget
+        return "" if enough else f"; to finish in nine of ten, allow {write_quantile(surely)}"
+
+    def _count_unfinished(self, one: PolicyPlan) -> str:
+        """How many runs of a policy had not stopped."""
+        return f"{one.unfinished} of {write_count(self.runs, 'run')} had not stopped"
 
     def _unfinished_lines(self) -> list[str]:
         """Which policies had not stopped, and what that means."""
         return [
-            f"{one.policy}: {one.unfinished} of {self.runs} runs had not stopped after "
-            f"{self.experiment.parameters.max_rounds} rounds; its mean cost is a lower estimate"
+            f"{one.policy}: {self._count_unfinished(one)} after "
+            f"{write_count(self.experiment.parameters.max_rounds, 'round')}; its mean cost is a lower estimate"
             for one in self.policies
             if one.unfinished
         ]
+
+
+class PlanInterrupted(KeyboardInterrupt):
+    """Ctrl-C during the search for the smallest difference; ``plan`` is the plan without it."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__("the smallest difference is not computed")
+        self.plan = plan
 
 
 def plan(
@@ -339,6 +374,9 @@ def plan(
     settings
         By their names in `caet_opt.exploring.settings.Parameters`; targets are lazy by default.
 
+    Ctrl-C raises `ComparisonInterrupted` with the finished runs, or `PlanInterrupted` with the plan if all that is
+    missing is the smallest difference.
+
     Examples
     --------
     >>> found = plan(BanditModel("gaussian", [3, 4, 2], costs="gaps"), "ranking", delta=0.05, runs=20, seed=1)
@@ -350,7 +388,7 @@ def plan(
     refuse_limits(settings, "a plan has a budget")
     task = pose_task(model, task)
     confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
-    experiments = make_experiments(model, task, policies, confidence, {"solve": "lazy", **settings})
+    experiments = make_experiments(model, task, policies, confidence, {**DEFAULTS, **settings})
     comparison = run_policies(experiments, runs, seed, workers, progress)
     found = Plan(
         experiment=experiments[0],
@@ -370,9 +408,13 @@ def plan(
         costs, stopped = (np.array([getattr(run, name) for run in records]) for name in ("cost", "stopped"))
         return find_quantiles(costs, stopped)[f"{SURE:g}"]
 
-    if model.distributions or not all(statement.is_plain for statement in chosen.optimum.statements):
-        return found  # a level or a margin has no rival to be moved, and a mean says no distribution
-    return replace(found, difference=smallest_difference(chosen, budget, found.quantiles[f"{SURE:g}"], simulate))
+    if why := why_not_searched(chosen, found.cheapest, budget, runs):
+        return replace(found, why_unknown=why)
+    try:
+        difference = smallest_difference(chosen, budget, found.quantiles[f"{SURE:g}"], simulate)
+    except KeyboardInterrupt as interrupt:
+        raise PlanInterrupted(replace(found, why_unknown=INTERRUPTED)) from interrupt
+    return replace(found, difference=difference, why_unknown="" if difference else NOT_FOUND)
 
 
 def describe_policy(summary: Summary, budget: float | None) -> PolicyPlan:
@@ -383,6 +425,7 @@ def describe_policy(summary: Summary, budget: float | None) -> PolicyPlan:
         within, interval = enough / summary.runs, error_interval(enough, enough, summary.runs)
     return PolicyPlan(
         policy=summary.policy,
+        threshold=summary.threshold,
         predicted_cost=summary.predicted_cost,
         mean_cost=summary.mean_cost,
         cost_ci=summary.cost_ci,
@@ -395,25 +438,47 @@ def describe_policy(summary: Summary, budget: float | None) -> PolicyPlan:
     )
 
 
-def smallest_difference(experiment: Experiment, budget: float, cost: float | None, simulate: Simulate) -> Difference:
+def why_not_searched(experiment: Experiment, found: PolicyPlan, budget: float, runs: int) -> str:
+    """Why the smallest difference is not looked for; empty where it is."""
+    model, cost = experiment.model, found.quantiles[f"{SURE:g}"]
+    if model.distributions or not all(statement.is_plain for statement in experiment.optimum.statements):
+        tolerant = "a tolerance" if experiment.task.several_right else "levels, margins and ratios"
+        kind = "distributions" if model.distributions else tolerant
+        return f"not computed: with {kind}, no rival's mean can be moved by itself"
+    if not costly_pairs(experiment):
+        return "not computed: all arms that are compared are free"
+    pulls = runs * sum(found.mean_calls)
+    if cost is not None and pulls * budget > max(MOST_PULLS, MOST_TIMES * pulls) * cost:
+        return "not computed: the budget is so large that this would take too long; give a smaller one, or fewer runs"
+    return ""
+
+
+def smallest_difference(
+    experiment: Experiment, budget: float, cost: float | None, simulate: Simulate
+) -> Difference | None:
     """Move the rival of the nearest pair until the 90 % quantile of the cost, which is ``cost`` now, is the budget.
 
     The quantile is nearly a multiple of T*, so a distance is solved for with ``T*(d) = T*(d_0) budget / cost(d_0)``;
-    there it is simulated, with the same draws, which gives the next multiple, until it is within 2 % of the budget.
+    there it is simulated, with the same draws, which gives the next multiple, until it is at most the budget and within
+    2 % of it. Distances lie between the largest that failed and the smallest that was enough. Costs may move in steps:
+    it is enough if these two are within 1 %. None if nothing is found that is enough.
     """
     rival = find_rival(experiment)
-    apart = rival.present
-    for _ in range(TRIES):
-        if cost is None:
+    told, apart = (rival.leader, rival.number, rival.present), rival.present
+    failed, high, enough = 0.0, rival.farthest, None
+    for left in reversed(range(TRIES + 1)):
+        if cost is not None and cost <= budget:
+            enough, high, near = Difference(*told, apart, cost), apart, cost >= (1.0 - NEARNESS) * budget
+        else:
+            failed, near = apart, False
+        if enough is None and failed >= high:
+            return Difference(*told, None, None)
+        if left == 0 or near or (enough is not None and high - failed <= 0.5 * NEARNESS * high):
             break
-        if abs(cost / budget - 1.0) <= NEARNESS:
-            return Difference(rival.leader, rival.number, rival.present, apart, cost)
-        wanted = rival.time_at(apart) * budget / cost
-        if rival.time_at(rival.farthest) > wanted:
-            break
-        apart = rival.find_distance(wanted)
+        scaled = rival.find_distance(rival.time_at(apart) * (1.0 - 0.5 * NEARNESS) * budget / (cost or inf))
+        apart = scaled if failed < scaled < high else high if enough is None else 0.5 * (failed + high)
         cost = simulate(replace(experiment, model=rival.move(apart)))
-    return Difference(rival.leader, rival.number, rival.present, None, None)
+    return enough
 
 
 class Rival(NamedTuple):
@@ -457,21 +522,32 @@ class Rival(NamedTuple):
         return high
 
 
+def costly_pairs(experiment: Experiment) -> list[tuple[float, int, int]]:
+    """The pairs that are needed and cost something, as distance, upper and lower arm, the nearest first."""
+    means, costs = experiment.model.means, experiment.model.costs
+    return sorted((means[a] - means[b], a, b) for a, b in experiment.task.pairs(means) if costs[a] > 0 or costs[b] > 0)
+
+
 def find_rival(experiment: Experiment) -> Rival:
-    """The nearest of the needed pairs, and how far its lower arm can be moved away."""
+    """The nearest of the needed pairs that cost something, and how far its lower arm can be moved away.
+
+    It moves towards the arms below it: as long as pairs with these are not nearer than its own, or half as near as they
+    were if they are free.
+    """
     model, means = experiment.model, experiment.model.means
-    (present, leader, number), *others = sorted((means[a] - means[b], a, b) for a, b in experiment.task.pairs(means))
+    (present, leader, number), *others = costly_pairs(experiment)
     lowest = model.family.mean_space[0]
-    room = means[leader] - lowest if isfinite(lowest) else inf
-    nearest = min([*(gap for gap, _, _ in others), 0.99 * room])
-    farthest = max(present, nearest if isfinite(nearest) else FARTHEST * present)
-    limits = experiment.parameters.share_limits
-    return Rival(model, experiment.task, leader, number, present, farthest, limits)
+    ends = [0.99 * (means[leader] - lowest) if isfinite(lowest) else inf]
+    ends += [0.5 * (gap + present) if a == number else gap for gap, a, b in others if b != number]
+    free = set(experiment.task.pairs(means)) - {(a, b) for _, a, b in costly_pairs(experiment)}
+    ends += [present + 0.5 * (means[number] - means[b]) for a, b in free if a == number]
+    farthest = max(present, FARTHEST * present if min(ends) == inf else min(ends))
+    return Rival(model, experiment.task, leader, number, present, farthest, experiment.parameters.share_limits)
 
 
-def write_share(probability: str) -> str:
+def write_share(probability: str | float) -> str:
     """A probability in percent."""
-    return f"{100 * float(probability):g} %"
+    return f"{100 * float(probability):.4g} %"
 
 
 def write_quantile(value: float | None) -> str:

@@ -14,11 +14,14 @@ from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.common.exact import Number
 from caet_opt.common.numbers import in_full
-from caet_opt.errors import InputError
+from caet_opt.errors import InputError, SolverError
 from caet_opt.solving.feasible import largest_least
-from caet_opt.solving.rows import Row, meant, meant_costs
+from caet_opt.solving.rows import Row, meant, meant_costs, round_rows
 
 Rows = tuple[Row, ...]
+
+#: By how much shares of pulls that are no target of a solve may miss a limit, by rounding.
+MISSED = 1e-9
 
 
 class LimitPrice(NamedTuple):
@@ -113,6 +116,40 @@ def build_rows(limits: tuple[Limit, ...], costs: tuple[Fraction, ...], leader: i
         parts = [sign * unit * ((arm in arms) - limit.share) for arm, unit in enumerate(units)]
         rows.append(Row(tuple(parts), limit.relation == "="))
     return tuple(rows)
+
+
+@lru_cache(maxsize=1024)
+def nearest_shares(rows: Rows, wanted: tuple[float, ...]) -> tuple[float, ...]:
+    """The shares of pulls that meet rows and are nearest to given ones:
+
+        min |u - wanted|^2   s.t.   G u <= 0 or = 0,   sum_a u_a = 1,   u >= 0;
+
+    `SolverError` where they are not found.
+    """
+    from scipy.optimize import LinearConstraint, minimize
+
+    lines, given = round_rows(rows), np.array(wanted)
+    size = np.abs(lines).max(axis=1, keepdims=True)
+    lines /= np.where(size > 0.0, size, 1.0)
+    equal = np.array([row.equal for row in rows])
+    whole = [1.0, *np.zeros(np.sum(equal))]
+    meets = [LinearConstraint(np.vstack([np.ones_like(given), lines[equal]]), whole, whole)]
+    if not equal.all():
+        meets.append(LinearConstraint(lines[~equal], -np.inf, 0.0))
+    found = minimize(
+        lambda u: np.sum((u - given) ** 2),
+        given,
+        jac=lambda u: 2.0 * (u - given),
+        bounds=[(0.0, 1.0)] * len(wanted),
+        constraints=meets,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    shares = np.maximum(found.x, 0.0) / np.sum(np.maximum(found.x, 0.0))
+    missed = float(np.max(np.where(equal, np.abs(lines @ shares), lines @ shares)))
+    if not missed <= MISSED:
+        raise SolverError(f"no shares of pulls within the limits were found: the nearest miss one by {missed:.1g}")
+    return tuple(shares.tolist())
 
 
 def check_limits(

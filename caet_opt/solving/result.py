@@ -272,7 +272,9 @@ ARM_HEADERS = ("arm", "mean", "cost", "cost proportion", "sampling proportion")
 
 def headline(model: BanditModel, task: Task) -> str:
     """Task, family and size of a model in one line."""
-    return f"task {task}, family {model.family}, {write_count(len(model.means), 'arm')}"
+    question = task.question(model.arms)
+    asked = str(task) if question is None else f"{task} ({question})"
+    return f"task {asked}, family {model.family}, {write_count(len(model.means), 'arm')}"
 
 
 def arm_rows(result: CharacteristicTime) -> list[list[str]]:

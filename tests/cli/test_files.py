@@ -1,5 +1,6 @@
 """Files that are whole or not there, and those of the command line."""
 
+import json
 import os
 import stat
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from caet_opt import Caet
 from caet_opt.cli import main
 from caet_opt.common import files
 from caet_opt.common.files import write_whole
@@ -132,6 +134,17 @@ def test_a_full_device_is_said(writer, capsys):
     argv, _ = writer
     assert main([*argv, "/dev/full"]) == 2
     assert "/dev/full: cannot be written (No space left on device)" in capsys.readouterr().err
+
+
+def test_a_pipe_stays_one_in_python_too(tmp_path):
+    pipe, found = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    reader.start()
+    Caet.start("best-arm", "bernoulli", arms=2, delta=0.05).save(pipe)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    reader.join(timeout=20)
+    assert json.loads(found[0])["task"] == "best-arm"
 
 
 def test_new_files_have_the_usual_permissions(tmp_path):

@@ -1,12 +1,17 @@
 """CAET under limits: targets that meet them, lazily and exactly, kept in files, and who refuses them."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from caet_opt import BanditModel, Caet, InputError, LiveExperiment, characteristic_time, plan, simulate
+from caet_opt import BanditModel, Caet, InputError, LiveExperiment, SolverError, characteristic_time, plan, simulate
+from caet_opt.bandits.limits import read_limits
 from caet_opt.kernels import boxes
 from caet_opt.live.status_text import to_words
 from caet_opt.solving.certificate import statement_terms
+from caet_opt.solving.limits import build_rows, nearest_shares
+from caet_opt.solving.rows import round_rows
 
 COSTS = [1.0, 0.5, 2.0]
 MODEL = BanditModel("bernoulli", [0.7, 0.5, 0.4], costs=COSTS)
@@ -108,3 +113,58 @@ def test_simulations_and_plans_are_about_the_limited_time():
     assert found.upper_bound is None  # with D-tracking, as the optimum need not be unique
     assert simulate(MODEL, "best-arm", **asked, tracking="c").upper_bound is not None
     assert plan(MODEL, "best-arm", **asked).lower_bound == pytest.approx(time.lower_bound(0.2))
+
+
+@pytest.mark.parametrize(
+    ("limit", "least", "most"),
+    [
+        ("pulls:0<=0.1", 0.0, 0.11),
+        ("pulls:0,1>=0.8", 0.78, 1.0),
+        ("cost:2<=0.2", 0.0, 0.21),
+        ("pulls:leader=0.6", 0, 1),
+    ],
+)
+def test_pulls_keep_to_limits_while_all_means_are_equal(limit, least, most):
+    """Shares that no solve has given, at a tie, are the nearest to equal ones that the limits allow."""
+    caet = start(limits=[limit])
+    for _ in range(300):
+        caet.observe(caet.next_arm(), 0)
+    counts = np.array(caet.state.counts)
+    amounts = counts * COSTS if limit.startswith("cost") else counts
+    arms = [int(arm) for arm in limit.partition(":")[2].partition("<")[0].partition(">")[0].split(",") if arm.isdigit()]
+    assert least <= amounts[arms].sum() / amounts.sum() <= most
+    assert caet.diagnostics.target.sum() == pytest.approx(1, abs=1e-9)
+    if limit == "pulls:leader=0.6":
+        assert caet.diagnostics.target[0] == pytest.approx(0.6, abs=1e-9)
+
+
+def test_an_outcome_whose_target_cannot_be_solved_for_keeps_to_limits(tmp_path, monkeypatch):
+    with LiveExperiment.start(
+        tmp_path / "x.caet", "best-arm", "bernoulli", arms=3, delta=0.05, costs=COSTS, limits=["pulls:0<=0.1"]
+    ) as experiment:
+        experiment.record_counts([(0, 5, 10), (1, 60, 100), (2, 50, 100)])
+        monkeypatch.setattr("caet_opt.exploring.policies.tracking.solve_question", fail)
+        for _ in range(5):
+            for pull in experiment.next(20):
+                experiment.record(pull.arm, 0, pull=pull.number)
+        counts = [arm["pulls"] for arm in experiment.status()["arms"]]
+    assert counts[0] <= 0.12 * sum(counts)
+
+
+def fail(*_):
+    """No target can be solved for."""
+    raise SolverError("none")
+
+
+def test_nearest_shares_are_the_nearest():
+    """No shares that meet the limits are nearer than those that are found."""
+    rows = build_rows(
+        tuple(read_limits(["pulls:0,1<=0.3", "cost:2>=0.5"])), (Fraction(1), Fraction(2), Fraction(3)), None
+    )
+    wanted = (0.5, 0.3, 0.2)
+    found = np.array(nearest_shares(rows, wanted))
+    lines = round_rows(rows)
+    assert np.max(lines @ found) <= 1e-9
+    for shares in np.random.default_rng(1).dirichlet(np.ones(3), 2000):
+        if np.max(lines @ shares) <= 0:
+            assert np.sum((found - wanted) ** 2) <= np.sum((shares - wanted) ** 2) + 1e-9

@@ -185,6 +185,24 @@ def test_a_swept_margin_shifts_the_gaps_of_gaussian_arms(task):
     assert [statement[:2] for statement in curve.points[0].result.statements] == [(1, 0), (2, 1)]
 
 
+@pytest.mark.parametrize(
+    ("task", "sweep", "ties", "between"),
+    [
+        ("above:0.5", "level", (0.2, 0.444, 0.446), "1"),
+        ("control:2+0.1", "margin", (0.244, 0.246), "1"),
+        ("ranking", "mean:2", (0.444, 0.446), "1 > 2 > 0"),
+    ],
+)
+@pytest.mark.parametrize("points", [5, 9, 101])
+def test_all_ties_between_two_points_are_found(task, sweep, ties, between, points):
+    """Two of them, of which the first is a point of the finest grid, with an answer of its own in between."""
+    curve = trace_curve(BanditModel("bernoulli", [0.444, 0.446, 0.2]), task, sweep, 0.1, 0.9, points)
+    assert curve.ties == pytest.approx(ties, rel=1e-9)
+    *_, (first, last, answer), _ = curve.answers()
+    assert (first, last) == pytest.approx(ties[-2:], rel=1e-9)
+    assert answer == between
+
+
 def test_a_swept_level_is_a_sum_by_arm_broken_at_every_mean(capsys):
     """T* = sum of c_a / d(mu_a, level), which tends to infinity at the means; there the answer changes."""
     means, costs = [0.2, 0.45, 0.7], [1, 2, 0.5]

@@ -6,12 +6,14 @@ from math import nan
 
 import numpy as np
 import pytest
-from commands import expect_refusal, read_json, run_command
+from commands import expect_refusal, read_json, run_command, said
 
 from caet_opt import BanditModel, InputError, compare_policies, plan, simulate
+from caet_opt.cli import main
 from caet_opt.common.numbers import round_down
+from caet_opt.simulating import plans
 from caet_opt.simulating.mean_intervals import find_quantiles
-from caet_opt.simulating.plans import SURE, find_rival
+from caet_opt.simulating.plans import SURE, PlanInterrupted, find_rival, smallest_difference
 from caet_opt.simulating.runs import Experiment
 
 TWO = BanditModel("bernoulli", [Decimal("0.6"), Decimal("0.4")], costs=[1, 2], arms=["old", "new"])
@@ -57,9 +59,99 @@ def test_a_budget_that_no_difference_is_settled_with():
     )
 
 
+def test_what_the_present_difference_is_enough_for_is_settled():
+    """Costs of so few pulls move in steps, none of which is within 2 % of the budget."""
+    model = BanditModel("bernoulli", [0.9, 0.3])
+    found = plan(model, "best-arm", delta=0.05, budget=40, runs=500)
+    assert found.within_budget >= SURE
+    assert found.difference.smallest <= found.difference.present
+    assert found.difference.cost <= 40
+    assert "settled within the budget in 90 % of runs; here it is 0.6" in str(found)
+    assert "no difference" not in str(found)
+
+
+@pytest.mark.parametrize("budget", [22, 35, 55, 100, 1000])
+def test_the_smallest_difference_lies_between_one_that_failed_and_one_that_was_enough(budget, budgeted):
+    tried = []
+
+    def simulate(moved):
+        """Costs in steps of 15."""
+        tried.append(15 * np.ceil(0.2 / (moved.model.means[0] - moved.model.means[1]) ** 2))
+        return tried[-1]
+
+    found = smallest_difference(budgeted.experiment, budget, 75.0, simulate)
+    enough = np.sqrt(0.2 / (budget // 15))
+    assert found.smallest == pytest.approx(enough, rel=0.011)
+    assert found.smallest >= enough
+    assert len(tried) <= plans.TRIES
+    assert found.cost <= budget
+
+
+def test_a_search_without_an_end_finds_nothing(budgeted):
+    """Where each distance turns out to cost slightly too much."""
+    assert smallest_difference(budgeted.experiment, 100.0, 103.0, lambda moved: 103.0) is None
+
+
+def test_what_is_not_found_is_not_said_not_to_exist(monkeypatch):
+    monkeypatch.setattr(plans, "smallest_difference", lambda *_: None)
+    found = plan(TWO, "best-arm", delta=0.1, budget=150, runs=10)
+    assert found.difference is None
+    assert "difference       not found: of 8 differences that were tried, none is settled within" in str(found)
+
+
+def test_free_arms_have_no_smallest_difference():
+    free = BanditModel("gaussian", [0, 1], costs=[0, 0])
+    found = plan(free, "best-arm", delta=0.05, budget=1, runs=30)
+    assert found.difference is None
+    assert "difference       not computed: all arms that are compared are free" in str(found)
+
+
+def test_a_pair_of_free_arms_is_not_the_nearest():
+    model = BanditModel("gaussian", [0, 1, 3], costs=[0, 0, 1])
+    found = plan(model, "comparisons:0-1,1-2", delta=0.05, budget=30, runs=100)
+    assert (found.difference.leader, found.difference.rival) == (2, 1)
+    assert found.difference.cost <= 30
+    assert find_rival(found.experiment).farthest == 2.5  # the free pair keeps half of its distance
+
+
+def test_a_budget_too_large_to_be_simulated_is_said(monkeypatch):
+    monkeypatch.setattr(plans, "smallest_difference", None)  # is not called
+    found = plan(BanditModel("bernoulli", [0.9, 0.5]), "best-arm", delta=0.05, budget=1e6, runs=100)
+    assert found.difference is None
+    assert found.within_budget == 1.0
+    assert "difference       not computed: the budget is so large that this would take too long" in str(found)
+
+
+def press(what, record):
+    """Ctrl-C during the search for the smallest difference."""
+    if what == "smallest difference":
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_during_the_search_leaves_the_rest_of_the_plan(budgeted):
+    with pytest.raises(PlanInterrupted) as caught:
+        plan(TWO, "best-arm", delta=0.1, budget=150, runs=300, seed=3, progress=press)
+    found = caught.value.plan
+    assert found.policies == budgeted.policies
+    assert found.difference is None
+    assert "difference       not computed: interrupted" in str(found)
+
+
+def test_the_command_prints_what_it_has_on_ctrl_c(monkeypatch, capsys):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(plans, "smallest_difference", interrupt)
+    assert main(["plan", *FLAGS, "--delta", "0.1", "--budget", "150", "--runs", "20", "--figure", "never/drawn"]) == 130
+    out, err = capsys.readouterr()
+    assert said(err) == ["caet-opt: interrupted, the smallest difference is not computed"]
+    assert "within budget" in out
+    assert "written" not in out
+
+
 def test_a_rival_moves_as_long_as_its_pair_is_the_nearest():
     rival = find_rival(Experiment(THREE, "ranking", plan(THREE, "ranking", delta=0.1, runs=1).experiment.parameters))
-    assert (rival.leader, rival.number, rival.present, rival.farthest) == (0, 1, 0.5, 0.7)
+    assert (rival.leader, rival.number, rival.present, rival.farthest) == (0, 1, 0.5, 0.6)
     assert rival.time_at(0.0) == np.inf
     assert rival.time_at(rival.find_distance(50.0)) == pytest.approx(50.0, rel=1e-2)
 
@@ -94,7 +186,7 @@ def test_quantiles_are_of_the_runs():
     assert find_quantiles(costs, costs != 1.0) == {"0.1": 2.0, "0.5": 4.0, "0.9": None}
 
 
-FLAGS = ("--family", "bernoulli", "--means", "0.6,0.4", "--costs", "1,2", "--task", "best-arm")
+FLAGS = ("--family", "bernoulli", "--means", "0.6,0.4", "--arms", "old,new", "--costs", "1,2", "--task", "best-arm")
 
 
 def test_the_command_prints_the_same_plan(budgeted, capsys):
@@ -121,6 +213,23 @@ def test_bad_input_is_one_line(capsys):
         expect_refusal(capsys, "plan", *FLAGS, *words, words=message)
 
 
+def test_the_help_has_the_defaults_of_a_plan(capsys):
+    for command, default in (("plan", "lazy"), ("simulate", "exact")):
+        text = " ".join(run_command(capsys, command, "--help").split())
+        assert f"(lazy means a GAP of 0.1) ({default})" in text
+
+
+def test_the_record_names_the_arms_and_the_threshold(budgeted):
+    record = budgeted.to_record()
+    assert record["names"] == ["old", "new"]
+    assert record["threshold"] == record["policies"][0]["threshold"] == "e-process"
+
+
+def test_a_tolerance_has_no_smallest_difference_and_it_is_said():
+    found = plan(TWO, "best-arm~0.02", delta=0.1, budget=100, runs=10)
+    assert "difference       not computed: with a tolerance, no rival's mean can be moved" in str(found)
+
+
 def test_a_margin_has_no_smallest_difference_and_it_is_said():
     model = BanditModel("gaussian", [0.0, 2.0])
     found = plan(model, "control:0+0.5", delta=0.2, budget=100, runs=10)
@@ -138,13 +247,33 @@ def test_a_plan_ends_in_words(budgeted):
     assert f"nine in ten such experiments cost at most {budgeted.quantiles['0.9']:#.4g}" in expect
     assert f"at least {float(round_down(budgeted.lower_bound, 4)):.4g} on average" in least
     assert f"about {np.log(10) * budgeted.characteristic_time:.3g} more (T* log 10)" in least
-    assert f"The budget of 150 is more likely than not too small: {100 * budgeted.within_budget:.0f} % of" in budget
+    done = f"{100 * budgeted.within_budget:.0f} % of runs were done"
+    assert f"The budget of 150 is about as likely to be enough as not: {done}" in budget
     assert budget.endswith(f"to finish in nine of ten, allow {budgeted.quantiles['0.9']:#.4g}.")
 
 
-@pytest.mark.parametrize(("budget", "words"), [(30, "is very likely too small"), (1e4, "is very likely to be enough")])
-def test_a_budget_is_enough_or_is_not(budget, words):
-    assert words in str(plan(TWO, "best-arm", delta=0.1, budget=budget, runs=20)).splitlines()[-1]
+@pytest.mark.parametrize(
+    ("budget", "runs", "words"),
+    [
+        (5, 100, "The budget of 5 is very likely too small: 0 % of runs were done"),
+        (1e4, 100, "The budget of 10000 is very likely to be enough: 100 % of runs were done."),
+        (1e4, 20, "The budget of 10000 is likely to be enough: 100 % of runs were done."),
+        (1e4, 2, "2 runs are too few to tell whether the budget of 10000 is enough: 100 % of runs were done."),
+        (1e4, 1, "1 run is too few to tell whether the budget of 10000 is enough: 100 % of runs were done."),
+    ],
+)
+def test_a_budget_is_enough_or_is_not_as_far_as_its_interval_says(budget, runs, words, monkeypatch):
+    monkeypatch.setattr(plans, "smallest_difference", lambda *_: None)
+    text = str(plan(TWO, "best-arm", delta=0.1, budget=budget, runs=runs))
+    assert text.splitlines()[-1].startswith(words)
+    assert f"within budget    {words.partition(': ')[2][:3].strip()}" in text
+
+
+def test_one_run_is_one_run(monkeypatch):
+    monkeypatch.setattr(plans, "smallest_difference", lambda *_: None)
+    text = str(plan(TWO, "best-arm", delta=0.1, budget=1e4, runs=1))
+    assert text.startswith("1 simulated run, delta = 0.1")
+    assert "within budget    100 % of runs at 10000, 95 % in [2.50 %, 100.0 %]" in text
 
 
 def pilot(size, gap):
@@ -160,8 +289,8 @@ def test_a_small_pilot_is_warned_of():
     assert found.pilot.others == pytest.approx(chance, abs=0.12)
     assert found.pilot.is_small
     assert "The pilot has 40 rewards of each arm. Of 100 resamples, eight in ten have T* from" in str(found)
-    assert "Warning: the pilot is small for this question: the cost may be as far off." in str(found)
-    assert "very likely to be enough, if the pilot is right: 100 % of runs" in str(found)
+    assert "Warning: the pilot is too small: its resamples differ widely in their T* or their answers" in str(found)
+    assert "is more likely than not to be enough, if the pilot is right: 100 % of runs" in str(found)
     assert found.to_record()["pilot"]["small"]
     assert plan(pilot(40, 0.1), "best-arm", delta=0.1, budget=1e6, runs=10).pilot == found.pilot
 
@@ -178,7 +307,12 @@ def test_resamples_of_a_tiny_pilot_say_little():
     found = plan(BanditModel.from_samples("bounded:0,1", [[0.2] * 3, [0.6] * 4]), "best-arm", delta=0.1, runs=10)
     assert found.pilot.times["0.1"] == pytest.approx(found.pilot.times["0.9"])
     assert "The pilot has 3 to 4 rewards of each arm" in str(found)
-    assert "Warning: the pilot is small for this question: of so few, even resamples say little." in str(found)
+    assert "Warning: the pilot is too small: an arm has fewer than 10 rewards" in str(found)
+
+
+def test_a_pilot_of_one_reward_has_one_reward():
+    found = plan(BanditModel.from_samples("bounded:0,1", [[0.2], [0.6]]), "best-arm", delta=0.1, runs=1)
+    assert "The pilot has 1 reward of each arm." in str(found)
 
 
 def test_a_pilot_of_many_values_is_resampled_less_often():

@@ -15,6 +15,7 @@ from caet_opt.bandits.tasks.constraints import plain_pairs
 from caet_opt.bandits.tasks.pairs import LISTED, MARGIN_ROWS
 from caet_opt.bandits.tasks.statements import Statement, number_text
 from caet_opt.common.exact import Number, brief, read_whole
+from caet_opt.common.files import escape_controls
 from caet_opt.errors import InputError
 
 #: More statements than this are refused: so many of them take the native solver about half a minute, and four times as
@@ -189,6 +190,11 @@ class Task(ABC):
         """The question in few words, for a column of a table, with the names of the arms; ``lower`` says that the lower
         mean is the better one."""
         return str(self) + LOWER * lower
+
+    def question(self, names: Sequence[str]) -> str | None:
+        """What is asked, in words that name the arms, which the task has by number; None if it names none."""
+        words = self.describe(tuple(map(escape_controls, names)))
+        return None if words == self.describe(tuple(map(str, range(len(names))))) else words
 
     def write_answer(self, answer: Hashable, names: Sequence[str]) -> str:
         """An answer in words, with the names of the arms.

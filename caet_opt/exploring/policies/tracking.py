@@ -41,6 +41,7 @@ from caet_opt.kernels.records import COLUMN_ROWS, PIECE
 from caet_opt.kernels.several import choice_is_due, find_settled, look_is_due
 from caet_opt.kernels.statement_columns import Columns, list_columns
 from caet_opt.solving.characteristic import solve_question
+from caet_opt.solving.limits import build_rows, find_leader, nearest_shares
 from caet_opt.solving.problem import Question, lay_out
 from caet_opt.solving.programs.cache import cached_program
 from caet_opt.solving.result import CharacteristicTime
@@ -123,6 +124,17 @@ class TrackingPolicy(Policy):
         """Before the first round, in which the target is uniform; C-tracking goes on adding to it."""
         view = super().begin()
         view.arms[ledger.MEMORY] = 1.0 / self.setup.arms
+        return view
+
+    def keep_within_limits(self, view: Seen) -> Seen:
+        """The view with a target that no solve has given, moved to the nearest one that meets the limits."""
+        limits, costs, task = self.setup.limits, self.setup.known_costs, self.setup.task
+        if limits and costs is not None:
+            leader = find_leader(limits, task, view.arms[ledger.MEAN].tolist())
+            rows = build_rows(limits, tuple(map(Fraction, costs.tolist())), leader)
+            view.arms[ledger.TARGET] = nearest_shares(rows, tuple(view.arms[ledger.TARGET].tolist()))
+            floor = aiming.exploration_floor(self.setup.arms, view.clock[ledger.ROUND])
+            self.functions["project_into"](view.arms[ledger.TARGET], floor, view.arms[ledger.PROJECTED])
         return view
 
     def make_view(self, arms: Array, clock: Array, columns: RoundColumns) -> Seen:
@@ -210,8 +222,11 @@ class TrackingPolicy(Policy):
         return asked._replace(aim=aim, space=self.make_space(columns_in(asked), None))
 
     def solve(self, view: Seen) -> Seen:
-        """The view aimed at the solution for its means and costs; `SolverError` or `InputError` where there is none."""
+        """The view aimed at the solution for its means and costs; `SolverError` or `InputError` where there is none. At
+        a tie, for which there is a target, only limits are met."""
         setup, space, means = self.setup, pursuit_of(view).space, view.arms[ledger.MEAN].tolist()
+        if setup.limits and not self.functions["answer_holds"](view, view.arms[ledger.MEAN], -1):
+            return self.keep_within_limits(view)
         answer = self.followed(view) if setup.task.several_right else setup.task.answer(means)
         asserted = setup.task.answer_statements(answer, setup.arms)
         if ledger.is_stated(view):  # what is a number of a statement is the double here
@@ -255,8 +270,9 @@ class TrackingPolicy(Policy):
         )
 
     def take_note_unsolved(self, view: Seen) -> Seen:
-        """Respond to the last outcome where no target can be solved for: it counts as uniform, until the next one is
-        due. Whether it is over is said of the answer for the present means, which may be another than before."""
+        """Respond to the last outcome where no target can be solved for: it counts as uniform, or as near to that as
+        limits allow, until the next one is due. Whether it is over is said of the answer for the present means, which
+        may be another than before."""
         if not self.setup.task.several_right or not self.functions["answer_holds"](view, view.arms[ledger.MEAN], -1):
             view = self.ask(view)
         arms, aim = view.arms, pursuit_of(view).aim
@@ -267,7 +283,7 @@ class TrackingPolicy(Policy):
         self.functions["settle_for"](view.setting, aim, now)
         floor = aiming.exploration_floor(self.setup.arms, now)
         self.functions["project_into"](arms[ledger.TARGET], floor, arms[ledger.PROJECTED])
-        return self.take_note(view)
+        return self.take_note(self.keep_within_limits(view))
 
     def prepare(self, view: Seen, saved: Target) -> Seen:
         """The view with the target that was saved, or with one for its means."""
