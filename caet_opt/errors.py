@@ -96,10 +96,19 @@ def install_hint(extra: str) -> str:
     return f"install it with: pip install 'caet-opt[{extra}]', or in a clone: pip install '.[{extra}]'"
 
 
+def list_words(names: Iterable[str]) -> str:
+    """Names in a line, in quotes where a comma or a space would tear them apart.
+
+    >>> list_words(["large", "a, x"])
+    "large, 'a, x'"
+    """
+    return ", ".join(repr(name) if "," in name or " " in name else name for name in names)
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Say that a name is unknown, with the nearest known name, or all of them."""
     known = sorted(known)
     near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {list_words(known)}"
     shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
     return f"unknown {kind} {shown!r}; {hint}"

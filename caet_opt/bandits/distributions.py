@@ -3,17 +3,18 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
-from math import fsum, inf
+from math import floor, fsum, inf, log10
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from caet_opt.bandits.families.bounded import Bounded
 from caet_opt.bandits.families.numerics import Array
-from caet_opt.common.checks import show_value
+from caet_opt.common.checks import is_real, is_truth, show_value
 from caet_opt.common.exact import exact, fits_double
-from caet_opt.errors import InputError
+from caet_opt.errors import InputError, list_words
 
 #: Probabilities may miss one by this much, as typed decimals do, and are taken in proportion.
 NEAR_ONE = Fraction(1, 10**9)
@@ -21,6 +22,10 @@ NEAR_ONE = Fraction(1, 10**9)
 
 #: A value is an end of its range, or this part of the range away from it, so that inverse distances are doubles.
 NEAREST = Fraction(1, 10**200)
+
+
+class OutsideError(InputError):
+    """A number is outside the range of a family."""
 
 
 class Distributions(NamedTuple):
@@ -132,18 +137,61 @@ def collect(arms: Sequence[Sequence[tuple[Fraction, Fraction]]], sizes: tuple[in
     return Distributions(values, tuple(tuple(mass for _, mass in arm) for arm in arms), sizes)
 
 
-def read_samples(family: Bounded, samples: Any, names: Sequence[str] | None = None) -> Distributions:
-    """The empirical distributions of samples, by arm: their own values, each with its share."""
-    lists = [read_list(sample, f"sample of arm {arm}") for arm, sample in enumerate(read_list(samples, "samples"))]
-    called = names if names is not None and len(names) == len(lists) else range(len(lists))
+def read_samples(
+    family: Bounded,
+    samples: Sequence[Sequence[Any]],
+    names: Sequence[str] | None = None,
+    places: Sequence[Sequence[str]] | None = None,
+) -> Distributions:
+    """The empirical distributions of samples, by arm: their own values, each with its share. Errors name the place of a
+    reward where there is one."""
+    called = names if names is not None and len(names) == len(samples) else range(len(samples))
     found, sizes = [], []
-    for arm, sample in zip(called, lists, strict=True):
+    for number, (arm, sample) in enumerate(zip(called, samples, strict=True)):
         if not sample:
             raise InputError(f"the sample of arm {arm} is empty; give at least one reward of each arm")
-        counts = Counter(read_value(family, reward, f"a reward of arm {arm}") for reward in sample)
+        counts = Counter[Fraction]()
+        for at, reward in enumerate(sample):
+            try:
+                counts[read_value(family, as_number(reward), f"a reward of arm {arm}")] += 1
+            except InputError as error:
+                hint = advise_range(family, samples) if isinstance(error, OutsideError) else ""
+                raise InputError(f"{f'{places[number][at]}: ' if places else ''}{error}{hint}") from None
         found.append([(value, Fraction(counts[value], len(sample))) for value in sorted(counts)])
         sizes.append(len(sample))
     return collect(found, tuple(sizes))
+
+
+def as_number(reward: Any) -> Any:
+    """A reward, of which a truth value is 0 or 1."""
+    return int(reward) if is_truth(reward) and not getattr(reward, "shape", ()) else reward
+
+
+def advise_range(family: Bounded, samples: Sequence[Sequence[Any]]) -> str:
+    """What to do where rewards have another scale than a range; nothing where they are beyond it by less than a tenth,
+    as a slip is, or are no numbers."""
+    rewards = [as_number(reward) for sample in samples for reward in sample]
+    if not all(is_real(reward) and fits_double(reward) for reward in rewards):
+        return ""
+    low, high = map(float, family.ends)
+    least, most = float(min(rewards)), float(max(rewards))
+    if max(low - least, most - high) <= (high - low) / 10:
+        return ""
+    ends = [-round_end(-least) if least < low else low, round_end(most) if most > high else high]
+    told = ",".join(f"{Decimal(repr(end)).normalize():f}" for end in ends)
+    return f"; use a range that has all rewards, such as bounded:{told}, or divide them"
+
+
+def round_end(end: float) -> float:
+    """The least of 1, 2, 5, 10, 20, 50 and so on that is not below a positive number; no negative number is above 0.
+
+    >>> round_end(87.0), round_end(0.3), round_end(100.0), round_end(-3.0)
+    (100.0, 0.5, 100.0, 0.0)
+    """
+    if end <= 0:
+        return 0.0
+    power = floor(log10(end))
+    return next(float(f"{step}e{power}") for step in (1, 2, 5, 10, 20) if end <= float(f"{step}e{power}"))
 
 
 def read_list(values: Any, what: str) -> list[Any]:
@@ -155,7 +203,7 @@ def read_list(values: Any, what: str) -> list[Any]:
 
 def read_number(value: Any, what: str) -> Fraction:
     """The exact number that was given, or `InputError`."""
-    if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+    if not is_real(value):
         raise InputError(f"{what} must be a number, got {show_value(value)}")
     if not fits_double(value):
         raise InputError(f"{what} must be a finite number that fits double precision, got {show_value(value)}")
@@ -166,9 +214,11 @@ def read_value(family: Bounded, value: Any, what: str) -> Fraction:
     """A number in the range of a family, or `InputError`."""
     number = read_number(value, what)
     if not family.ends[0] <= number <= family.ends[1]:
-        raise InputError(f"{what} is {float(number):g}, outside {family.mean_space}, the range of family {family}")
+        raise OutsideError(f"{what} is {show_value(value)}, outside {family.mean_space}, the range of family {family}")
     if any(0 < abs(number - end) < NEAREST * (family.ends[1] - family.ends[0]) for end in family.ends):
-        raise InputError(f"{what} is {float(number):g}, too close to an end of the range of family {family}; round it")
+        raise InputError(
+            f"{what} is {show_value(value)}, too close to an end of the range of family {family}; round it"
+        )
     return number
 
 
@@ -178,7 +228,7 @@ def samples_by_arm(rows: Sequence[tuple[str, Any]], names: Sequence[str] | None)
     found: dict[str, list[Any]] = {name: [] for name in names or ()}
     for arm, reward in rows:
         if names is not None and arm not in found:
-            raise InputError(f"samples of an unknown arm {arm!r}; the arms are {', '.join(names)}")
+            raise InputError(f"samples of an unknown arm {arm!r}; the arms are {list_words(names)}")
         found.setdefault(arm, []).append(reward)
     if not found:
         raise InputError("there is no reward; give a row of an arm and a reward for each")

@@ -1,19 +1,23 @@
 """A bandit model: a reward family, the arms' means, and what a pull of each arm costs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import isfinite
 from numbers import Rational
+from os import PathLike
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from caet_opt.bandits.arm_names import read_arm_names as read_arm_names
 from caet_opt.bandits.distributions import Distributions, read_distributions, read_samples
 from caet_opt.bandits.families import Bounded, Family, parse_family
 from caet_opt.bandits.families.numerics import Array
+from caet_opt.bandits.samples import Given, gather_samples
+from caet_opt.common.checks import is_real, show_value
 from caet_opt.common.exact import Number, exact
 from caet_opt.errors import InputError
 
@@ -85,7 +89,7 @@ class BanditModel:
         family: Family | str,
         means: Sequence[Number] | Distributions | None = None,
         costs: Sequence[Number] | str | None = None,
-        arms: Sequence[str] | None = None,
+        arms: Iterable[str] | None = None,
         *,
         lower_is_better: bool = False,
         levels: Sequence[Number] | None = None,
@@ -120,21 +124,27 @@ class BanditModel:
     def from_samples(
         cls,
         family: Family | str,
-        samples: Sequence[Sequence[Number]],
+        samples: Given,
         costs: Sequence[Number] | str | None = None,
-        arms: Sequence[str] | None = None,
+        arms: Iterable[str] | None = None,
         *,
         lower_is_better: bool = False,
     ) -> "BanditModel":
-        """The model whose arms have the empirical distributions of samples, such as those of a pilot.
+        """The model whose arms have the empirical distributions of samples, such as those of a pilot: a list of rewards
+        for each arm, lists by the names of the arms, a data frame with a column for each arm, or with the columns arm
+        and reward, or the path of a CSV file with these two.
 
         >>> BanditModel.from_samples("bounded:0,1", [[0.2, 0.7, 0.9], [0.1, 0.5]], costs=[1, 2]).means
         (0.6, 0.3)
+        >>> BanditModel.from_samples("bounded:0,1", {"old": [0.2, 0.7, 0.9], "new": [0.1, 0.5]}).arms
+        ('old', 'new')
         """
         family = read_family(family)
         if not isinstance(family, Bounded):
             raise InputError(f"samples are for rewards in a range, family bounded:LO,HI, not {family}")
-        return cls(family, read_samples(family, samples, arms), costs, arms, lower_is_better=lower_is_better)
+        found = gather_samples(samples, arms)
+        known = read_samples(family, found.rewards, found.names, found.places)
+        return cls(family, known, costs, found.names, lower_is_better=lower_is_better)
 
     @cached_property
     def distribution_table(self) -> Array:
@@ -234,6 +244,18 @@ class BanditModel:
         return self.family.sample(rng, self.means[arm], self.dispersions[arm], size)
 
 
+def check_model(model: Any) -> None:
+    """Raise `InputError` for anything that is no `BanditModel`, and say how to come by one."""
+    if isinstance(model, BanditModel):
+        return
+    hint = ""
+    if isinstance(model, str | PathLike):
+        hint = f"; read_model({str(model)!r}).model is that of a file or of the catalogue"
+    elif isinstance(getattr(model, "model", None), BanditModel):
+        hint = f"; give the model of this {type(model).__name__}, .model"
+    raise InputError(f"model must be a BanditModel, got {show_value(model)}{hint}")
+
+
 def find_distributions(family: Family, means: Any, levels: Any, probabilities: Any) -> Distributions | None:
     """The distributions that a model is given, None where its means say all; `InputError` for anything else."""
     if not isinstance(family, Bounded):
@@ -293,19 +315,19 @@ def check_ends(family: Family, means: Sequence[float], rests: Array) -> None:
 def read_numbers(values: Any, what: str) -> tuple[tuple[Number, ...], tuple[float, ...]]:
     """Check a sequence of real numbers and return it as it was given and as floats."""
     if isinstance(values, str) or not hasattr(values, "__iter__"):
-        raise InputError(f"{what} must be a list of numbers, got {values!r}")
+        raise InputError(f"{what} must be a list of numbers, got {show_value(values)}")
     check_unmasked(values, what)
     given = tuple(values)
     numbers = []
     for value in given:
-        if isinstance(value, bool | str) or not hasattr(value, "__float__"):
-            raise InputError(f"{what} must be numbers, got {value!r}")
+        if not is_real(value):
+            raise InputError(f"{what} must be numbers, got {show_value(value)}")
         try:
             number = float(value)
         except OverflowError:
             raise InputError(f"{what} must fit double precision, got a number of {len(str(value))} digits") from None
         except (TypeError, ValueError):  # a row of an array, a signalling NaN
-            raise InputError(f"{what} must be numbers, got {value!r}") from None
+            raise InputError(f"{what} must be numbers, got {show_value(value)}") from None
         if number == 0 and value != 0:
             raise InputError(f"{what} must be zero or fit double precision, got {value}; rescale the numbers")
         numbers.append(number)
@@ -328,16 +350,3 @@ def check_costs(costs: Sequence[float], arms: int) -> None:
             raise InputError(f"cost {cost} of arm {arm} is not a finite number")
         if cost < 0:
             raise InputError(f"cost {cost:g} of arm {arm} is negative; costs are zero or more")
-
-
-def read_arm_names(names: Sequence[str] | None, arms: int) -> tuple[str, ...]:
-    """Check the arms' names, or number the arms."""
-    if names is None:
-        return tuple(map(str, range(arms)))
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) and name for name in names):
-        raise InputError(f"arm names must be a list of non-empty strings, got {names!r}")
-    if len(names) != arms:
-        raise InputError(f"{len(names)} arm names for {arms} means; give one name per arm")
-    if len(set(names)) != arms:
-        raise InputError("arm names must differ from each other")
-    return tuple(names)

@@ -10,10 +10,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from caet_opt.bandits.arm_names import refuse_controls
 from caet_opt.bandits.families import parse_family
 from caet_opt.bandits.limits import Limit, read_limits
 from caet_opt.bandits.model import BanditModel
-from caet_opt.bandits.samples import read_sample_file
 from caet_opt.bandits.tasks import Custom, LowerIsBetter, Task, custom_part, parse_task, pose_task, read_custom
 from caet_opt.common.checks import show_value
 from caet_opt.common.exact import Number, decimal_text, exact, read_toml_number
@@ -179,13 +179,13 @@ def list_limits(limits: Any) -> Any:
 def read_bandit(table: Mapping[str, Any], folder: Path) -> BanditModel:
     """The model of a table: by means, by levels and probabilities, or by a file of samples."""
     family, arms, costs = parse_family(table["family"]), optional(table, "arms", list), table.get("costs")
+    refuse_controls([name for name in arms or () if isinstance(name, str)])
     lower = table.get("lower_is_better", False)
     costs = costs if costs is None or isinstance(costs, str) else check_numbers(costs, "costs")
     if (file := optional(table, "samples", str)) is not None:
         if given := [key for key in ("means", "levels", "probabilities") if key in table]:
             raise InputError(f"samples and {given[0]} are given; give one of them")
-        names, samples = read_sample_file(folder / file, arms)
-        return BanditModel.from_samples(family, samples, costs, arms or names, lower_is_better=lower)
+        return BanditModel.from_samples(family, folder / file, costs, arms, lower_is_better=lower)
     means = check_numbers(table["means"], "means") if "means" in table else None
     levels, rows = table.get("levels"), table.get("probabilities")
     levels = None if levels is None else check_numbers(levels, "levels")

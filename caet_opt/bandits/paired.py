@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caet_opt.bandits.model import BanditModel
-from caet_opt.common.checks import is_number, show_value
-from caet_opt.errors import InputError, unknown_name
+from caet_opt.common.checks import is_number, kind_of, show_value
+from caet_opt.errors import InputError, list_words, unknown_name
 
 #: The question that differences answer.
 TASK = "above:0"
@@ -161,7 +161,7 @@ def check_complete(scores: Mapping[str, NDArray[np.float64]], items: Sequence[An
     item = at if items is None else items[at]
     name = next(name for name, nothing in lacking.items() if nothing[at])
     raise InputError(
-        f"{len(missing)} of {len(lacking[name])} items lack a score, the first {item!r} that of {name!r}; "
+        f"{len(missing)} of {len(lacking[name])} items lack a score, first item: {show_value(item)}, model {name!r}; "
         "scores are numbers from 0 to 1: drop these items for all models, as table.dropna() does in a data frame"
     )
 
@@ -179,14 +179,25 @@ def find_name(against: str | int, names: Sequence[str]) -> str:
 
 def read_scores(column: Any, name: str) -> NDArray[np.float64]:
     """The scores of a model, nan where there is none, or `InputError`."""
+    if isinstance(column, str | bytes) or not hasattr(column, "__iter__"):
+        raise InputError(f"scores of {name!r} must be a list of numbers, got {show_value(column)}")
+    for score in column:
+        if isinstance(score, str | bytes) or kind_of(score) == "c":
+            raise InputError(f"scores of {name!r} must be numbers, got {show_value(score)}")
     try:
         if is_series(column):  # whose missing scores may be no floats
             column = column.to_numpy(dtype=float, na_value=np.nan)
         scores = np.asarray(column, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(f"scores of {name!r} must be numbers: {error}") from None
-    if scores.ndim != 1 or not np.all((scores >= 0) & (scores <= 1) | np.isnan(scores)):
-        raise InputError(f"scores of {name!r} must be numbers from 0 to 1, one for each item")
+    if scores.ndim != 1:
+        raise InputError(f"scores of {name!r} must be a list, one for each item, got an array of shape {scores.shape}")
+    beyond = scores[(scores < 0) | (scores > 1)]
+    if beyond.size:
+        raise InputError(
+            f"scores of {name!r} must be numbers from 0 to 1, got {show_value(float(beyond[0]))}; divide scores of "
+            "another scale"
+        )
     return scores
 
 
@@ -202,8 +213,8 @@ def read_prices(costs: Sequence[float] | Mapping[str, float] | None, names: Sequ
         if set(named) == set(names):
             listed = [named[name] for name in names]
         elif list(named) != [str(place) for place in range(len(names))]:
-            told = f"one for each model by its name, {', '.join(names)}"
-            raise InputError(f"costs must be {len(names)} numbers, {told}, got costs of {', '.join(named)}")
+            told = f"one for each model by its name, {list_words(names)}"
+            raise InputError(f"costs must be {len(names)} numbers, {told}, got costs of {list_words(named)}")
     if len(listed) != len(names) or not all(is_number(cost) and 0 <= cost < float("inf") for cost in listed):
         raise InputError(f"costs must be {len(names)} numbers, zero or more, in the order of the models, got {costs!r}")
     return [float(cost) for cost in listed]

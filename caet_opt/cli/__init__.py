@@ -60,6 +60,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise InputError(message)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help, and fail where it cannot be printed, which argparse would keep to itself."""
+        print(message, end="", file=file or sys.stderr)
+
 
 class Version(argparse.Action):
     """Print the version and leave; who provides Ipopt is looked up only when this is asked for."""

@@ -21,7 +21,7 @@ from caet_opt.cli.arguments import (
     seed,
 )
 from caet_opt.cli.models import GRAMMAR, add_direction, add_limit, read_list, read_names
-from caet_opt.cli.outcomes import leave_out_known, read_assigned, read_outcomes
+from caet_opt.cli.outcomes import leave_out_known, naming_lines, read_assigned, read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
 from caet_opt.common.exact import read_whole
 from caet_opt.common.numbers import table, write_count, write_money
@@ -265,7 +265,8 @@ def record(arguments: argparse.Namespace) -> int:
             outcomes += list_trials(counts, experiment.names, experiment.family)
         if exported:
             outcomes += leave_out_known(exported, experiment.names, experiment.status()["costs"])
-        recorded = experiment.record_assigned(outcomes) if assigned else experiment.record_many(outcomes)
+        with naming_lines(outcomes):
+            recorded = experiment.record_assigned(outcomes) if assigned else experiment.record_many(outcomes)
         answer, found = experiment.answer, experiment.summary()
     say(f"recorded: {recorded}" + ("" if answer is None else f"; the experiment has stopped with the answer {answer}"))
     if (ignored := say_ignored_costs(found)) is not None:

@@ -7,11 +7,11 @@ from decimal import Decimal
 from textwrap import fill
 from typing import Any
 
+from caet_opt.bandits.arm_names import refuse_controls
 from caet_opt.bandits.families import FAMILIES, parse_family
 from caet_opt.bandits.limits import read_limits, write_limits
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.modelfile import ModelFile, read_model
-from caet_opt.bandits.samples import read_sample_file
 from caet_opt.bandits.tasks import TASKS, Custom, pose_task
 from caet_opt.cli.arguments import plain_text
 from caet_opt.cli.output import show
@@ -168,10 +168,10 @@ def read_flags(arguments: argparse.Namespace) -> ModelFile:
     words = arguments.costs
     costs = GAPS if words == [GAPS] else None if words is None else read_list(words, "costs", f" or {GAPS!r}")
     arms = None if arguments.arms is None else read_names(arguments.arms)
+    refuse_controls(arms or ())
     family, lower = parse_family(arguments.family), arguments.lower_is_better
     if in_range:
-        names, samples = read_sample_file(arguments.samples, arms)
-        model = BanditModel.from_samples(family, samples, costs, arms or names, lower_is_better=lower)
+        model = BanditModel.from_samples(family, arguments.samples, costs, arms, lower_is_better=lower)
     else:
         model = BanditModel(family, read_list(arguments.means, "means"), costs, arms, lower_is_better=lower)
     return ModelFile(model, pose_task(model, arguments.task), limits=read_limits(arguments.limit or (), model.arms))

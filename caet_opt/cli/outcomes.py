@@ -1,7 +1,9 @@
 """Outcomes of pulls: one on the command line, or many as CSV."""
 
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from caet_opt.cli.arguments import unshield
@@ -22,6 +24,14 @@ def read_outcomes(words: Sequence[str], pull: int | None, cost: float | None) ->
     return [{"pull": pull, "arm": arm, "reward": read_number(unshield(reward), "REWARD"), "cost": cost}]
 
 
+class Placed(dict[str, Any]):
+    """An outcome that says where it was read."""
+
+    def __init__(self, parts: Any, place: str) -> None:
+        super().__init__(parts)
+        self.place = place
+
+
 Counts = list[tuple[str, int, int]]
 Outcomes = list[dict[str, Any]]
 
@@ -30,12 +40,12 @@ Outcomes = list[dict[str, Any]]
 ASSIGNED_COLUMNS = (("arm", "successes", "trials"), ("arm", "reward", "cost"), ("arm", "reward"))
 
 
-def read_assigned(words: Sequence[str], others: Any) -> tuple[Counts, Outcomes, Outcomes]:
+def read_assigned(words: Sequence[str], others: Any) -> tuple[Counts, Outcomes, list[Placed]]:
     """Arms with their successes and trials, single outcomes, and those of exported experiments: each word is a count,
     or the name of a CSV file."""
     if others.outcome or others.pull is not None or others.cost is not None:
         raise InputError("--counts cannot be combined with ARM, REWARD, --pull or --cost; leave these out")
-    counts, outcomes, exported = Counts(), Outcomes(), Outcomes()
+    counts, outcomes, exported = Counts(), Outcomes(), list[Placed]()
     for word in words:
         parts = [part.strip() for part in word.rsplit(",", 2)]
         numbers = [read_whole(part) for part in parts[1:]]
@@ -48,9 +58,9 @@ def read_assigned(words: Sequence[str], others: Any) -> tuple[Counts, Outcomes, 
     return counts, outcomes, exported
 
 
-def read_file(path: str, counts: Counts, outcomes: Outcomes, exported: Outcomes) -> None:
+def read_file(path: str, counts: Counts, outcomes: Outcomes, exported: list[Placed]) -> None:
     """Add the rows of a CSV file of counts, of outcomes, or of an exported experiment."""
-    header, rows = read_rows(read_text(path), path, f"{path}: row")
+    header, rows = read_rows(read_text(path), path)
     if is_exported(header):
         found = list_exported(rows)
         if not found:
@@ -58,11 +68,10 @@ def read_file(path: str, counts: Counts, outcomes: Outcomes, exported: Outcomes)
         exported += map(read_row, found)
         return
     known = next((columns for columns in ASSIGNED_COLUMNS if set(columns) <= set(header)), None)
-    if known is None or ";" in header[0]:
-        commas = ", separated by commas" if header and ";" in header[0] else ""
+    if known is None:
         raise InputError(
             f"{path}: the CSV needs a header with arm, successes and trials, or with arm and reward, and cost if "
-            f"observed{commas}, got {header}"
+            f"observed, got {header}"
         )
     if sorted(header) != sorted(known):
         more = next(name for name in header if name not in known or header.count(name) > 1)
@@ -80,13 +89,13 @@ def read_file(path: str, counts: Counts, outcomes: Outcomes, exported: Outcomes)
         counts.append((told.get("arm", ""), numbers[0], numbers[1]))
 
 
-def leave_out_known(outcomes: Outcomes, names: Sequence[str], costs: Sequence[float] | None) -> Outcomes:
+def leave_out_known(outcomes: list[Placed], names: Sequence[str], costs: Sequence[float] | None) -> list[Placed]:
     """Exported outcomes without the costs that are known to be the same, of which an exported file has a column."""
     if costs is None:
         return outcomes
     known = dict(zip(names, costs, strict=True))
     return [
-        {part: value for part, value in one.items() if part != "cost" or value != known.get(one["arm"])}
+        Placed({part: told for part, told in one.items() if part != "cost" or told != known.get(one["arm"])}, one.place)
         for one in outcomes
     ]
 
@@ -102,10 +111,10 @@ def read_csv(source: Any) -> list[dict[str, Any]]:
     except OSError as error:
         raise InputError(f"standard input cannot be read ({error.strerror or error})") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"standard input is not CSV: {error}") from error
+        raise InputError(f"standard input: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
     if len(text) > MOST_TEXT:
         raise InputError(f"standard input has more than {MOST_TEXT // 10**6} MB; record fewer outcomes at once")
-    header, rows = read_rows(text, "standard input", "outcome")
+    header, rows = read_rows(text, "standard input")
     if is_exported(header) and {"pull", "position"} <= set(header):
         new = [(place, told) for place, told in rows if "reward" in told and "position" not in told]
         if not new:
@@ -121,9 +130,24 @@ def read_csv(source: Any) -> list[dict[str, Any]]:
     return [read_row(row) for row in rows]
 
 
-def read_row(row: Row) -> dict[str, Any]:
+@contextmanager
+def naming_lines(outcomes: Sequence[dict[str, Any]]) -> Iterator[None]:
+    """Errors about one of the outcomes, by its number, name the place where it was read."""
+    try:
+        yield
+    except InputError as error:
+        found = re.match(r"outcome (\d+)(?=: )", str(error))
+        one = outcomes[int(found[1]) - 1] if found is not None and int(found[1]) <= len(outcomes) else None
+        if found is not None and isinstance(one, Placed):
+            error.args = (one.place + str(error)[found.end() :], *error.args[1:])
+        raise
+
+
+def read_row(row: Row) -> Placed:
     """An outcome from a row of text; an empty cell says nothing."""
-    what, told = row[0], dict[str, Any](row[1])
+    what, told = row[0], Placed(row[1], row[0])
+    if "reward" not in told:
+        raise InputError(f"{what}: the reward is blank; give a number, or remove the row")
     for name in ("reward", "cost"):
         if name in told:
             told[name] = read_number(told[name], f"{what}: {name}")

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from decimal import Decimal
 from fractions import Fraction
 from math import log
 from sys import maxsize
@@ -208,10 +209,19 @@ def say_answer(
     if entry.characteristic_time is not None:
         deviation = relative_deviation(result.value, entry.characteristic_time)
         lines += [f"expected {entry.characteristic_time!r}, relative deviation {deviation:.1e}"]
+        if not is_expected(result, entry.characteristic_time):
+            lines += ["WARNING: the expected characteristic_time is outside the certified interval of T*; correct it"]
     if arguments.parameters is not None:
         lines += [say_bound(result, arguments), *say_prediction(result, arguments.parameters)]
     lines += [solved.solver_line(result) + ("" if proven is None else f"; proof {duration(proven.seconds)}")]
     return "\n".join(lines)
+
+
+def is_expected(result: CharacteristicTime, expected: float) -> bool:
+    """Whether T* can be an expected value, which is given up to one unit of its last digit."""
+    given = Decimal(repr(expected).removesuffix(".0"))
+    unit = Decimal((0, (1,), int(given.as_tuple().exponent)))
+    return Decimal(result.lower) - unit <= given <= Decimal(result.upper) + unit
 
 
 def say_bound(result: CharacteristicTime, arguments: argparse.Namespace) -> str:

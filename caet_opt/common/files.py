@@ -21,6 +21,9 @@ UNFINISHED = ".part"
 #: The first bytes of every SQLite file, and how the names of those end that belong to it.
 DATABASE, BESIDE = b"SQLite format 3\x00", ("-wal", "-shm", "-journal")
 
+#: What Windows and spreadsheets put before a text: the mark of UTF-8.
+MARK = "\ufeff"
+
 #: Bytes of a text file at most, and of a TOML file, which takes a second per megabyte or two: a larger one is none of
 #: ours, or never ends, as /dev/zero.
 MOST_TEXT, MOST_TOML = 256_000_000, 32_000_000
@@ -108,7 +111,7 @@ def encode(path: str | Path, text: str) -> bytes:
 
 
 def read_text(path: str | Path, most: int = MOST_TEXT) -> str:
-    """The text of a file; a missing, unreadable or endless one is an `InputError`."""
+    """The text of a file, without the mark of UTF-8; a missing, unreadable or endless one is an `InputError`."""
     if "\0" in str(path):
         raise InputError(f"{path}: no file has such a name")
     note_input(path)
@@ -117,13 +120,13 @@ def read_text(path: str | Path, most: int = MOST_TEXT) -> str:
             content = source.read(most + 1)
         if len(content) > most:
             raise InputError(f"{path}: has more than {most // 10**6} MB; name a smaller file")
-        return content.decode("utf-8")
+        return content.decode("utf-8").removeprefix(MARK)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
 
 
 def parse_json(content: str | bytes) -> Any:

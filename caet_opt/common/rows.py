@@ -8,22 +8,27 @@ from io import StringIO
 from typing import Any
 
 from caet_opt.common.exact import read_whole
+from caet_opt.common.files import MARK
 from caet_opt.errors import InputError
 
 #: A text that a spreadsheet would run, with the apostrophes that have been put before it; and one that is a number.
 FORMULA = re.compile("'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
 
-#: What a spreadsheet may put before the first cell: the mark of UTF-8.
-MARK = "\ufeff"
-
 #: The columns that ``experiment export`` writes, a row for each pull, with or without an outcome; and those by which
 #: such a file is known, of which some columns may have been removed.
 EXPORTED = ("pull", "arm", "name", "handed_out", "withdrawn", "position", "reward", "cost", "recorded")
 ITS_OWN = frozenset(("arm", "name", "reward"))
 
-#: Columns that hold names of arms.
+#: Columns that hold names of arms, and those that are known whatever capitals their names have.
 NAMES = ("arm", "name")
+KNOWN = frozenset((*EXPORTED, "successes", "trials"))
+
+#: A line of its own after the last one: it is part of that where a quote is open.
+END = "end"
+
+#: What other programs put between columns.
+SEPARATORS = {";": "semicolons", "\t": "tabs"}
 
 #: Where a row is, in words, and its cells by column, without empty ones.
 Row = tuple[str, dict[str, str]]
@@ -52,26 +57,53 @@ def plain_text(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
-def read_rows(text: str, what: str, place: str = "row") -> tuple[list[str], Iterator[Row]]:
-    """The header of a CSV text, without spaces around its names, and its rows, each with its place, counted from 1;
-    `InputError` where it is no CSV, or where a row has not as many cells as the header.
+def read_rows(text: str, what: str) -> tuple[list[str], Iterator[Row]]:
+    """The header of a CSV text, without spaces around its names, and its rows, each with its place, the line on which
+    it begins; `InputError` where it is no CSV, or where a row has not as many cells as the header.
 
-    >>> header, rows = read_rows("arm, reward\\n'=a+b,1\\n", "pilot.csv")
+    >>> header, rows = read_rows("Arm, reward\\n'=a+b,1\\n", "pilot.csv")
     >>> header, list(rows)
-    (['arm', 'reward'], [('row 1', {'arm': '=a+b', 'reward': '1'})])
+    (['arm', 'reward'], [('pilot.csv: line 2', {'arm': '=a+b', 'reward': '1'})])
     """
+    lines = split_lines(text.removeprefix(MARK), what)
+    header = read_header(lines[0][1], what) if lines else []
+    return header, (read_cells(header, cells, f"{what}: line {line}") for line, cells in lines[1:])
+
+
+def split_lines(text: str, what: str) -> list[tuple[int, list[str]]]:
+    """The cells of each row that is not empty, with the line on which it begins."""
+    found, begun = [], 1
+    rows = csv.reader(StringIO(f"{text}\n{END}", newline=""))
     try:
-        lines = [line for line in csv.reader(StringIO(text.removeprefix(MARK), newline="")) if line]
+        for row in rows:
+            found.append((begun, row))
+            begun = rows.line_num + 1
     except csv.Error as error:
-        raise InputError(f"{what}: not CSV: {error}") from error
-    header = [name.strip() for name in lines[0]] if lines else []
-    return header, (read_cells(header, cells, f"{place} {line}") for line, cells in enumerate(lines[1:], start=1))
+        raise InputError(f"{what}: line {begun}: not CSV: {error}; is a quote not closed?") from error
+    line, last = found.pop()
+    if last != [END]:
+        raise InputError(f'{what}: line {line}: a quote (") is not closed')
+    return [(line, row) for line, row in found if row]
+
+
+def read_header(cells: Sequence[str], what: str) -> list[str]:
+    """The names of the columns without spaces around them; known ones in small letters, unless two would
+    be the same."""
+    header = [name.strip() for name in cells]
+    for separator, name in SEPARATORS.items():
+        if len(header) == 1 and separator in header[0]:
+            raise InputError(f"{what}: columns are separated by {name}; separate them by commas")
+    small = [name.lower() for name in header]
+    return [
+        other if other in KNOWN and small.count(other) == 1 else name for name, other in zip(header, small, strict=True)
+    ]
 
 
 def read_cells(header: Sequence[str], cells: Sequence[str], place: str) -> Row:
     """The cells of a row by column."""
     if len(cells) != len(header):
-        raise InputError(f"{place}: {len(cells)} cells, but the header has {len(header)}")
+        hint = "; is a quote not closed?" if any("\n" in cell for cell in cells) else ""
+        raise InputError(f"{place}: {len(cells)} cells, but the header has {len(header)}{hint}")
     told = {name: text.strip() for name, text in zip(header, cells, strict=True) if text.strip()}
     return place, told | {name: plain_text(told[name]) for name in NAMES if name in told}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caet_opt.bandits.limits import number_limits
-from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.model import BanditModel, check_model
 from caet_opt.bandits.tasks import Task
 from caet_opt.common.numbers import digits_beside, in_full, round_down, table, to_digits, write_interval
 from caet_opt.errors import InputError
@@ -286,6 +286,7 @@ def make_experiments(
     """An experiment per policy; whatever is wrong with one of them is an error now."""
     if "policy" in settings:
         raise InputError("give the policies as a list, not also as the setting policy")
+    check_model(model)
     settings = number_limits(settings, model.arms)
     experiments = [
         Experiment(model, task, Parameters.read(confidence, {**settings, "policy": name}))  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import numpy as np
 
 from caet_opt.bandits.families.numerics import Array, Mask
 from caet_opt.bandits.limits import number_limits
-from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.model import BanditModel, check_model
 from caet_opt.bandits.tasks import Task
 from caet_opt.common import numbers
 from caet_opt.common.files import escape_controls
@@ -72,6 +72,7 @@ def simulate(
     (0.0, 67.4, 30.89)
     """
     confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
+    check_model(model)
     parameters = Parameters.read(confidence, number_limits(settings, model.arms))
     experiment = Experiment(model, task, parameters)  # type: ignore[arg-type]
     _ = experiment.optimum  # a tie is an error before the first run

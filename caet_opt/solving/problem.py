@@ -5,7 +5,7 @@ the order in which the statements name them, so that all instances of one shape 
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import inf
 from typing import NamedTuple
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.families.numerics import Array, Mask
 from caet_opt.bandits.limits import Limit
-from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.model import BanditModel, check_model
 from caet_opt.bandits.tasks import Pair, Task, check_direction, parse_task
+from caet_opt.bandits.tasks.lower import LowerIsBetter
 from caet_opt.bandits.tasks.pairs import MARGIN, MARGIN_ROWS, RATIO
 from caet_opt.bandits.tasks.statements import Statement, encode, judge
+from caet_opt.bandits.tasks.tolerant import NOTES
 from caet_opt.common.exact import decimal_text
 from caet_opt.errors import InputError, TieError
 from caet_opt.kernels.elimination_order import columns, integers, plan_elimination
@@ -308,6 +310,8 @@ class Arrangement(NamedTuple):
 
 def read_task(task: Task | str, model: BanditModel | None = None) -> Task:
     """A task, or one in the grammar, with the names of a model's arms, and better where that says."""
+    if model is not None:
+        check_model(model)
     if isinstance(task, str):
         return parse_known(task, (), False) if model is None else parse_known(task, model.arms, model.lower_is_better)
     if not isinstance(task, Task):
@@ -500,9 +504,17 @@ def check_no_pair_ties(model: BanditModel, task: Task, a: int, b: int) -> None:
     if model.exact_means[a] == model.exact_means[b]:
         raise TieError(
             f"arms {name_arm(model, a)} and {name_arm(model, b)} have equal means ({means[a]:g}) in a "
-            f"pair that task {str(task)!r} needs, so T* is infinite; separate them or drop the pair"
+            f"pair that task {str(task)!r} needs, so T* is infinite; {advise_at_tie(task)}"
         )
     raise too_close(model, a, b, "or hardly")
+
+
+def advise_at_tie(task: Task) -> str:
+    """What to do about a tie: with a tolerance, either arm is a right answer."""
+    inner = task.task if isinstance(task, LowerIsBetter) else task
+    if type(inner) in NOTES:
+        return f"separate them, or give a tolerance, as {inner}~0.02"
+    return "separate them or drop the pair"
 
 
 def too_close(model: BanditModel, a: int, b: int, where: str) -> TieError:
@@ -531,6 +543,7 @@ def check_representable(model: BanditModel, problem: Problem) -> None:
     guess = problem.first_guess()
     for statement, term in zip(problem.statements, problem.terms(guess), strict=True):
         if not (np.isfinite(term) and term > 0):
+            check_spread(model, problem, statement)
             if statement.is_plain:
                 a, b = (name_arm(model, arm) for arm in statement.arms)
                 what = f"the divergence between arms {a} and {b}"
@@ -543,6 +556,17 @@ def check_representable(model: BanditModel, problem: Problem) -> None:
                 f"the cost {model.costs[label]:g} of arm {name_arm(model, int(label))} is outside double "
                 "precision beside its divergences; rescale the costs"
             )
+
+
+def check_spread(model: BanditModel, problem: Problem, statement: Statement) -> None:
+    """Raise `InputError` where a term is outside double precision for the costs alone: with equal ones none is."""
+    alike = replace(problem, costs=np.ones_like(problem.costs))
+    terms = alike.terms(alike.first_guess())
+    if np.all(np.isfinite(terms) & (terms > 0)):
+        told = " and ".join(f"{model.costs[arm]:g} of arm {name_arm(model, arm)}" for arm in statement.arms)
+        raise InputError(
+            f"the costs {told} are too far apart for double precision; if the smaller hardly counts, give 0"
+        )
 
 
 def check_formula(model: BanditModel, statement: Statement) -> None:

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property, partial
 from html import escape
 from math import exp, expm1, isfinite, log, log1p
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from caet_opt.bandits.families.numerics import Array, Mask
+from caet_opt.bandits.families.numerics import UNIT, Array, Mask
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import Task
 from caet_opt.bandits.tasks.statements import Statement
+from caet_opt.common.checks import is_number, is_truth, show_value
 from caet_opt.common.files import escape_controls
 from caet_opt.common.numbers import (
     format_certified,
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
 
 #: A statement is binding when its term exceeds the smallest one by no more than this, relatively.
 BINDING_SLACK = 1e-7
+
+#: So many units of rounding a lower bound is stepped down, and as many for each part of its cancellation.
+ROUNDED = 20 * UNIT
 
 #: The forms of the lower bound on the expected cost.
 BoundForm = Literal["kl", "log"]
@@ -335,13 +341,15 @@ def solver_line(result: CharacteristicTime) -> str:
 def read_level(delta: float | None, log_inv_delta: float | None) -> float:
     """``log(1 / delta)`` of whichever of the two was given."""
     if delta is not None and log_inv_delta is None:
+        if not isinstance(delta, Real | Decimal) or is_truth(delta):
+            raise InputError(f"delta must be a number strictly between 0 and 1, got {show_value(delta)}")
         if not 0 < delta < 1:
-            raise InputError(f"delta must lie strictly between 0 and 1, got {delta:g}")
+            raise InputError(f"delta must lie strictly between 0 and 1, got {show_value(delta)}")
         return -log(delta)
     if log_inv_delta is not None and delta is None:
-        if not (isfinite(log_inv_delta) and log_inv_delta > 0):
-            raise InputError(f"log(1/delta) must be positive and finite, got {log_inv_delta:g}")
-        return log_inv_delta
+        if not is_number(log_inv_delta) or log_inv_delta <= 0:
+            raise InputError(f"log(1/delta) must be positive and finite, got {show_value(log_inv_delta)}")
+        return float(log_inv_delta)
     raise InputError("give either delta or log_inv_delta")
 
 
@@ -351,14 +359,25 @@ def bound_per_time(log_inv_delta: float, form: BoundForm = "kl") -> float:
     ``kl``: ``kl(delta, 1 - delta) = (1 - 2 delta) log((1 - delta) / delta)``; ``log``: the weaker
     ``log(1 / (2.4 delta))``. The theorem is about delta below 1/2: kl is symmetric, but a strategy that may err half
     of the time can guess for nothing, so that the bound is zero from there on.
+
+    What is returned is not above the exact number, nor is its product with T* as a double. Rounding moves
+    L = log(1/delta) by up to 3 units u = 2^-53 of it. A factor that is zero at L0 is then off by 3 u L / (L - L0)
+    relatively, and the few functions and the products add up to 20 u; twice that for both factors is stepped down.
     """
     if form not in get_args(BoundForm):
         raise InputError(f"form of the lower bound must be 'kl' or 'log', got {form!r}")
     if log_inv_delta <= log(2):
         return 0.0
     if form == "log":
-        return max(0.0, log_inv_delta - log(2.4))
-    return -expm1(log(2) - log_inv_delta) * (log_inv_delta + log1p(-exp(-log_inv_delta)))
+        return step_down(log_inv_delta - log(2.4), log_inv_delta)
+    factor = -expm1(log(2) - log_inv_delta)
+    return step_down(factor * (log_inv_delta + log1p(-exp(-log_inv_delta))), log_inv_delta, log_inv_delta - log(2))
+
+
+def step_down(bound: float, level: float, distance: float | None = None) -> float:
+    """A bound less what rounding can have added, at ``level`` and at this distance from its zero; at least 0."""
+    distance = bound if distance is None else distance
+    return max(0.0, bound * (1.0 - ROUNDED * (1.0 + level / distance))) if distance > 0 else 0.0
 
 
 def normalise(amounts: Array) -> Array:

@@ -111,7 +111,7 @@ def test_series_are_aligned_on_their_items():
 
 def test_series_without_the_same_items():
     first, second = pd.Series([1, 0], index=["x", "y"]), pd.Series([1, 0], index=["y", "z"])
-    with pytest.raises(InputError, match=r"2 of 3 items lack a score, the first 'x' that of 'b'; .* drop these items"):
+    with pytest.raises(InputError, match=r"2 of 3 items lack a score, first item: 'x', model 'b'; .* drop these items"):
         paired({"a": first, "b": second})
     with pytest.raises(InputError, match="scores of 'b' have the item 'x' twice"):
         paired({"a": first, "b": pd.Series([1, 0], index=["x", "x"])})
@@ -123,7 +123,7 @@ def test_series_without_the_same_items():
 def test_items_without_a_score_are_not_dropped_silently(nothing):
     table = pd.DataFrame({"a": [1, 0, 1, 1], "b": [1, nothing, 0, nothing]}, index=["p", "q", "r", "s"])
     table["b"] = table["b"].astype("Float64")
-    with pytest.raises(InputError, match=r"2 of 4 items lack a score, the first 'q' that of 'b'; .*table\.dropna\(\)"):
+    with pytest.raises(InputError, match=r"2 of 4 items lack a score, first item: 'q', model 'b'; .*table\.dropna\(\)"):
         paired(table)
     assert paired(table.dropna()).differences[0].tolist() == [0, 1]
 

@@ -63,7 +63,7 @@ def test_observed_costs_come_along(tmp_path, capsys):
 
 
 def test_they_are_samples(exported, tmp_path, capsys):
-    names, samples = read_sample_file(exported[1])
+    names, samples, _ = read_sample_file(exported[1])
     assert list(names) == NAMES
     assert [list(map(float, sample)) for sample in samples] == [[arm / 8] for arm in range(7)]
     argv = ["solve", "--samples", exported[1], "--family", "bounded:0,1", "--task", "best-arm", "--json"]

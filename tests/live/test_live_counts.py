@@ -162,7 +162,7 @@ def test_counts_stand_alone_and_are_of_bernoulli_rewards_with_known_costs(capsys
         capsys, "experiment", "record", path, "--counts", other, words="header with arm, successes and trials"
     )
     other.write_text("arm,successes,trials\nold,0.5,1\n", encoding="utf-8")
-    words = "row 1: successes and trials must be whole numbers"
+    words = "line 2: successes and trials must be whole numbers"
     expect_refusal(capsys, "experiment", "record", path, "--counts", other, words=words)
     asked = {"arms": 2, "delta": 0.05}
     for name, family, more, words in (
@@ -223,15 +223,15 @@ def test_rows_of_scores_from_a_platform(capsys, tmp_path, path):
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ("arm,reward\nold,5\nold,6\n", "outcome 2: reward 6 is outside"),
-        ("arm,reward\nold,nan\n", "rows.csv: row 1: reward must be a number, got 'nan'"),
-        ("arm,reward\nother,5\n", "outcome 1: unknown arm 'other'"),
-        ("arm,reward\nold\n", "rows.csv: row 1: 1 cells, but the header has 2"),
-        ("arm,reward\n,5\n", "outcome 1: unknown arm"),
-        ("arm,reward\nold,\n", "outcome 1: the reward of arm 'old' is missing"),
-        ("arm,reward,cost\nold,5,2\n", "outcome 1: the cost of arm 'old' is known to be 1; leave it out"),
+        ("arm,reward\nold,5\nold,6\n", "line 3: reward 6 is outside"),
+        ("arm,reward\nold,nan\n", "rows.csv: line 2: reward must be a number, got 'nan'"),
+        ("arm,reward\nother,5\n", "line 2: unknown arm 'other'"),
+        ("arm,reward\nold\n", "rows.csv: line 2: 1 cells, but the header has 2"),
+        ("arm,reward\n,5\n", "line 2: unknown arm"),
+        ("arm,reward\nold,\n", "rows.csv: line 2: the reward is blank; give a number, or remove the row"),
+        ("arm,reward,cost\nold,5,2\n", "line 2: the cost of arm 'old' is known to be 1; leave it out"),
         ("arm,reward\n", "rows.csv: there are no rows below the header"),
-        ("arm;reward\nold;5\n", "and cost if observed, separated by commas, got ['arm;reward']"),
+        ("arm;reward\nold;5\n", "rows.csv: columns are separated by semicolons; separate them by commas"),
         ("user,arm,reward\n1,old,5\n", "rows.csv: remove the column 'user'; arm, reward are all that is recorded"),
         ("arm,reward,arm\nold,5,new\n", "rows.csv: remove the column 'arm'; arm, reward are all that is recorded"),
     ],

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
-from caet_opt.bandits.model import BanditModel
+from caet_opt.bandits.model import BanditModel, check_model
 from caet_opt.bandits.tasks.arm_names import NUMBER
 from caet_opt.bandits.tasks.base import Pair, Task
 from caet_opt.bandits.tasks.custom import Custom
@@ -120,6 +120,7 @@ def pose_task(model: BanditModel, task: Task | str) -> Task:
     >>> pose_task(model, "cheapest:control:large-0.15").answer(model.exact_means)
     0
     """
+    check_model(model)
     if isinstance(task, str):
         task = parse_task(task, model.arms, lower_is_better=model.lower_is_better)
     task.check(len(model.means))

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -64,6 +65,9 @@ class Task(ABC):
 
     #: Whether several answers may be right for the same means: see `right_answers`.
     several_right: ClassVar[bool] = False
+
+    #: Up to how much an answer may be wrong: see `caet_opt.bandits.tasks.tolerant`.
+    tolerance: Fraction = Fraction(0)
 
     #: What may stand after each arm of the argument, in turn, as characters; nothing where the argument has no arms.
     between_arms: ClassVar[tuple[str, ...]] = ()
@@ -140,7 +144,7 @@ class Task(ABC):
     def check_family(self, family: Family) -> None:
         """Raise `InputError` for a level, margin or ratio that makes no sense for rewards of this family."""
         for statement in self.numbered_statements():
-            check_statement(statement, family, str(self))
+            check_statement(statement, family, str(self), self.tolerance)
 
     def for_costs(self, costs: Sequence[Any]) -> Self:
         """The task for arms with these costs; most tasks do not depend on them."""
@@ -262,8 +266,8 @@ def check_arms_exist(used: Sequence[int], arms: int, task: str) -> None:
             raise InputError(f"task {task!r} names arm {arm}, but the model has arms 0 to {arms - 1}")
 
 
-def check_statement(statement: Statement, family: Family, task: str) -> None:
-    """Raise `InputError` unless means of a family can be on both sides of a statement."""
+def check_statement(statement: Statement, family: Family, task: str, tolerance: Fraction) -> None:
+    """Raise `InputError` unless means of a family can be on both sides of a statement, which may have a tolerance."""
     (low, high), margin = family.exact_ends, statement.margin
     if statement.ratio != 1 and not family.has_ratios:
         known = "exponential, gamma and poisson"
@@ -278,10 +282,10 @@ def check_statement(statement: Statement, family: Family, task: str) -> None:
                 f"task {task!r}: level {number_text(level)} must be {where}; otherwise there is nothing to find out"
             )
     elif abs(margin) >= high - low:
+        what, size = ("tolerance", tolerance) if tolerance >= high - low else ("margin", margin)
         length = f"the means of the {family.name} family, which are in {family.mean_space}"
-        raise InputError(
-            f"task {task!r}: margin {number_text(margin)} is as large as the difference of any two of {length}"
-        )
+        told = f"task {task!r}: {what} {number_text(size)}"
+        raise InputError(f"{told} is as large as the difference of any two of {length}")
 
 
 def check_size(statements: int) -> None:

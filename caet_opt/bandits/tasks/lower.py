@@ -36,7 +36,7 @@ class LowerIsBetter(Task):
         self.task = task
         sign = task.answer_sign and task.answer_sign.replace(">", "<")
         vars(self).update(name=task.name, needs_costs=task.needs_costs, answer_sign=sign)  # of the class elsewhere
-        vars(self).update(several_right=task.several_right, answer_note=task.answer_note)
+        vars(self).update(several_right=task.several_right, answer_note=task.answer_note, tolerance=task.tolerance)
 
     def answer(self, means: Sequence[Any]) -> Hashable:
         return self.task.answer(Mirrored(-mean for mean in means))

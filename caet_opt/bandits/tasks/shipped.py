@@ -11,6 +11,7 @@ from caet_opt.bandits.tasks.base import LOWER, Form, Task, check_arms_exist, rea
 from caet_opt.bandits.tasks.pairs import BIPARTITE, CHAIN, STARS
 from caet_opt.bandits.tasks.statements import Statement
 from caet_opt.common.exact import brief, read_whole
+from caet_opt.common.numbers import write_count
 from caet_opt.errors import InputError
 
 
@@ -65,7 +66,9 @@ class TopArms(Task):
 
     def check(self, arms: int) -> None:
         if arms > 1 and self.size >= arms:
-            raise InputError(f"top-arms:{self.size} needs M between 1 and {arms - 1} for {arms} arms")
+            most = "1" if arms == 2 else f"from 1 to {arms - 1}"
+            told = f"top-arms:{self.size} needs more than {write_count(self.size, 'arm')}, got {arms}"
+            raise InputError(f"{told}; M must be {most}")
         super().check(arms)
 
     def count_statements(self, arms: int) -> int:

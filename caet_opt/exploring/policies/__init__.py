@@ -2,6 +2,7 @@
 
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.tasks import Task, parse_task
+from caet_opt.common.exact import brief
 from caet_opt.common.registry import Registry
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.policies.base import Policy
@@ -27,6 +28,8 @@ POLICIES: Registry[type[Policy]] = Registry(
 def find_policy(name: str) -> type[Policy]:
     """The policy of this name, or `InputError`."""
     if not isinstance(name, str) or name not in POLICIES:
+        if "," in str(name):
+            raise InputError(f"policy must be one name, got {brief(str(name))!r}; compare_policies takes several")
         raise InputError(unknown_name("policy", str(name), POLICIES))
     return POLICIES[name]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.modelfile import ModelFile, model_paths
 from caet_opt.bandits.tasks import Task, pose_task
+from caet_opt.common.checks import show_value
 from caet_opt.common.files import shortest_names
 from caet_opt.errors import InputError
 from caet_opt.presenting.tables.layout import ERROR, choose_columns
@@ -15,6 +16,7 @@ from caet_opt.presenting.tables.time_columns import columns as known_columns
 from caet_opt.presenting.tables.time_rows import Request, Source, compute
 from caet_opt.solving.backends import DEFAULT_SOLVER
 from caet_opt.solving.compare import Solver, name_solvers
+from caet_opt.solving.result import read_level
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +28,7 @@ Model = str | Path | ModelFile | tuple[BanditModel, Task | str]
 def characteristic_table(
     models: Model | Iterable[Model] | Mapping[str, Model],
     *,
-    deltas: Sequence[float] = (),
+    deltas: float | Sequence[float] = (),
     solvers: Solver | Sequence[Solver] = DEFAULT_SOLVER,
     columns: Sequence[str] | None = None,
     digits: int | None = None,
@@ -39,7 +41,7 @@ def characteristic_table(
     models
         Files, folders of files, `ModelFile` objects or pairs ``(model, task)``; a mapping gives them names.
     deltas
-        A row with the lower bound ``T* kl(delta, 1 - delta)`` for each of them.
+        A row with the lower bound ``T* kl(delta, 1 - delta)`` for each of them, or for the one that is given.
     solvers
         Backends, profiles, or paths of profiles.
     columns
@@ -83,18 +85,19 @@ def column_names(chosen: Sequence[str] | None, digits: int | None) -> list[str]:
 
 
 def make_request(
-    solvers: Solver | Sequence[Solver], deltas: Sequence[float], names: Iterable[str], digits: int | None
+    solvers: Solver | Sequence[Solver], deltas: float | Sequence[float], names: Iterable[str], digits: int | None
 ) -> Request:
     """What to compute for columns of these names, everything checked."""
-    for delta in deltas:
-        if not 0 < delta < 1:
-            raise InputError(f"delta must lie strictly between 0 and 1, got {delta:g}")
+    one: Any = deltas
+    levels = (one,) if isinstance(one, str) or not hasattr(one, "__iter__") else tuple(one)
+    for delta in levels:
+        read_level(delta, None)
     if digits is not None:
         from caet_opt.proving.prove import check_digits
 
         check_digits(digits)
     names = set(names)
-    return Request(name_solvers(solvers), tuple(map(float, deltas)), not BLIND.isdisjoint(names), digits, HALF in names)
+    return Request(name_solvers(solvers), tuple(map(float, levels)), not BLIND.isdisjoint(names), digits, HALF in names)
 
 
 def sources(models: Model | Iterable[Model] | Mapping[str, Model]) -> list[Source]:
@@ -102,7 +105,8 @@ def sources(models: Model | Iterable[Model] | Mapping[str, Model]) -> list[Sourc
     if isinstance(models, Mapping):
         return [Source(name, make_entry(model) or Path(str(model))) for name, model in models.items()]
     one: Any = models
-    listed: Iterable[Model] = [one] if isinstance(one, str | Path | ModelFile) or is_pair(one) else one
+    several = hasattr(one, "__iter__") and not isinstance(one, str) and not is_pair(one)
+    listed: Iterable[Model] = one if several else [one]
     found: list[Path | ModelFile] = []
     for model in listed:
         entry = make_entry(model)
@@ -128,4 +132,6 @@ def make_entry(model: Model) -> ModelFile | None:
     if is_pair(model):
         bandit, task = model
         return ModelFile(bandit, pose_task(bandit, task))
+    if not isinstance(model, str | Path | ModelFile):
+        raise InputError(f"a model needs its task: give (model, task), a ModelFile or a path, got {show_value(model)}")
     return model if isinstance(model, ModelFile) else None

@@ -220,7 +220,7 @@ CONVENTIONS = {
         r"another."
     ),
     "range": Statement(
-        r"Families bounded: $T^\star$ and bounds are for all distributions in the range, by the divergence "
+        r"Family bounded:LO,HI: $T^\star$ and bounds are for all distributions in the range, by the divergence "
         r"$\mathrm{KL}_{\inf}(F, x)$, the least Kullback--Leibler divergence from an arm's distribution $F$ to one in "
         r"the range whose mean is $x$."
     ),

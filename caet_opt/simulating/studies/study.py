@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 from math import log, prod
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from caet_opt.bandits.modelfile import model_paths
-from caet_opt.common.checks import check_whole, is_number
+from caet_opt.common.checks import check_whole, is_number, show_value
 from caet_opt.common.files import read_toml
 from caet_opt.errors import InputError, unknown_name
 from caet_opt.exploring.earlier import DROPPED
@@ -74,6 +75,8 @@ class Study:
 
 def read_study(path: str | Path) -> Study:
     """Read a study file; every error is an `InputError` that begins with the path."""
+    if not isinstance(path, str | PathLike):
+        raise InputError(f"a study is a TOML file; give its path, got {show_value(path)}")
     table = read_toml(path)
     try:
         return from_table(table, Path(path))
