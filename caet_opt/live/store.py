@@ -352,7 +352,7 @@ def is_filled(path: Path) -> bool:
     if not read_header(path).startswith(MAGIC):
         return True
     address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"  # which leaves nothing beside it
-    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as found:
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(address, uri=True)) as found:
         return bool(found.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     return True
 
