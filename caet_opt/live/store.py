@@ -81,6 +81,7 @@ class Store:
         )
         if is_filled(store.path):
             raise taken
+        check_folder(path)
         with store._plain_errors(), closing(database.connect(store._file, "rwc", wait)[0]) as connection:
             connection.execute("BEGIN EXCLUSIVE")
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -102,6 +103,7 @@ class Store:
         at all. Others may write meanwhile. The copy is another file, with an identity of its own."""
         if os.path.lexists(path):
             raise InputError(f"{path}: there is a file already; name one that does not exist")
+        check_folder(path)
         place = Path(os.path.realpath(path))
         part = place.with_name(f".caet-opt-{token_hex(8)}{UNFINISHED}")
         try:
@@ -318,6 +320,12 @@ class Store:
 #: is closed in this process: while one of these has it open, nothing else here may open it.
 STORES: WeakSet[Store] = WeakSet()
 OPENING = RLock()
+
+
+def check_folder(path: str | Path) -> None:
+    """Raise `InputError` for a file in a folder that is not there."""
+    if not Path(os.path.realpath(path)).parent.is_dir():
+        raise InputError(f"{path}: no such folder: {Path(path).parent}")
 
 
 def can_write(path: Path) -> bool:
