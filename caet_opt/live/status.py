@@ -77,7 +77,10 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         **worth,
         "watch": watch,
         **summary,
-        "out": [{name: row[name] for name in ("pull", "arm", "handed_out")} for row in out[:MOST_OUT]],
+        "out": [
+            {"pull": row["pull"], "arm": row["arm"], "name": names[row["arm"]], "handed_out": row["handed_out"]}
+            for row in out[:MOST_OUT]
+        ],
         "level": level,
         "arms": list_arms(db, state, names, [row["arm"] for row in out], intervals),
         "pairs": list_pairs(weighed[:MOST_PAIRS], state, names, intervals),
@@ -133,12 +136,20 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
         "spent": explorer.state.total_cost + lost,
         "lost": lost,
         "answer": None if answer is None else name_answer(explorer.task, answer, names),
+        "asserts": None if answer is None else list_levels(explorer, answer, names),
         "stopped": stop is not None,
         "ended": find_end(db, explorer, stop),
         "costs_ignored": find_ignored_costs(explorer, names),
         "costs_missing": find_missing_costs(explorer, names),
         "open_again": find_open_again(db, explorer, stop, names, missing, ends_by_evidence(explorer)),
     }
+
+
+def list_levels(explorer: Explorer, answer: Hashable, names: Sequence[str]) -> list[str] | None:
+    """What an answer asserts, where some of it is about one arm and a level; None otherwise."""
+    stated = explorer.task.answer_statements(answer, explorer.arms)
+    shown = tuple(map(escape_controls, names))
+    return [one.write(shown) for one in stated] if any(len(one.arms) == 1 for one in stated) else None
 
 
 def find_ignored_costs(explorer: Explorer, names: Sequence[str]) -> Record | None:

@@ -64,7 +64,7 @@ def test_a_hostile_file_is_told_in_one_line_by_every_verb(sound, tmp_path, capsy
 def test_a_file_whose_tables_cannot_be_read_is_not_started_anew(sound, tmp_path, capsys):
     shutil.copyfile(sound, tmp_path / "bad.caet")
     spoil(tmp_path / "bad.caet", "a table whose name is no text")
-    asked = "--task best-arm --family bernoulli --arms a,b --delta 0.1".split()
+    asked = ["--task", "best-arm", "--family", "bernoulli", "--arms", "a,b", "--delta", "0.1"]
     expect_refusal(capsys, "experiment", "start", tmp_path / "bad.caet", *asked, words="there is a file already")
 
 
