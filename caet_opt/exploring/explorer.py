@@ -148,8 +148,8 @@ class Explorer:
         >>> caet.next_arm()
         0
         """
-        if not is_whole(arms):
-            raise InputError(f"arms must be how many there are, got {show_value(arms)}; LiveExperiment takes names")
+        if isinstance(arms, list | tuple):
+            raise InputError(f"arms must be the number of arms, got {show_value(arms)}; LiveExperiment takes names")
         confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
         parameters = Parameters.read(confidence, {"policy": policy, **settings}, simulated=False)
         explorer = cls(task, family, arms, parameters, costs, seed=seed)
@@ -321,12 +321,12 @@ class Explorer:
     def observe(self, arm: int, reward: float, cost: float | None = None) -> None:
         """Record the reward of a pull of an arm, and with observed costs what it cost.
 
-        All or nothing: after an error the object is as it was before. A cost is refused where costs are known.
+        All or nothing: after an error the object is as it was before. Where costs are known, any other is refused.
         """
-        if cost is not None and self.known_costs is not None:
-            where = f"arm {read_arm(arm, self.arms)} is known to be {float(self.known_costs[arm]):g}"
-            raise InputError(f"the cost of {where}; leave it out, or start with cost_source observed")
-        self.view = self.policy.take_note(self.absorb(arm, reward, cost))
+        absorbed = self.absorb(arm, reward, cost)
+        if cost is not None and self.known_costs is not None and cost != (known := float(self.known_costs[arm])):
+            raise InputError(f"the cost of arm {arm} is known to be {known:g}, got {show_value(cost)}; leave it out")
+        self.view = self.policy.take_note(absorbed)
 
     def absorb(self, arm: int, reward: float, cost: float | None = None, *, is_new: bool = True) -> Seen:
         """A view with an observation in its sums, before the policy has responded to it; nothing changes here.
