@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         greedy = any(action.nargs == "+" and action.option_strings for action in self._actions)
-        hint = "; put FILE first" if greedy and message.endswith("required: FILE") else ""
+        hint = "; put FILE first" if greedy and "required: FILE" in message else ""
         raise InputError(message + hint)
 
 

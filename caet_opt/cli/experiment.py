@@ -222,7 +222,7 @@ def read_arms(words: Sequence[str]) -> list[str]:
     if any("," in word for word in words) and not all(ends):
         raise InputError(
             f"--arms must be names separated by commas, or one per word, not both, got {brief(' '.join(words))!r}; "
-            "quote names with spaces, as --arms 'new york,boston'; no name has a comma"
+            "quote names with spaces, as --arms 'new york,boston'; a name cannot have a comma here"
         )
     return read_names(list(words))
 

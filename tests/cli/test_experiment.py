@@ -561,6 +561,7 @@ BAD = [
     ("start {}y/z TASK ARMS", None, "trial.caety/z: no such folder: "),
     ("backup {} {}y/z", None, "trial.caety/z: no such folder: "),
     ("start --arms a,b {}y TASK", None, "required: FILE; put FILE first"),
+    ("start --arms a,b {}y", None, "required: FILE, --task, --family; put FILE first"),
     ("start {}y TASK --arms a,b plain", None, "--arms must be names separated by commas, or one per word, not both"),
     (
         "start {}y TASK ARMS --budget 0.5",
