@@ -172,6 +172,9 @@ BYTES = {
     "every third page turned over": lambda data: b"".join(
         page[::-1] if number % 3 == 2 else page for number, page in enumerate(pages(data))
     ),
+    "a table whose name is no text": lambda data: (
+        data[:4096].replace(b"CREATE TABLE pulls", b"CREATE TABLE\xfepul(s") + data[4096:]
+    ),
     "pages of another size": lambda data: data[:16] + struct.pack(">H", 512) + data[18:],
     "pages of no size": lambda data: data[:16] + struct.pack(">H", 3) + data[18:],
     "an unknown schema format": lambda data: data[:44] + struct.pack(">I", 99) + data[48:],

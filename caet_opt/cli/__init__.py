@@ -55,10 +55,13 @@ DEBUG, MESSAGE_LENGTH = "CAET_OPT_DEBUG", 300
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises `InputError` where argparse would print its usage and leave."""
+    """An argument parser that raises `InputError` where argparse would print its usage and leave; if an option with
+    several values may have taken FILE for one of them, it says so."""
 
     def error(self, message: str) -> NoReturn:
-        raise InputError(message)
+        greedy = any(action.nargs == "+" and action.option_strings for action in self._actions)
+        hint = "; put FILE first" if greedy and "required: FILE" in message else ""
+        raise InputError(message + hint)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print help, and fail where it cannot be printed, which argparse would keep to itself."""
@@ -122,12 +125,13 @@ def prepare_streams() -> bool:
 
 
 def report_refusal(error: OSError) -> int:
-    """Say what the system refused: a file, or, where none is named, the output."""
+    """Say what the system refused: a file, or, where none is named, the output, with the notes of the error."""
     if error.filename is not None:
         complain(f"error: {error.filename}: {error.strerror}")
         return 2
     abandon_stdout()
-    complain(f"error: cannot write the output ({error.strerror or error})")
+    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    complain(f"error: cannot write the output ({error.strerror or error}){notes}")
     return 1
 
 

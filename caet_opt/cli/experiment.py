@@ -5,6 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +22,20 @@ from caet_opt.cli.arguments import (
     seed,
 )
 from caet_opt.cli.models import GRAMMAR, add_direction, add_limit, read_list, read_names
-from caet_opt.cli.outcomes import leave_out_known, naming_lines, read_assigned, read_outcomes
+from caet_opt.cli.outcomes import check_names, leave_out_known, naming_lines, read_assigned, read_outcomes
 from caet_opt.cli.output import csv_text, output_file, say, show
-from caet_opt.common.exact import read_whole
-from caet_opt.common.numbers import table, write_count, write_money
+from caet_opt.common.exact import brief, exact, read_whole
+from caet_opt.common.numbers import table, write_count, write_given, write_money
 from caet_opt.common.rows import EXPORTED
-from caet_opt.errors import InputError
+from caet_opt.errors import BusyError, InputError
 from caet_opt.exploring.settings import SETTINGS
 from caet_opt.live.experiment import LiveExperiment, list_experiments
 from caet_opt.live.outcomes import COLUMNS, find_arm, list_trials
-from caet_opt.live.status import LEVEL
+from caet_opt.live.status import BY_HAND, LEVEL
 from caet_opt.live.status_text import (
     ASSIGNED_NEED,
     is_ended,
+    say_answer,
     say_end,
     say_guarantee,
     say_ignored_costs,
@@ -79,8 +81,14 @@ examples:
   caet-opt experiment report trial.caet -o trial.html
 """
 
+#: The verbs that change a file, or make one.
+CHANGES = ("start", "next", "record", "release", "extend", "stop", "backup")
+
 #: Seconds between two looks of --watch, and what clears a terminal.
 PAUSE, CLEAR = 2.0, "\x1b[H\x1b[2J\x1b[3J"
+
+#: More arms are not listed when an experiment is started.
+MOST_SHOWN = 50
 
 #: The settings of an experiment that is not simulated.
 FLAGS = tuple(setting for setting in SETTINGS if setting.owner != "simulation")
@@ -118,7 +126,18 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"no verb given; use one of: {', '.join(VERBS)} (see caet-opt experiment --help)")
     if not 0 <= getattr(arguments, "wait", 0.0) <= 1e6:
         raise InputError(f"--wait must be a number of seconds, zero or more, got {arguments.wait:g}")
-    return int(arguments.run_verb(arguments))
+    if arguments.verb not in CHANGES:
+        return int(arguments.run_verb(arguments))
+    try:
+        found = int(arguments.run_verb(arguments))
+        sys.stdout.flush()
+    except OSError as error:
+        if error.filename is None and not isinstance(error, BusyError):  # it is the output
+            changed = arguments.copy if arguments.verb == "backup" else arguments.file
+            done = "is made" if arguments.verb == "backup" else "has the change"
+            error.add_note(f"{changed} {done}, so do not repeat the command; see caet-opt experiment status {changed}")
+        raise
+    return found
 
 
 def declare_start(parser: argparse.ArgumentParser) -> None:
@@ -164,7 +183,7 @@ def start(arguments: argparse.Namespace) -> int:
         raise InputError(f"give --costs or --cost-source {arguments.cost_source}, not both")
     if arguments.costs is None and arguments.cost_source == "known":
         raise InputError("--cost-source known needs --costs; leave out both if each pull costs 1")
-    names = read_names(arguments.arms)
+    names = read_arms(arguments.arms)
     many = read_whole(names[0]) if len(names) == 1 else None
     arms = names if many is None else many
     arguments.limits, arguments.max_cost = arguments.limit, read_budget(arguments)
@@ -185,13 +204,49 @@ def start(arguments: argparse.Namespace) -> int:
     )
     with experiment:
         status = experiment.status()
+    print_arms(status)
     done = f"continued, with {write_count(status['recorded'], 'outcome')} so far" if is_there else "started"
     say(f"{arguments.file}: {done}; {status['formula']}; {say_guarantee(status)}")
     if arguments.costs is None and arguments.cost_source is None:
         print("each pull costs 1; use --costs or --cost-source to change that")
     if arguments.cost_source == "observed":
         print("costs are observed: record what each pull cost with its outcome, by --cost or in a column cost")
+    if not is_there and (few := say_too_little(status)) is not None:
+        say(f"caet-opt: warning: {few}", to_stderr=True)
     return 0
+
+
+def read_arms(words: Sequence[str]) -> list[str]:
+    """Names separated by commas, or else one per word; `InputError` where only some words are separated by commas."""
+    ends = [one.endswith(",") or other.startswith(",") for one, other in pairwise(words)]
+    if any("," in word for word in words) and not all(ends):
+        raise InputError(
+            f"--arms must be names separated by commas, or one per word, not both, got {brief(' '.join(words))!r}; "
+            "quote names with spaces, as --arms 'new york,boston'; a name cannot have a comma here"
+        )
+    return read_names(list(words))
+
+
+def print_arms(status: dict[str, Any]) -> None:
+    """The arms in their order, with their costs where these are known: a slip in the order shows."""
+    names = [arm["name"] for arm in status["arms"]]
+    if (costs := status["costs"]) is not None:
+        names = [f"{name} ({write_given(cost)})" for name, cost in zip(names, costs, strict=True)]
+    more = len(names) - MOST_SHOWN
+    say(f"arms: {', '.join(names[:MOST_SHOWN])}" + (f" and {more} more" if more > 0 else ""))
+
+
+def say_too_little(status: dict[str, Any]) -> str | None:
+    """That the limits do not allow one pull of each arm, without which there is no answer; None where they do."""
+    costs, limits = status["costs"], status["limits"]
+    if limits["max_pulls"] is not None and limits["max_pulls"] < len(status["arms"]):
+        return f"{say_limits(status)}: fewer pulls than arms, and there is no answer before every arm has an outcome"
+    if costs is None or limits["max_cost"] is None or (total := sum(map(exact, costs))) <= exact(limits["max_cost"]):
+        return None
+    return (
+        f"{say_limits(status)}: one pull of each arm costs {write_given(float(total))}, and there is no answer before "
+        "every arm has an outcome"
+    )
 
 
 def declare_next(parser: argparse.ArgumentParser) -> None:
@@ -207,22 +262,35 @@ def hand_out(arguments: argparse.Namespace) -> int:
     """Hand out pulls, and say which."""
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         pulls = experiment.next(arguments.pulls, arm=arguments.arm)
-        found = None if pulls else experiment.status()
-    ended, answer = (None, None) if found is None else (found["ended"], found["stopped"] and found["answer"])
+        found = experiment.status() if len(pulls) < arguments.pulls else None
+    nothing = found if not pulls else None
+    ended, answer = (None, None) if nothing is None else (nothing["ended"], nothing["stopped"] and nothing["answer"])
     record = {"pulls": [pull._asdict() for pull in pulls], "stopped": answer is not None, "answer": answer}
+    limit = None if found is None else find_limit(found)
     told = "\n".join(f"pull {pull.number}: {pull.name}" for pull in pulls)
     show(
         arguments.json,
-        lambda: record | {"ended": ended},
-        lambda: told if found is None else f"nothing to pull: {say_nothing(found, arguments.arm)}",
+        lambda: record | {"ended": ended, "limit": limit},
+        lambda: told if nothing is None else f"nothing to pull: {say_nothing(nothing, arguments.arm)}",
     )
+    if found is not None and limit is not None and pulls:
+        few = f"{len(pulls)} of {arguments.pulls}: {limit} {found['limits'][limit]:.15g} leaves no room for more"
+        say(f"caet-opt: {few}", to_stderr=True)
     return 0
+
+
+def find_limit(status: dict[str, Any]) -> str | None:
+    """Which limit was in the way of pulls that were not handed out; None if it was something else."""
+    if status["stopped"] or (status["ended"] is not None and status["ended"]["reason"] == BY_HAND):
+        return None
+    most = status["limits"]["max_pulls"]
+    return "max_cost" if most is None or status["recorded"] + status["waiting"] < most else "max_pulls"
 
 
 def say_nothing(status: dict[str, Any], arm: str | None) -> str:
     """Why no pull was handed out."""
     if status["stopped"] is not None:
-        return f"the experiment has stopped with the answer {status['answer']}"
+        return f"the experiment has stopped with the answer {say_answer(status)}"
     if is_ended(status):
         return f"the experiment has ended, {say_end(status)}; {say_left(status)}"
     return f"a pull of {'the next arm' if arm is None else arm} would go beyond {say_limits(status)}"
@@ -262,13 +330,15 @@ def record(arguments: argparse.Namespace) -> int:
         counts, exported, outcomes = [], [], read_outcomes(arguments.outcome, arguments.pull, arguments.cost)
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         if counts:
+            check_names(counts, experiment.names)
             outcomes += list_trials(counts, experiment.names, experiment.family)
         if exported:
             outcomes += leave_out_known(exported, experiment.names, experiment.status()["costs"])
         with naming_lines(outcomes):
             recorded = experiment.record_assigned(outcomes) if assigned else experiment.record_many(outcomes)
-        answer, found = experiment.answer, experiment.summary()
-    say(f"recorded: {recorded}" + ("" if answer is None else f"; the experiment has stopped with the answer {answer}"))
+        found = experiment.summary()
+    stopped = f"; the experiment has stopped with the answer {say_answer(found)}" if found["stopped"] else ""
+    say(f"recorded: {recorded}{stopped}")
     if (ignored := say_ignored_costs(found)) is not None:
         say(f"caet-opt: warning: {ignored}", to_stderr=True)
     for doubt in say_open_again(found):
@@ -335,7 +405,7 @@ def end(arguments: argparse.Namespace) -> int:
     with LiveExperiment.open(arguments.file, wait=arguments.wait) as experiment:
         is_new, found = experiment.end(), experiment.status()
     if found["stopped"] is not None:
-        words = f"nothing to end: the experiment has stopped with the answer {found['answer']}"
+        words = f"nothing to end: the experiment has stopped with the answer {say_answer(found)}"
     elif is_new:
         words = f"ended {say_end(found)}; {say_left(found)}"
     else:
@@ -352,7 +422,9 @@ def declare_status(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="one JSON object instead of text")
     how.add_argument(
-        "--watch", action="store_true", help="keep showing the status until the experiment is over, or Ctrl-C"
+        "--watch",
+        action="store_true",
+        help="keep showing the status until the experiment is over and no pull is out, or Ctrl-C",
     )
     how.add_argument(
         "--verify",
@@ -369,15 +441,25 @@ def status(arguments: argparse.Namespace) -> int:
         found = experiment.status(arguments.level)
         clear = CLEAR if arguments.watch and sys.stdout.isatty() else ""
         print(clear, end="")
-        show(arguments.json, lambda: found, lambda: to_words(found))
+        show(arguments.json, lambda: found, lambda: to_words(found) + (say_waiting(found) if arguments.watch else ""))
         while arguments.watch and not found["stopped"] and not (found["ended"] and not found["waiting"]):
             sys.stdout.flush()
             time.sleep(PAUSE)
             seen, found = found, experiment.status(arguments.level)
             if found != seen:
                 print(clear, end="")
-                say(("" if clear else "\n") + to_words(found))
+                say(("" if clear else "\n") + to_words(found) + say_waiting(found))
     return 0
+
+
+def say_waiting(status: dict[str, Any]) -> str:
+    """For which pulls a watch goes on after the end; nothing where it does not."""
+    if not is_ended(status) or not status["waiting"]:
+        return ""
+    numbers = ", ".join(str(row["pull"]) for row in status["out"][:10])
+    more = f" and {status['waiting'] - 10} more" if status["waiting"] > 10 else ""
+    pulls = "pull" if status["waiting"] == 1 else "pulls"
+    return f"\n\nwaiting for {pulls} {numbers}{more}: record or release them, or press Ctrl-C"
 
 
 def verify(experiment: LiveExperiment, file: str) -> int:

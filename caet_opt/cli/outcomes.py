@@ -1,5 +1,6 @@
 """Outcomes of pulls: one on the command line, or many as CSV."""
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,9 @@ class Placed(dict[str, Any]):
         self.place = place
 
 
+#: What is said of a word that is none.
+COUNT = "--counts must be ARM,SUCCESSES,TRIALS, as a,90,1000"
+
 Counts = list[tuple[str, int, int]]
 Outcomes = list[dict[str, Any]]
 
@@ -52,10 +56,19 @@ def read_assigned(words: Sequence[str], others: Any) -> tuple[Counts, Outcomes, 
         if len(numbers) == 2 and numbers[0] is not None and numbers[1] is not None:
             counts.append((parts[0], numbers[0], numbers[1]))
         elif len(parts) > 1:
-            raise InputError(f"--counts must be ARM,SUCCESSES,TRIALS, as a,90,1000, got {brief(word)!r}")
+            raise InputError(f"{COUNT}, got {brief(word)!r}; successes and trials are whole numbers, 0 or more")
+        elif not os.path.exists(word):
+            raise InputError(f"{word}: no such file; {COUNT}, or a CSV file")
         else:
             read_file(word, counts, outcomes, exported)
     return counts, outcomes, exported
+
+
+def check_names(counts: Counts, names: Sequence[str]) -> None:
+    """Raise `InputError` for a count of four values, of which the first two would be the name of an arm."""
+    for arm, successes, trials in counts:
+        if "," in arm and arm not in names:
+            raise InputError(f"{COUNT}, three values, got {brief(f'{arm},{successes},{trials}')!r}")
 
 
 def read_file(path: str, counts: Counts, outcomes: Outcomes, exported: list[Placed]) -> None:
@@ -127,7 +140,9 @@ def read_csv(source: Any) -> list[dict[str, Any]]:
         raise InputError(f"the CSV needs a header with reward, pull or arm, and cost if observed, got {header}")
     if twice := [name for name in header if header.count(name) > 1]:
         raise InputError(f"the CSV has the column {twice[0]} twice; remove one of them")
-    return [read_row(row) for row in rows]
+    if not (below := list(rows)):
+        raise InputError("there are no rows below the header; nothing was recorded")
+    return [read_row(row) for row in below]
 
 
 @contextmanager

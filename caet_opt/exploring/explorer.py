@@ -89,6 +89,8 @@ class Explorer:
         parameters = replace(parameters, cost_source=source, threshold=threshold.name)
         if costs is not None:
             check_unmasked(costs, "costs")
+            if len(costs) != arms:
+                raise InputError(f"{len(costs)} costs for {arms} arms; give one cost per arm, or cost_source gaps")
             check_costs(costs, arms)
         if task.needs_costs and costs is not None:
             task = task.for_costs(costs)
@@ -126,7 +128,8 @@ class Explorer:
         Parameters
         ----------
         task, family
-            What to find out, and the family of the rewards, each by its name in the grammar or as an object.
+            What to find out, and the family of the rewards, each by its name in the grammar or as an object. A
+            Gaussian family without a variance, ``"gaussian"``, has variance 1, on which the guarantee depends.
         arms
             The number of arms.
         delta, log_inv_delta
@@ -145,6 +148,8 @@ class Explorer:
         >>> caet.next_arm()
         0
         """
+        if isinstance(arms, list | tuple):
+            raise InputError(f"arms must be the number of arms, got {show_value(arms)}; LiveExperiment takes names")
         confidence = {"delta": delta, "log_inv_delta": log_inv_delta}
         parameters = Parameters.read(confidence, {"policy": policy, **settings}, simulated=False)
         explorer = cls(task, family, arms, parameters, costs, seed=seed)
@@ -155,7 +160,10 @@ class Explorer:
     def save(self, path: str | Path) -> None:
         """Write the whole experiment to one JSON file, in one step; `OSError` leaves an old file as it was, and so does
         `InputError`, for one that is a live experiment."""
-        write_whole(path, self.to_text(indent=1))
+        try:
+            write_whole(path, self.to_text(indent=1))
+        except OSError as error:  # which has the name of a file that was to be moved there
+            raise OSError(error.errno, error.strerror, str(path)) from error
 
     def to_text(self, indent: int | None = None) -> str:
         """The whole experiment as JSON: the question, what was observed, and the target; without an indent it is quick
@@ -313,9 +321,12 @@ class Explorer:
     def observe(self, arm: int, reward: float, cost: float | None = None) -> None:
         """Record the reward of a pull of an arm, and with observed costs what it cost.
 
-        All or nothing: after an error the object is as it was before.
+        All or nothing: after an error the object is as it was before. Where costs are known, any other is refused.
         """
-        self.view = self.policy.take_note(self.absorb(arm, reward, cost))
+        absorbed = self.absorb(arm, reward, cost)
+        if cost is not None and self.known_costs is not None and cost != (known := float(self.known_costs[arm])):
+            raise InputError(f"the cost of arm {arm} is known to be {known:g}, got {show_value(cost)}; leave it out")
+        self.view = self.policy.take_note(absorbed)
 
     def absorb(self, arm: int, reward: float, cost: float | None = None, *, is_new: bool = True) -> Seen:
         """A view with an observation in its sums, before the policy has responded to it; nothing changes here.

@@ -189,6 +189,8 @@ def check_schema(connection: sqlite3.Connection) -> None:
     whole = schema_of((*STATEMENTS, IDENTITY, *LATER))
     try:
         found = read_schema(connection, 1 + len(whole))
+    except UnicodeDecodeError as error:  # SQLite quotes in its message what is wrong with the schema
+        raise DamagedError("its tables are not UTF-8") from error
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF == sqlite3.SQLITE_ERROR:
             raise DamagedError(str(error)) from error  # a schema that cannot be read is no fault of the query

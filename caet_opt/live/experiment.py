@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, Self
 from caet_opt.bandits.families import Family
 from caet_opt.bandits.limits import number_limits
 from caet_opt.bandits.tasks import Task, custom_part, parse_task
-from caet_opt.common.checks import check_whole
+from caet_opt.common.checks import check_whole, show_value
+from caet_opt.common.numbers import typed_delta, write_given
 from caet_opt.errors import CaetError, InputError
 from caet_opt.exploring.compiling import compile_rounds
 from caet_opt.exploring.explorer import Explorer
@@ -27,10 +28,13 @@ from caet_opt.live.outcomes import (
     check_amount,
     check_columns,
     check_lost,
+    check_order,
     find_arm,
+    list_all,
     list_trials,
     read_assigned,
     read_cost,
+    read_reward,
 )
 from caet_opt.live.replay import (
     absorb_batch,
@@ -46,7 +50,6 @@ from caet_opt.live.replay import (
 from caet_opt.live.settled import keep_settled
 from caet_opt.live.status import BY_HAND, LEVEL, POINTS, list_moments, report_status, summarise
 from caet_opt.live.store import WAIT, Store, is_experiment, is_filled, read_header
-from caet_opt.live.watch import needs_order
 
 #: More pulls at once are a slip of the keyboard, and would take so long to choose that others give up waiting.
 MOST_PULLS = 10_000
@@ -82,7 +85,8 @@ class LiveExperiment:
 
     Every change is a transaction that is on disk before the method returns, and any number of processes may use one
     file. The state of the experiment follows from its rows: `verify` replays and compares them. Give arms by name
-    or by number. See ``docs/live_experiments.md``.
+    or by number. After `close`, or after a ``with`` block, the object can still be used: it opens the file again, and
+    leaves it open until the next `close`. See ``docs/live_experiments.md``.
 
     >>> experiment = LiveExperiment.start(
     ...     "trial.caet", "best-arm", "bernoulli", arms=["large", "small"], costs=[3, 5], delta=0.05
@@ -156,7 +160,9 @@ class LiveExperiment:
         caet_opt.errors.InputError: delta must lie strictly between 0 and 1, got 5
         """
         asked = {"delta": delta, "log_inv_delta": log_inv_delta, "costs": costs, "policy": policy, "seed": seed}
-        return cls(Store.create(path, *pose(task, family, arms, unproven=unproven, **asked, **settings), wait))
+        explorer, names = pose(task, family, arms, unproven=unproven, **asked, **settings)
+        check_budget(explorer, names)
+        return cls(Store.create(path, explorer, names, wait))
 
     @classmethod
     def open_or_start(
@@ -186,6 +192,8 @@ class LiveExperiment:
         caet_opt.errors.InputError: again.caet: another experiment is in it: its task is best-arm, not ranking
         """
         explorer, names = pose(task, family, arms, **asked)
+        if not is_filled(Path(path)):
+            check_budget(explorer, names)
         try:
             return cls(Store.create(path, explorer, names, wait))
         except InputError:
@@ -280,7 +288,10 @@ class LiveExperiment:
         ...     [pull.arm for pull in experiment.next(5)], experiment.status()["ended"]["reason"]
         ([0, 1, 0], 'max_cost')
         """
-        pulls = check_whole(pulls, "pulls", 1, MOST_PULLS)
+        pulls = check_whole(pulls, "pulls", 1)
+        if pulls > MOST_PULLS:
+            many = f"pulls must be at most {MOST_PULLS}, got {show_value(pulls)}"
+            raise InputError(f"{many}; hand out up to {MOST_PULLS} at a time")
         wanted = None if arm is None else find_arm(arm, self.names)
         with self._store.writing() as db:
             if contents.read_stop(db, self._start) is not None or contents.read_end(db) is not None:
@@ -414,7 +425,7 @@ class LiveExperiment:
         Each has a ``reward``, a ``pull`` or an ``arm`` or both, and with observed costs a ``cost``. An error says which
         outcome is wrong, counted from 1.
         """
-        told = list(outcomes)
+        told = list_all(outcomes, "outcomes")
         if self._known is not None and isinstance((known := self._known[1]).policy, TrackingPolicy):
             pairs = known.view.pairs.shape[1]
             if is_worth_compiling(type(known.family), pairs, len(told)):
@@ -435,9 +446,10 @@ class LiveExperiment:
         self._known = position, explorer
         return len(told)
 
-    def record_counts(self, counts: Iterable[tuple[str | int, int, int]]) -> int:
+    def record_counts(self, counts: Any) -> int:
         """Record counted yes-or-no outcomes of pulls that nobody handed out, each as an arm, its successes and its
-        trials, as `record_assigned` does. Returns the number of trials.
+        trials, as `record_assigned` does. Returns the number of trials. A data frame with the columns ``arm``,
+        ``successes`` and ``trials`` will do as well.
 
         >>> told = {"arms": ["old", "new"], "delta": 0.05}
         >>> with LiveExperiment.start("counts.caet", "best-arm", "bernoulli", **told) as experiment:
@@ -461,15 +473,11 @@ class LiveExperiment:
         40
         'new'
         """
-        told = list(outcomes)
+        told = list_all(outcomes, "outcomes")
         check_amount(len(told))
         with self._store.writing() as db:
             explorer = self._load(db)
-            if needs_order(explorer.family):
-                raise InputError(
-                    f"the order of {explorer.family} rewards matters, as their spread is watched; record outcomes of "
-                    "pulls that next --arm handed out"
-                )
+            check_order(explorer.family)
             read = dict[int, tuple[int, float, float]]()  # equal trials of counts are one object
             for number, one in enumerate(told, start=1):
                 if id(one) not in read:
@@ -489,12 +497,15 @@ class LiveExperiment:
     def _record(self, db: sqlite3.Connection, explorer: Explorer, outcome: Mapping[str, Any]) -> int:
         """Take one outcome into the state and into the rows, and say at which position."""
         check_columns(outcome, COLUMNS)
-        number, arm = self._find_pull(db, outcome.get("pull"), outcome.get("arm"))
-        reward, known = outcome.get("reward"), explorer.known_costs
+        told, known = outcome.get("arm"), explorer.known_costs
+        if outcome.get("reward") is None and told is not None:  # whether or not a pull of it is out
+            raise InputError(f"the reward of arm {self.names[find_arm(told, self.names)]!r} is missing")
+        number, arm = self._find_pull(db, outcome.get("pull"), told)
+        reward = read_reward(explorer.family, outcome, f"pull {number} (arm {self.names[arm]!r})")
         cost = read_cost(explorer, self.names, arm, outcome)
-        absorb_outcome(explorer, arm, reward, cost, is_new=True)  # type: ignore[arg-type]  # a missing reward is refused
+        absorb_outcome(explorer, arm, reward, cost, is_new=True)
         paid = float(known[arm]) if known is not None else float(cost or 0.0)
-        return contents.record(db, number, float(reward), paid)  # type: ignore[arg-type]
+        return contents.record(db, number, reward, paid)
 
     def _find_pull(self, db: sqlite3.Connection, number: Any, arm: Any) -> tuple[int, int]:
         """The pull that an outcome is of, and its arm."""
@@ -611,6 +622,18 @@ def pose(
     return explorer, names
 
 
+def check_budget(explorer: Explorer, names: Sequence[str]) -> None:
+    """Raise `InputError` for a limit on the cost that does not pay for one pull of the cheapest arm."""
+    if explorer.known_costs is None:
+        return
+    arm = int(explorer.known_costs.argmin())
+    if explorer.allowance().take(arm) == "max_cost":
+        raise InputError(
+            f"max_cost {explorer.parameters.max_cost:.15g} does not pay for a single pull: the cheapest arm, "
+            f"{names[arm]!r}, costs {write_given(float(explorer.known_costs[arm]))}"
+        )
+
+
 def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:
     """What an experiment was asked, part by part, in words of the command line."""
     parameters, costs = explorer.parameters, explorer.known_costs
@@ -619,7 +642,7 @@ def list_question(explorer: Explorer, names: Sequence[str]) -> dict[str, Any]:
         "family": str(explorer.family),
         "list of arms": ", ".join(names),
         "list of costs": None if costs is None else ", ".join(f"{cost:.17g}" for cost in costs.tolist()),
-        "log(1/delta)": parameters.log_inv_delta,
+        "delta": typed_delta(parameters.log_inv_delta) or f"exp(-{parameters.log_inv_delta:.17g})",
         "seed": explorer.setup.seed,
     } | {setting.label: getattr(parameters, setting.name) for setting in OWN}
 

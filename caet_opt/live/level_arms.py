@@ -2,7 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import takewhile
+from math import isinf
 from typing import Any
+
+import numpy as np
 
 from caet_opt.bandits.model import BanditModel
 from caet_opt.bandits.tasks import LowerIsBetter, Task
@@ -38,7 +42,8 @@ def suggest_tolerance(
         return None
     if cost is not None and cost < TIMES * state.total_cost:
         return None
-    for tolerance in list_tolerances():
+    most = largest_tolerance(explorer)
+    for tolerance in takewhile(lambda one: one <= most, list_tolerances()):
         relaxed = tolerate(inner, tolerance)
         relaxed = LowerIsBetter(relaxed) if isinstance(task, LowerIsBetter) else relaxed
         found = predict_cost(explorer, relaxed, names, state.total_cost)
@@ -50,6 +55,16 @@ def suggest_tolerance(
 def list_tolerances() -> Iterator[Fraction]:
     """From the smallest on."""
     return (digit * Fraction(10) ** power for power in POWERS for digit in (1, 2, 5))
+
+
+def largest_tolerance(explorer: Explorer) -> float:
+    """A tolerance above which any arm would do: half the distance of the means from the nearer end of their range, from
+    the arm for which that is largest, since an arm at that end would then be nearly as good as any; for means without
+    ends, as Gaussian ones, half a standard deviation of a reward, since their zero is where somebody has put it."""
+    setup, means, space = explorer.setup, explorer.state.means(), explorer.family.mean_space
+    if isinf(space.low) and isinf(space.high):
+        return 0.5 * float(np.sqrt(np.max(setup.family.unit_variance(means) * setup.dispersions)))
+    return 0.5 * float(np.max(np.minimum(means - space.low, space.high - means)))
 
 
 def predict_cost(explorer: Explorer, task: Task, names: Sequence[str], most: float) -> float | None:

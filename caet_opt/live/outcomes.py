@@ -4,17 +4,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from caet_opt.bandits.families import Bernoulli, Family
+from caet_opt.bandits.families import Bernoulli, Bounded, Family
 from caet_opt.common.checks import check_whole, is_number, is_whole, show_value
 from caet_opt.common.exact import read_whole
 from caet_opt.errors import InputError, unknown_name
-from caet_opt.exploring.explorer import LARGEST_AMOUNT, Explorer
+from caet_opt.exploring.explorer import LARGEST_AMOUNT, Explorer, read_finite
+from caet_opt.live.watch import needs_order
 
 #: More trials at once would make a file of hundreds of megabytes.
 MOST_TRIALS = 1_000_000
 
 #: What an outcome is told by, in Python and in the header of a CSV file.
 COLUMNS = ("pull", "arm", "reward", "cost")
+
+#: What counts are told by.
+COUNTED = ("arm", "successes", "trials")
 
 #: The same of an outcome of a pull that nobody handed out.
 ASSIGNED = COLUMNS[1:]
@@ -38,14 +42,27 @@ def read_assigned(
     """Arm, reward and cost of an outcome that was assigned elsewhere."""
     try:
         check_columns(outcome, ASSIGNED)
-        arm, reward = find_arm(outcome.get("arm"), names), outcome.get("reward")
-        if reward is None:
-            raise InputError(f"the reward of arm {names[arm]!r} is missing")
+        arm = find_arm(outcome.get("arm"), names)
+        reward = read_reward(explorer.family, outcome, f"arm {names[arm]!r}")
         cost = read_cost(explorer, names, arm, outcome)
         _, _, paid = explorer.read_outcome(arm, reward, cost, is_new=True)
-        return arm, float(reward), paid
+        return arm, reward, paid
     except InputError as error:
         raise InputError(f"outcome {number}: {error}") from error
+
+
+def read_reward(family: Family, outcome: Mapping[str, Any], what: str) -> float:
+    """The reward of an outcome; `InputError` for one that is missing or no number, and for one above a range, which may
+    be that of something that was cut off."""
+    if outcome.get("reward") is None:
+        raise InputError(f"the reward of {what} is missing")
+    reward = read_finite(outcome["reward"], f"the reward of {what}")
+    if isinstance(family, Bounded) and reward > (most := family.mean_space.high):
+        try:
+            family.count_reward(reward)
+        except InputError as error:
+            raise InputError(f"{error}; if it was cut off at the limit, record {most:g}") from error
+    return reward
 
 
 def read_cost(explorer: Explorer, names: Sequence[str], arm: int, outcome: Mapping[str, Any]) -> Any:
@@ -58,21 +75,50 @@ def read_cost(explorer: Explorer, names: Sequence[str], arm: int, outcome: Mappi
         )
     if known is not None and cost is not None:
         raise InputError(f"the cost of arm {names[arm]!r} is known to be {known[arm]:g}; leave it out")
+    if cost is not None and read_finite(cost, f"the cost of arm {names[arm]!r}") < 0:
+        raise InputError(f"the cost of arm {names[arm]!r} must be zero or more, got {show_value(cost)}")
     return cost
 
 
 def read_counts(names: Sequence[str], arm: Any, successes: Any, trials: Any) -> tuple[int, int, int]:
     """The number of an arm, its successes and its trials, or `InputError`."""
     number = find_arm(arm, names)
-    trials = check_whole(trials, f"trials of arm {names[number]!r}", 0, MOST_TRIALS)
+    successes, trials = (int(one) if is_number(one) and one == int(one) else one for one in (successes, trials))
+    trials = check_whole(trials, f"trials of arm {names[number]!r}")
+    if trials > MOST_TRIALS:
+        many = f"trials of arm {names[number]!r} must be at most {MOST_TRIALS}, got {show_value(trials)}"
+        raise InputError(f"{many}; record up to {MOST_TRIALS} at a time")
     return number, check_whole(successes, f"successes of arm {names[number]!r}", 0, trials), trials
 
 
-def list_trials(
-    counts: Iterable[tuple[str | int, int, int]], names: Sequence[str], family: Family
-) -> list[dict[str, Any]]:
+def list_counts(counts: Any) -> list[tuple[Any, Any, Any]]:
+    """Arms with successes and trials, from tuples or from the columns of a data frame; `InputError` where they are
+    neither."""
+    if hasattr(counts, "columns"):
+        if missing := [name for name in COUNTED if name not in list(counts.columns)]:
+            raise InputError(f"a data frame of counts needs the columns {', '.join(COUNTED)}; {missing[0]} is missing")
+        return list(zip(*(counts[name] for name in COUNTED), strict=True))
+    found = list_all(counts, "counts")
+    for number, one in enumerate(found, start=1):
+        if isinstance(one, str) or not isinstance(one, Sequence) or len(one) != len(COUNTED):
+            raise InputError(
+                f"count {number} must be an arm, its successes and its trials, as ('large', 90, 1000), got "
+                f"{show_value(one)}"
+            )
+    return found
+
+
+def list_all(told: Any, what: str) -> list[Any]:
+    """The entries of something that has some, or `InputError`."""
+    if not isinstance(told, Iterable):
+        raise InputError(f"{what} must be a list, got {show_value(told)}")
+    return list(told)
+
+
+def list_trials(counts: Any, names: Sequence[str], family: Family) -> list[dict[str, Any]]:
     """The outcomes of counted trials, successes first; `InputError` where they are no counts."""
-    told = [read_counts(names, *one) for one in counts]
+    told = [read_counts(names, *one) for one in list_counts(counts)]
+    check_order(family)
     check_amount(sum(trials for _, _, trials in told))
     if not isinstance(family, Bernoulli):
         raise InputError(f"counts are for bernoulli rewards, not {family}; record each outcome, as a row of a CSV file")
@@ -82,6 +128,15 @@ def list_trials(
         for reward, many in ((1.0, successes), (0.0, trials - successes))
     ]
     return list(chain.from_iterable(parts))
+
+
+def check_order(family: Family) -> None:
+    """Raise `InputError` where outcomes without an order cannot be taken."""
+    if needs_order(family):
+        raise InputError(
+            f"the order of {family} rewards matters, as their spread is watched; record outcomes of pulls that next "
+            "--arm handed out"
+        )
 
 
 def check_amount(trials: int) -> None:
@@ -102,7 +157,12 @@ def check_lost(cost: Any) -> None:
 
 
 def check_columns(outcome: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Raise `InputError` for a part that no outcome has."""
+    """Raise `InputError` for what is no outcome, or a part that none has."""
+    if not isinstance(outcome, Mapping):
+        raise InputError(
+            f"an outcome must be a dict, as {{'arm': 'large', 'reward': 1}}, got {show_value(outcome)}; give a data "
+            "frame as df.to_dict('records')"
+        )
     for name in outcome:
         if name not in known:
             raise InputError(unknown_name("part of an outcome", str(name), known))

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Hashable, Iterator, Sequence
+from fractions import Fraction
 from math import floor, fsum, inf, isfinite, log10, nextafter
 from typing import Any, NamedTuple
 
@@ -60,7 +61,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "assumes": explorer.family.describe_assumption(),
         "log_inv_delta": parameters.log_inv_delta,
     }
-    summary = summarise(db, explorer, stop, names)
+    summary = summarise(db, explorer, stop, names, weighed)
     ahead = None if stop or summary["answer"] is None else look_ahead(explorer, weighed, names)
     return {
         "policy": parameters.policy,
@@ -77,7 +78,10 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         **worth,
         "watch": watch,
         **summary,
-        "out": [{name: row[name] for name in ("pull", "arm", "handed_out")} for row in out[:MOST_OUT]],
+        "out": [
+            {"pull": row["pull"], "arm": row["arm"], "name": names[row["arm"]], "handed_out": row["handed_out"]}
+            for row in out[:MOST_OUT]
+        ],
         "level": level,
         "arms": list_arms(db, state, names, [row["arm"] for row in out], intervals),
         "pairs": list_pairs(weighed[:MOST_PAIRS], state, names, intervals),
@@ -107,7 +111,7 @@ def list_not_excluded(db: sqlite3.Connection, explorer: Explorer, names: Sequenc
     shown = tuple(map(escape_controls, names))
     return {
         "not_excluded": answers,
-        "established": [statement.write(shown) for statement in left.established],
+        "established": [statement.write(shown) for statement in drop_weaker(left.established)],
         "settled": [statement.write(shown) for statement in list_settled(explorer)],
         "settled_at": [
             {"statement": statement.write(shown), "outcome": position, "time": contents.time_of(db, position)}
@@ -116,12 +120,28 @@ def list_not_excluded(db: sqlite3.Connection, explorer: Explorer, names: Sequenc
     }
 
 
-def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, names: Sequence[str]) -> Record:
-    """What was done and spent, and the answer."""
+def drop_weaker(established: Sequence[Statement]) -> list[Statement]:
+    """Statements without those that follow from another one: of the same two arms, with a smaller margin."""
+    most = dict[tuple[int | None, int | None, Fraction], Fraction]()
+    for winner, loser, margin, ratio in established:
+        key = winner, loser, ratio
+        most[key] = max(margin, most.get(key, margin))
+    return [one for one in established if one.margin == most[one.winner, one.loser, one.ratio]]
+
+
+def summarise(
+    db: sqlite3.Connection,
+    explorer: Explorer,
+    stop: Stop | None,
+    names: Sequence[str],
+    weighed: list["Weighed"] | None = None,
+) -> Record:
+    """What was done and spent, and the answer, whose statements may be weighed already."""
     handed, withdrawn = contents.count_pulls(db)
     lost = fsum(cost for _, cost in contents.read_lost(db, explorer.arms))
     answer = find_answer(explorer, stop)
-    missing = [one.statement for one in weigh_answer(explorer, stop) if not one.evidence > one.needed] if stop else []
+    weighed = (weigh_answer(explorer, stop) if weighed is None else weighed) if stop else []
+    missing = [one.statement for one in weighed if not one.evidence > one.needed]
     return {
         "task": str(explorer.task),
         "question": explorer.task.question(names),
@@ -133,12 +153,20 @@ def summarise(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None, nam
         "spent": explorer.state.total_cost + lost,
         "lost": lost,
         "answer": None if answer is None else name_answer(explorer.task, answer, names),
+        "asserts": None if answer is None else list_levels(explorer, answer, names),
         "stopped": stop is not None,
         "ended": find_end(db, explorer, stop),
         "costs_ignored": find_ignored_costs(explorer, names),
         "costs_missing": find_missing_costs(explorer, names),
         "open_again": find_open_again(db, explorer, stop, names, missing, ends_by_evidence(explorer)),
     }
+
+
+def list_levels(explorer: Explorer, answer: Hashable, names: Sequence[str]) -> list[str] | None:
+    """What an answer asserts, where some of it is about one arm and a level; None otherwise."""
+    stated = explorer.task.answer_statements(answer, explorer.arms)
+    shown = tuple(map(escape_controls, names))
+    return [one.write(shown) for one in stated] if any(len(one.arms) == 1 for one in stated) else None
 
 
 def find_ignored_costs(explorer: Explorer, names: Sequence[str]) -> Record | None:

@@ -21,6 +21,9 @@ from caet_opt.live.status import Record
 #: Digits of estimates and of money, and what stands for nothing.
 DIGITS, NONE = 4, "-"
 
+#: More statements of an answer are not listed beside it.
+MOST_ASSERTED = 20
+
 #: What the guarantee needs of outcomes whose arms were assigned elsewhere.
 ASSIGNED_NEED = (
     "the guarantee requires that every trial is counted once, that none is left out because of its outcome, that arms "
@@ -146,16 +149,25 @@ def say_standing(status: Record) -> str:
     if is_ended(status):
         lines.append(f"ENDED: {say_end(status)}")
     if status["stopped"] is not None:
-        lines.append(f"STOPPED: {status['stopped']['answer']}, {say_stop(status['stopped'])}")
+        lines.append(f"STOPPED: {say_answer(status)}, {say_stop(status['stopped'])}")
     elif status["answer"] is None:
         lines.append("no answer yet: every arm needs an outcome first")
     else:
-        lines += [f"leading: {status['answer']}", say_ahead(status)]
+        lines += [f"leading: {say_answer(status)}", say_ahead(status)]
     if (hint := say_good_enough(status)) is not None:
         lines.append(f"nearly tied: {hint}")
     if status["stopped"] is None:
         lines += [*say_settled(status), say_not_excluded(status)]
     return "\n".join(lines)
+
+
+def say_answer(record: Mapping[str, Any]) -> str:
+    """The answer, declared or leading, and where levels are what is asked, what it asserts of each arm: of arms that
+    are named alone, or of none, nobody sees on which side of the level they are."""
+    if not (asserted := record["asserts"]):
+        return str(record["answer"])
+    more = f" and {len(asserted) - MOST_ASSERTED} more" if len(asserted) > MOST_ASSERTED else ""
+    return f"{record['answer']} ({', '.join(asserted[:MOST_ASSERTED])}{more})"
 
 
 def say_lost(status: Record) -> str:

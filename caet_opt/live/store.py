@@ -81,6 +81,7 @@ class Store:
         )
         if is_filled(store.path):
             raise taken
+        check_folder(path)
         with store._plain_errors(), closing(database.connect(store._file, "rwc", wait)[0]) as connection:
             connection.execute("BEGIN EXCLUSIVE")
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -102,6 +103,7 @@ class Store:
         at all. Others may write meanwhile. The copy is another file, with an identity of its own."""
         if os.path.lexists(path):
             raise InputError(f"{path}: there is a file already; name one that does not exist")
+        check_folder(path)
         place = Path(os.path.realpath(path))
         part = place.with_name(f".caet-opt-{token_hex(8)}{UNFINISHED}")
         try:
@@ -320,6 +322,12 @@ STORES: WeakSet[Store] = WeakSet()
 OPENING = RLock()
 
 
+def check_folder(path: str | Path) -> None:
+    """Raise `InputError` for a file in a folder that is not there."""
+    if not Path(os.path.realpath(path)).parent.is_dir():
+        raise InputError(f"{path}: no such folder: {Path(path).parent}")
+
+
 def can_write(path: Path) -> bool:
     """Whether a file can be changed, which takes a log beside it, and what is there of it."""
     return may_write(path) and not any(is_locked(Path(f"{path}{ending}")) for ending in BESIDE)
@@ -352,7 +360,7 @@ def is_filled(path: Path) -> bool:
     if not read_header(path).startswith(MAGIC):
         return True
     address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"  # which leaves nothing beside it
-    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as found:
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(address, uri=True)) as found:
         return bool(found.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     return True
 

@@ -316,7 +316,8 @@ def run_in_batches(explorer: Explorer, streams: ArmStreams, rounds: int) -> bool
         for arm in explorer.next_arms(min(explorer.batch_left, end - explorer.state.round)):
             if explorer.allowance().take(arm) is not None:
                 return False
-            explorer.observe(arm, *streams.draw(arm))
+            reward, cost = streams.draw(arm)
+            explorer.observe(arm, reward, cost if explorer.known_costs is None else None)
     return explorer.stopped
 
 

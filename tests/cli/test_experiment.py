@@ -51,9 +51,11 @@ def contents(path):
 
 def test_a_budget_is_the_most_that_it_may_cost(tmp_path, capsys):
     asked = ["--task", "best-arm~0.05", "--family", "bounded:0,1", "--arms", "a,b", "--costs", "1,3", "--delta", "0.05"]
-    verb(capsys, "start", tmp_path / "few.caet", *asked, "--budget", "3")
-    assert "limits: max_cost 3\n" in verb(capsys, "status", tmp_path / "few.caet")
-    assert verb(capsys, "next", tmp_path / "few.caet", "--pulls", "3").count("pull ") < 3
+    verb(capsys, "start", tmp_path / "few.caet", *asked, "--budget", "4")
+    assert "limits: max_cost 4\n" in verb(capsys, "status", tmp_path / "few.caet")
+    said = main(["experiment", "next", str(tmp_path / "few.caet"), "--pulls", "3"])
+    out, err = capsys.readouterr()
+    assert (said, out, err) == (0, "pull 1: a\npull 2: b\n", "caet-opt: 2 of 3: max_cost 4 leaves no room for more\n")
 
 
 def test_the_limit_on_the_cost_is_given_by_one_of_its_names(file, tmp_path, capsys):
@@ -140,7 +142,7 @@ def test_a_whole_experiment(tmp_path, capsys, monkeypatch):
         feed(monkeypatch, "\n".join(["pull,arm,reward", *rows]))
         said = verb(capsys, "record", path)
     assert said == "recorded: 4; the experiment has stopped with the answer large\n"
-    assert found == {"pulls": [], "stopped": True, "answer": "large", "ended": None}
+    assert found == {"pulls": [], "stopped": True, "answer": "large", "ended": None, "limit": None}
     assert verb(capsys, "next", path) == "nothing to pull: the experiment has stopped with the answer large\n"
     said = verb(capsys, "status", path)
     assert "STOPPED: large, at outcome" in said
@@ -298,6 +300,153 @@ def test_names_of_files_reach_no_terminal_as_they_are(tmp_path, capsys):
     assert r"x\x1b[2J y\u202e.caetx: no such file" in err
 
 
+def test_a_watch_says_which_pulls_it_waits_for_after_the_end(file, capsys, monkeypatch):
+    live = LiveExperiment.open(file)
+    live.end()
+
+    def others(_):
+        (row, *_) = live.status()["out"]
+        live.record(None, 1, pull=row["pull"])
+
+    monkeypatch.setattr(command.time, "sleep", others)
+    looks = verb(capsys, "status", file, "--watch").split("best-arm of ")[1:]
+    ends = [look.split("\n")[-2 - (number < 3) :][0] for number, look in enumerate(looks)]
+    assert ends[0] == "waiting for pulls 1, 2, 3: record or release them, or press Ctrl-C"
+    assert ends[2] == "waiting for pull 3: record or release them, or press Ctrl-C"
+    assert "waiting" not in looks[3]
+    assert len(looks) == 4
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ("start {}2 TASK --arms a,b", "{}2 has the change"),
+        ("next {}", "{} has the change"),
+        ("record {} large 1", "{} has the change"),
+        ("record {} --counts small,1,20", "{} has the change"),
+        ("release {} 1", "{} has the change"),
+        ("extend {} --max-cost 100", "{} has the change"),
+        ("stop {}", "{} has the change"),
+        ("backup {} {}3", "{}3 is made"),
+        ("status {}", ""),
+        ("list .", ""),
+    ],
+)
+def test_a_change_is_told_though_the_output_cannot_be_written(file, capsys, monkeypatch, words, what):
+    argv = [word.replace("{}", str(file)) for word in words.replace("TASK", " ".join(START)).split()]
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(["experiment", *argv]) == 1
+    done = what.replace("{}", str(file))
+    hint = f"; {done}, so do not repeat the command; see caet-opt experiment status {done.split()[0]}" if what else ""
+    assert said(capsys.readouterr().err) == [
+        f"caet-opt: error: cannot write the output (No space left on device){hint}"
+    ]
+
+
+def test_the_limit_that_leaves_no_room_is_told(file, tmp_path, capsys):
+    path = tmp_path / "few.caet"
+    verb(capsys, "start", path, *START, "--arms", "a,b", "--max-pulls", "4", "--budget", "100")
+    found = read_json(verb(capsys, "next", path, "--pulls", "2", "--json"))
+    assert (len(found["pulls"]), found["ended"], found["limit"]) == (2, None, None)
+    assert main(["experiment", "next", str(path), "--pulls", "9", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert (len(read_json(out)["pulls"]), read_json(out)["limit"]) == (2, "max_pulls")
+    assert err == "caet-opt: 2 of 9: max_pulls 4 leaves no room for more\n"
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (["--budget", "8"], "max_cost 8: one pull of each arm costs 9, and there is no answer before every arm has an"),
+        (["--max-pulls", "2"], "max_pulls 2: fewer pulls than arms, and there is no answer before every arm has an"),
+        (["--budget", "9", "--max-pulls", "3"], ""),
+    ],
+)
+def test_a_limit_that_leaves_out_an_arm_is_told(tmp_path, capsys, limit, words):
+    assert main(["experiment", "start", str(tmp_path / "few.caet"), *START, *ARMS, *limit]) == 0
+    lines = said(capsys.readouterr().err)
+    assert len(lines) == bool(words)
+    assert all(line.startswith(f"caet-opt: warning: {words}") for line in lines)
+
+
+@pytest.mark.parametrize("arms", [["old, new york ,b"], ["old,", "new york", ",b"], ["old", "new york", "b"]])
+def test_the_arms_are_told_in_their_order_with_their_costs(tmp_path, capsys, arms):
+    costs = ["--costs", "1,0.25", "1000000"]
+    lines = verb(capsys, "start", tmp_path / "x.caet", *START, "--arms", *arms, *costs).splitlines()
+    assert lines[0] == "arms: old (1), new york (0.25), b (1000000)"
+    assert lines[-1].startswith(f"{tmp_path / 'x.caet'}: started; ")
+    lines = verb(capsys, "start", tmp_path / "y.caet", *START, "--arms", "60", "--cost-source", "gaps").splitlines()
+    assert lines[0] == f"arms: {', '.join(map(str, range(50)))} and 10 more"
+
+
+@pytest.mark.parametrize(
+    ("task", "arms", "answer"),
+    [
+        ("above:0.5", "a,b,c", "none (a < 0.5, b < 0.5, c < 0.5)"),
+        ("above:0.5 (lower is better)", "a,b", "a, b (a < 0.5, b < 0.5)"),
+        ("above:0.5", "one", "none (one < 0.5)"),
+        ("best-arm", "a,b", None),
+    ],
+)
+def test_an_answer_about_a_level_says_what_it_asserts(tmp_path, capsys, task, arms, answer):
+    path, names = tmp_path / "x.caet", arms.split(",")
+    lower = ["--lower-is-better"] if "lower" in task else []
+    verb(capsys, "start", path, *START[2:], "--task", task.split()[0], "--arms", arms, *lower)
+    few = [word for name in names for word in ("--counts", f"{name},{3 * (name == 'b' and answer is None)},4")]
+    verb(capsys, "record", path, *few)
+    plain = answer.partition(" (")[0] if answer else "b"
+    assert f"\nleading: {answer or 'b'}\n" in verb(capsys, "status", path)
+    many = [word for name in names for word in ("--counts", f"{name},{90 * (name == 'b' and answer is None)},90")]
+    stopped = f"the experiment has stopped with the answer {answer or 'b'}\n"
+    assert verb(capsys, "record", path, *many).partition("; ")[2].startswith(stopped)
+    assert verb(capsys, "next", path) == f"nothing to pull: {stopped}"
+    assert stopped in verb(capsys, "stop", path)
+    assert f"STOPPED: {answer or 'b'}, at outcome" in verb(capsys, "status", path)
+    found = read_json(verb(capsys, "status", path, "--json"))
+    assert found["answer"] == found["stopped"]["answer"] == plain
+    asserted = answer and answer.partition(" (")[2].rstrip(")").split(", ")
+    assert found["asserts"] == asserted
+
+
+def test_pulls_that_are_out_have_the_names_of_their_arms(file):
+    with LiveExperiment.open(file) as experiment:
+        assert [row["name"] for row in experiment.status()["out"]] == ["large", "small", "local"]
+
+
+def test_a_reward_above_the_range_may_have_been_cut_off(tmp_path, capsys):
+    path = tmp_path / "i.caet"
+    verb(capsys, "start", path, *START[:2], "--family", "bounded:0,30", "--delta", "0.1", "--arms", "a,b")
+    verb(capsys, "next", path)
+    words = "; if it was cut off at the limit, record 30\n"
+    expect_refusal(capsys, "experiment", "record", path, "a", "31", words=words)
+    assert "cut off" not in expect_refusal(capsys, "experiment", "record", path, "a", "-1")
+
+
+def test_what_is_no_outcome_in_python_is_refused_in_one_line(file):
+    calls = {
+        "outcome 1: an outcome must be a dict, as {'arm': 'large', 'reward': 1}, got 1": [1, 2],
+        "an outcome must be a dict, as {'arm': 'large', 'reward': 1}, got 'arm'; give a data frame as": ["arm"],
+        "outcomes must be a list, got 7": 7,
+        "the reward of pull 1 (arm 'large') must be a finite number, got nan": [{"pull": 1, "reward": float("nan")}],
+    }
+    with LiveExperiment.open(file) as experiment:
+        for words, told in calls.items():
+            with pytest.raises(InputError, match=re.escape(words)):
+                experiment.record_many(told)
+        with pytest.raises(InputError, match="an outcome must be a dict"):
+            experiment.record_assigned([1])
+
+
+def test_a_cost_below_zero_names_its_arm(tmp_path):
+    asked = {"arms": ["a", "b"], "delta": 0.1, "cost_source": "observed"}
+    with LiveExperiment.start(tmp_path / "c.caet", "best-arm", "bernoulli", **asked) as experiment:
+        experiment.next()
+        with pytest.raises(InputError, match=r"^the cost of arm 'a' must be zero or more, got -1$"):
+            experiment.record("a", 1, cost=-1)
+
+
 def test_a_watch_ends_when_the_experiment_does(file, capsys, monkeypatch):
     """Between two looks others go on."""
     live = LiveExperiment.open(file)
@@ -331,7 +480,7 @@ BAD = [
     ("next", None, "required: FILE"),
     ("next {}x", None, "no such file; caet-opt experiment start makes one"),
     ("next {} --pulls 0", None, "must be a positive whole number, got '0'"),
-    ("next {} --pulls 1000000", None, "pulls must be at most 10000, got 1000000"),
+    ("next {} --pulls 1000000", None, "pulls must be at most 10000, got 1000000; hand out up to 10000 at a time"),
     ("next {} --arm huge", None, "unknown arm 'huge'"),
     ("next {} --wait -1", None, "--wait must be a number of seconds"),
     ("record {} lrge 1", None, "unknown arm 'lrge'; did you mean 'large'?"),
@@ -363,11 +512,9 @@ BAD = [
     ("record {} large 1 --pull 2", None, "pull 2 is of arm 'small', not 'large'"),
     ("record {}", "pull,reward\n1,1\n1,0\n", "line 3: the outcome of pull 1 is recorded already"),
     ("record {}", "arm,reward\nlarge,1\nlarge,1\n", "line 3: no pull of arm 'large' is out"),
-    (
-        "record {}",
-        "arm,reward\nlarge,\n",
-        "standard input: line 2: the reward is blank; give a number",
-    ),
+    ("record {}", "arm,reward\nlarge,\n", "standard input: line 2: the reward is blank; give a number"),
+    ("record {}", "arm,reward\nlarge,1\nlarge,\n", "standard input: line 3: the reward is blank; give a number"),
+    ("record {}", "arm,reward\n", "there are no rows below the header; nothing was recorded"),
     ("record {}", "arm,reward\nlarge,one\n", "line 2: reward must be a number, got 'one'"),
     ("record {}", "pull,reward\nfirst,1\n", "line 2: pull must be a whole number, got 'first'"),
     ("record {}", "pull,reward\n1,1,1\n", "line 2: 3 cells, but the header has 2"),
@@ -396,7 +543,11 @@ BAD = [
     ("start {} TASK ARMS", None, "there is a file already"),
     ("start {}y TASK ARMS --cost-source observed", None, "give --costs or --cost-source observed, not both"),
     ("start {}y TASK --arms a,b --cost-source known", None, "--cost-source known needs --costs"),
-    ("start {}y TASK --arms a,b --costs 1,2,3", None, "3 costs for 2 means"),
+    (
+        "start {}y TASK --arms a,b --costs 1,2,3",
+        None,
+        "3 costs for 2 arms; give one cost per arm, or --cost-source gaps\n",
+    ),
     ("start {}y TASK --arms a,b --costs 1,x", None, "--costs must be numbers"),
     ("start {}y TASK --arms a,a --costs 1,2", None, "arm names must differ"),
     ("start {}y TASK --arms 1,0 --costs 1,2", None, "cannot be called '1'"),
@@ -406,7 +557,16 @@ BAD = [
     ("start {}y TASK ARMS --threshold customary", None, "does not guarantee delta here"),
     ("start {}y TASK ARMS --delta 2", None, "--delta must lie strictly between 0 and 1"),
     ("start {}y TASK ARMS --task groups:0", None, "every group needs at least two arms"),
-    ("start {}y/z TASK ARMS", None, "cannot be opened"),
+    ("start {}y/z TASK ARMS", None, "trial.caety/z: no such folder: "),
+    ("backup {} {}y/z", None, "trial.caety/z: no such folder: "),
+    ("start --arms a,b {}y TASK", None, "required: FILE; put FILE first"),
+    ("start --arms a,b {}y", None, "required: FILE, --task, --family; put FILE first"),
+    ("start {}y TASK --arms a,b plain", None, "--arms must be names separated by commas, or one per word, not both"),
+    (
+        "start {}y TASK ARMS --budget 0.5",
+        None,
+        "--max-cost 0.5 does not pay for a single pull: the cheapest arm, 'local', costs 1\n",
+    ),
     ("start {}y ARMS", None, "required: --task"),
 ]
 

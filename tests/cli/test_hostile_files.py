@@ -4,7 +4,7 @@ import shutil
 import sys
 
 import pytest
-from commands import said
+from commands import expect_refusal, said
 from hostile_files import hostile_names, spoil
 
 from caet_opt import LiveExperiment
@@ -61,7 +61,17 @@ def test_a_hostile_file_is_told_in_one_line_by_every_verb(sound, tmp_path, capsy
     assert (max(found) == 0) == (name in HARMLESS)
 
 
-@pytest.mark.parametrize("name", ["view for experiment", "no checkpoint row", "names with lines", "half of it"])
+def test_a_file_whose_tables_cannot_be_read_is_not_started_anew(sound, tmp_path, capsys):
+    shutil.copyfile(sound, tmp_path / "bad.caet")
+    spoil(tmp_path / "bad.caet", "a table whose name is no text")
+    asked = ["--task", "best-arm", "--family", "bernoulli", "--arms", "a,b", "--delta", "0.1"]
+    expect_refusal(capsys, "experiment", "start", tmp_path / "bad.caet", *asked, words="there is a file already")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["view for experiment", "no checkpoint row", "names with lines", "half of it", "a table whose name is no text"],
+)
 def test_a_list_goes_on_past_a_bad_file(sound, tmp_path, capsys, name):
     for file in ("1.caet", "2.caet", "3.caet"):
         shutil.copyfile(sound, tmp_path / file)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from whole_runs import run_compiled, run_interpreted
 
-from caet_opt import BanditModel, Bernoulli, Caet, Custom, Gaussian, InputError, Poisson, Profile, Ranking
+from caet_opt import BanditModel, Bernoulli, Caet, Custom, Explorer, Gaussian, InputError, Poisson, Profile, Ranking
 from caet_opt.exploring.settings import Parameters
 from caet_opt.exploring.stopping import make_threshold
 from caet_opt.simulating.streams import ArmStreams
@@ -201,3 +201,24 @@ def test_a_task_given_by_its_answers_is_saved(tmp_path):
     caet.save(tmp_path / "experiment.json")
     assert Caet.resume(tmp_path / "experiment.json").task == caet.task
     assert asdict(caet.state)["round"] == 0
+
+
+def test_a_file_that_cannot_be_saved_is_named_as_it_was_given(tmp_path):
+    caet = Explorer.start("best-arm", "bernoulli", arms=2, delta=0.05)
+    with pytest.raises(FileNotFoundError) as found:
+        caet.save(tmp_path / "nodir" / "x.json")
+    assert found.value.filename == str(tmp_path / "nodir" / "x.json")
+
+
+def test_names_of_arms_are_for_live_experiments():
+    with pytest.raises(InputError, match=r"got \['a', 'b'\]; LiveExperiment takes names"):
+        Explorer.start("best-arm", "bernoulli", arms=["a", "b"], delta=0.05)
+
+
+def test_another_cost_than_the_known_one_is_refused():
+    caet = Explorer.start("best-arm", "bernoulli", arms=2, delta=0.05, costs=[1, 2])
+    with pytest.raises(InputError, match="the cost of arm 0 is known to be 1, got 3; leave it out"):
+        caet.observe(0, 1, cost=3)
+    assert caet.state.round == 0
+    caet.observe(0, 1, cost=1)
+    assert caet.state.total_cost == 1

@@ -1,8 +1,10 @@
 """Outcomes that come as counts: the same state as one by one, looked at as a whole, replayed, refused where wrong."""
 
 import json
+import re
 import sqlite3
 
+import numpy as np
 import pytest
 from commands import expect_refusal, run_command
 from hypothesis import given, settings
@@ -137,10 +139,17 @@ def test_counts_of_an_arm_that_is_given_twice_add_up_and_are_told(capsys, path):
     [
         ("old,9,5", "successes of arm 'old' must be at most 5, got 9"),
         ("old,-1,5", "--counts must be ARM,SUCCESSES,TRIALS, as a,90,1000, got 'old,-1,5'"),
+        ("old,-1,5", "successes and trials are whole numbers, 0 or more"),
+        ("old,1,80,7", "as a,90,1000, three values, got 'old,1,80,7'"),
+        ("old", "old: no such file; --counts must be ARM,SUCCESSES,TRIALS, as a,90,1000, or a CSV file"),
+        ("old=5/10", "--counts must be ARM,SUCCESSES,TRIALS, as a,90,1000, or a CSV file"),
         ("old,1.5,5", "--counts must be ARM,SUCCESSES,TRIALS"),
         ("old,5", "--counts must be ARM,SUCCESSES,TRIALS"),
         ("old,0,0", "there are no trials to record"),
-        ("old,0,9999999", "trials of arm 'old' must be at most 1000000"),
+        (
+            "old,0,9999999",
+            "trials of arm 'old' must be at most 1000000, got 9999999; record up to 1000000 at a time",
+        ),
         ("new,1,2", "unknown arm 'new'"),
         ("nothing.csv", "nothing.csv: no such file"),
     ],
@@ -148,6 +157,44 @@ def test_counts_of_an_arm_that_is_given_twice_add_up_and_are_told(capsys, path):
 def test_what_is_no_count_is_refused(capsys, path, counts, words):
     with begin(path) as experiment:
         expect_refusal(capsys, "experiment", "record", path, "--counts", counts, words=words)
+        assert experiment.status()["recorded"] == 0
+
+
+def test_a_name_with_a_comma_has_counts(capsys, path):
+    LiveExperiment.start(path, "best-arm", "bernoulli", arms=["a,b", "c"], delta=0.1).close()
+    assert run_command(capsys, "experiment", "record", path, "--counts", "a,b,1,2").startswith("recorded: 2\n")
+
+
+class Frame(dict):
+    """What of a data frame is used: its columns."""
+
+    columns = property(lambda self: list(self))
+
+
+def test_counts_from_a_data_frame_and_in_numbers_of_its_kind(path):
+    frame = Frame(trials=[5.0, np.float64(7.0)], arm=["old", "b"], successes=np.array([3, 0]), day=["one", "two"])
+    with begin(path) as experiment:
+        assert experiment.record_counts(frame) == 12
+        assert experiment.record_counts([("old", 3.0, np.float64(5.0))]) == 5
+        assert [(arm["pulls"], arm["mean"]) for arm in experiment.status()["arms"][:2]] == [(10, 0.6), (7, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ([("old", 3.0, 5.5)], "trials of arm 'old' must be a whole number, zero or more, got 5.5"),
+        ([("old", True, 5)], "successes of arm 'old' must be a whole number, zero or more, got True"),
+        ([("old", 5)], "count 1 must be an arm, its successes and its trials, as ('large', 90, 1000), got ('old', 5)"),
+        ([("old", 1, 2), "b,1"], "count 2 must be an arm, its successes and its trials"),
+        ({"old": (1, 2)}, "count 1 must be an arm, its successes and its trials"),
+        (7, "counts must be a list, got 7"),
+        (Frame(arm=["old"], successes=[1]), "needs the columns arm, successes, trials; trials is missing"),
+    ],
+)
+def test_what_is_no_count_in_python_is_refused(path, counts, words):
+    with begin(path) as experiment:
+        with pytest.raises(InputError, match=re.escape(words)):
+            experiment.record_counts(counts)
         assert experiment.status()["recorded"] == 0
 
 
@@ -166,7 +213,8 @@ def test_counts_stand_alone_and_are_of_bernoulli_rewards_with_known_costs(capsys
     expect_refusal(capsys, "experiment", "record", path, "--counts", other, words=words)
     asked = {"arms": 2, "delta": 0.05}
     for name, family, more, words in (
-        ("p", "poisson", {}, "counts are for bernoulli rewards"),
+        ("p", "poisson", {}, "the order of poisson rewards matters"),
+        ("g", "bounded:0,1", {}, "counts are for bernoulli rewards"),
         ("o", "bernoulli", {"cost_source": "observed"}, "observed costs need a cost"),
     ):
         with LiveExperiment.start(tmp_path / name, "best-arm", family, **asked, **more) as experiment:

@@ -132,6 +132,7 @@ def test_what_is_out_may_still_settle_the_answer(path, capsys):
         "stopped": True,
         "answer": "large",
         "ended": None,
+        "limit": None,
     }
 
 
@@ -158,7 +159,7 @@ def test_the_status_says_which_limit_is_met_and_what_is_not_excluded(path, capsy
         "independent Bernoulli rewards: wrong with probability at most 0.05)\n"
     )
     told = json.loads(spoken(capsys, "next", path, "--json"))
-    assert told == {"pulls": [], "stopped": False, "answer": None, "ended": status["ended"]}
+    assert told == {"pulls": [], "stopped": False, "answer": None, "ended": status["ended"], "limit": "max_cost"}
     assert spoken(capsys, "list", path.parent).splitlines()[1].endswith("ended")
     spoken(capsys, "status", path, "--watch")  # ends, since nothing will change
 

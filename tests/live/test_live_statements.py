@@ -1,11 +1,14 @@
 """Live experiments whose answers assert levels, margins and ratios."""
 
 import random
+from fractions import Fraction
 
 import pytest
 
 from caet_opt import LiveExperiment, parse_task
+from caet_opt.bandits.tasks.statements import Statement, above, below
 from caet_opt.errors import InputError
+from caet_opt.live.status import drop_weaker
 from caet_opt.presenting.report.experiment import write_experiment_page
 
 MEANS, NAMES = (0.2, 0.9, 0.6), ["small", "middle", "large"]
@@ -78,3 +81,19 @@ def test_the_cheapest_arm_needs_known_costs(tmp_path, told):
     with pytest.raises(InputError, match="needs costs that are known beforehand; give one cost per arm"):
         LiveExperiment.start(tmp_path / "trial.caet", "cheapest:above:0.4", "bernoulli", arms=3, delta=0.2, **told)
     assert not (tmp_path / "trial.caet").exists()
+
+
+def test_what_follows_from_another_statement_is_not_established_twice(tmp_path):
+    with LiveExperiment.start(tmp_path / "r", "ranking~0.05", "bernoulli", arms=list("abcdefgh"), delta=0.1) as live:
+        live.record_counts([(name, 100 if name == "h" else 500, 1000) for name in "abcdefgh"])
+        found = live.status()["established"]
+    assert [one for one in found if "h" in one] == [f"{name} > h" for name in "abcdefg"]
+
+
+def test_the_strongest_of_each_two_arms_is_kept():
+    stated = [Statement(1, 0, Fraction(margin, 10)) for margin in (-1, 0, 2)] + [
+        Statement(0, 2),
+        above(1, Fraction(1, 2)),
+    ]
+    assert drop_weaker(stated) == stated[2:]
+    assert drop_weaker([below(0, Fraction(1, 2)), below(0, Fraction(1, 4))]) == [below(0, Fraction(1, 4))]

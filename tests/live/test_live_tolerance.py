@@ -4,8 +4,8 @@ from itertools import cycle
 
 import pytest
 
-from caet_opt import LiveExperiment
-from caet_opt.live import status_text
+from caet_opt import Explorer, LiveExperiment
+from caet_opt.live import level_arms, status_text
 from caet_opt.presenting.report.experiment import experiment_page
 
 
@@ -72,3 +72,33 @@ def test_not_excluded_answers_say_the_tolerance(tmp_path):
         status = experiment.status()
         assert "A (within 0.05 of the best)" in status["not_excluded"]
         assert status["ahead"]["cost"] > 0
+
+
+@pytest.mark.parametrize(
+    ("family", "mean", "most"),
+    [
+        ("bernoulli", 0.1, 0.05),
+        ("bernoulli", 0.9, 0.05),
+        ("bounded:10,30", 28.0, 1.0),
+        ("poisson", 0.1, 0.05),
+        ("geometric", 1.5, 0.75),
+        ("gaussian:4", 0.1, 1.0),
+    ],
+)
+def test_a_tolerance_with_which_any_arm_would_do_is_none(family, mean, most):
+    """With rewards near an end of their range; the zero of Gaussian rewards is where somebody has put it."""
+    explorer = Explorer.start("best-arm", family, arms=2, delta=0.1)
+    low, high = {"bounded:10,30": (26.0, 30.0), "geometric": (1.0, 2.0)}.get(family, (0.0, 1.0))
+    for number in range(80):
+        reward = high if (number // 2) % 10 < 10 * (mean - low) / (high - low) - 1e-9 else low
+        explorer.observe(number % 2, mean if family.startswith("gaussian") else reward)
+    assert explorer.state.means().tolist() == pytest.approx([mean, mean])
+    assert level_arms.largest_tolerance(explorer) == pytest.approx(most)
+
+
+def test_rare_successes_are_not_said_to_be_as_good_as_none(tmp_path):
+    with LiveExperiment.start(tmp_path / "rare.caet", "best-arm", "bernoulli", arms=["a", "b"], delta=0.1) as live:
+        live.record_counts([("a", 4, 40), ("b", 4, 40)])
+        assert live.status()["good_enough"] is None
+        live.record_counts([("a", 996, 9960), ("b", 996, 9960)])
+        assert live.status()["good_enough"]["task"] == "best-arm~0.02"
