@@ -1,6 +1,6 @@
 """Names of arms, and answers about them."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from caet_opt.bandits.model import read_arm_names
@@ -22,9 +22,9 @@ def name_arms(arms: Any) -> tuple[str, ...]:
         if int(arms) > MOST_ARMS:
             raise InputError(f"arms must be at most {MOST_ARMS}, got {show_value(int(arms))}")
         return read_arm_names(None, int(arms))
-    if isinstance(arms, str) or not isinstance(arms, Sequence):
+    if isinstance(arms, str) or not isinstance(arms, Iterable):
         raise InputError(f"arms must be a list of names, as ['large', 'small'], or their number, got {arms!r}")
-    names = read_arm_names(list(arms), len(arms))
+    names = read_arm_names(arms)
     for number, name in enumerate(names):
         if len(name) > LONGEST_NAME:
             raise InputError(f"the name of arm {number} has {len(name)} characters; at most {LONGEST_NAME} are allowed")

@@ -4,6 +4,7 @@ import json
 import random
 
 import numpy as np
+import pandas as pd
 import pytest
 from whole_runs import fail_to_solve
 
@@ -396,3 +397,10 @@ def test_a_folder_is_listed_with_what_cannot_be_read(tmp_path):
     assert [record["file"] for record in found] == ["newer.caet", "trial.caet"]
     assert "made by a newer caet-opt (schema 9" in found[0]["error"]
     assert (found[1]["task"], found[1]["stopped"], found[1]["error"]) == ("best-arm", False, None)
+
+
+@pytest.mark.parametrize("listed", [np.array, pd.Index, tuple])
+def test_names_may_come_from_a_table(tmp_path, listed):
+    told = {"arms": listed(["old", "new"]), "delta": 0.05}
+    with LiveExperiment.start(tmp_path / "x.caet", "best-arm", "bernoulli", **told) as experiment:
+        assert experiment.names == ("old", "new")
