@@ -29,6 +29,7 @@ from caet_opt.live.replay import allowance, choose_arms, ends_by_evidence, limit
 from caet_opt.live.settled import find_open_again, list_settled, recall_settled
 from caet_opt.live.watch import report_spread
 from caet_opt.solving.characteristic import characteristic_time, solve_question
+from caet_opt.solving.limits import arms_of
 from caet_opt.solving.problem import ask_answer
 
 #: The probability with which intervals hold, at every look.
@@ -68,7 +69,7 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
         "cost_source": parameters.cost_source,
         "costs": None if explorer.known_costs is None else explorer.known_costs.tolist(),
         "limits": limits_now(db, explorer).ends,
-        **({"share_limits": write_limits(parameters.share_limits, names)} if parameters.limits else {}),
+        **list_share_limits(explorer, names),
         "delta": parameters.delta,
         "threshold": threshold.name,
         "formula": threshold.describe(),
@@ -101,6 +102,22 @@ def report_status(db: sqlite3.Connection, explorer: Explorer, stop: Stop | None,
             "late": state.round - stop.position,
         },
     }
+
+
+def list_share_limits(explorer: Explorer, names: Sequence[str]) -> Record:
+    """The limits on shares, and the present share of the arms of each; nothing without limits."""
+    limits, state, costs = explorer.parameters.share_limits, explorer.state, explorer.known_costs
+    if not limits or costs is None:
+        return {}
+    leader = explorer.task.leader(explorer.answer) if min(state.counts) else None
+    shares: list[float | None] = []
+    for limit in limits:
+        amounts = [
+            n * (cost if limit.kind == "cost" else cost > 0) for n, cost in zip(state.counts, costs, strict=True)
+        ]
+        arms, total = arms_of(limit, leader), float(fsum(amounts))
+        shares.append(fsum(amounts[arm] for arm in arms) / total if arms and total > 0 else None)
+    return {"share_limits": write_limits(limits, names), "shares": shares}
 
 
 def list_not_excluded(db: sqlite3.Connection, explorer: Explorer, names: Sequence[str]) -> Record:

@@ -44,7 +44,7 @@ PAIR_HEADERS = ["statement", "evidence", "needed", "progress", "settled", "diffe
 def to_words(status: Record) -> str:
     """The whole: what is asked and by which guarantee, where it stands, the arms, the pairs, and what is out."""
     arms = [arm["name"] for arm in status["arms"]]
-    limits = f" within {', '.join(status['share_limits'])}" if "share_limits" in status else ""
+    limits = f" within {say_shares(status)}" if "share_limits" in status else ""
     parts = [
         f"{say_task(status)} of {', '.join(arms)}: {status['family']} rewards, policy {status['policy']}{limits}\n"
         f"stops when {status['formula']}; {say_guarantee(status)}"
@@ -67,6 +67,12 @@ def to_words(status: Record) -> str:
     if status["out"]:
         parts.append(say_out(status))
     return "\n\n".join(parts)
+
+
+def say_shares(status: Record) -> str:
+    """The limits on shares, each with the present share of its arms."""
+    both = zip(status["share_limits"], status["shares"], strict=True)
+    return ", ".join(limit if share is None else f"{limit} (now {share:.3g})" for limit, share in both)
 
 
 def say_task(record: Mapping[str, Any]) -> str:

@@ -73,7 +73,9 @@ def test_a_live_experiment_keeps_limits_by_name(tmp_path):
             (pull,) = experiment.next()
             experiment.record(pull.arm, reward, pull=pull.number)
         assert experiment.status()["share_limits"] == ["pulls:new<=0.3"]
-        assert "policy caet within pulls:new<=0.3\n" in to_words(experiment.status())
+        counts = [arm["pulls"] for arm in experiment.status()["arms"]]
+        assert experiment.status()["shares"] == [counts[1] / sum(counts)]
+        assert f"policy caet within pulls:new<=0.3 (now {counts[1] / 3:.3g})\n" in to_words(experiment.status())
     with LiveExperiment.open(tmp_path / "limited.caet") as experiment:
         assert experiment.verify() == []
     with LiveExperiment.open_or_start(tmp_path / "limited.caet", "best-arm", "bernoulli", **told) as experiment:
