@@ -5,7 +5,8 @@ import re
 __version__ = "0.6.0"
 
 #: The first version whose runs are those of this one to the bit; what changes a run changes this, too. From 0.5.0 on
-#: lazy targets follow the means where statements have levels or margins.
+#: lazy targets follow the means where statements have levels or margins; cells with limits, which are met at ties from
+#: 0.6.0 on, have other ids since then.
 RESULTS_SINCE = "0.5.0"
 
 

@@ -35,18 +35,31 @@ def gather_samples(given: Any, names: Iterable[str] | None = None) -> Samples:
     if isinstance(given, str | PathLike):
         return read_sample_file(given, told)
     if set(COLUMNS) <= set(getattr(given, "columns", ())):
-        rows = zip(*(given[name] for name in COLUMNS), strict=True)
-        return Samples(*samples_by_arm([(str(arm), reward) for arm, reward in rows], told))
+        arms, rewards = (list(given[name]) for name in COLUMNS)
+        return Samples(*samples_by_arm(list(zip(map(name_key, arms), rewards, strict=True)), told))
     if hasattr(given, "keys"):
-        return take_by_name({str(key): read_sample(given[key], str(key)) for key in given.keys()}, told)  # noqa: SIM118
+        keys = list(given.keys())
+        called = list(map(name_key, keys))
+        if twice := [name for name in called if called.count(name) > 1]:
+            raise InputError(f"two samples are of arm {twice[0]!r}; give each arm one")
+        return take_by_name({name: read_sample(given[key], name) for name, key in zip(called, keys, strict=True)}, told)
     if not hasattr(given, "__iter__") or isinstance(given, bytes):
         raise InputError(
             "samples must be a list of rewards for each arm, lists by the names of the arms, a data frame, or the path "
             f"of a CSV file, got {show_value(given)}"
         )
     listed = list(given)
-    called: Iterable[str | int] = told if told is not None and len(told) == len(listed) else range(len(listed))
-    return Samples(told, [read_sample(sample, arm) for arm, sample in zip(called, listed, strict=True)])
+    numbered: Iterable[str | int] = told if told is not None and len(told) == len(listed) else range(len(listed))
+    return Samples(told, [read_sample(sample, arm) for arm, sample in zip(numbered, listed, strict=True)])
+
+
+def name_key(key: Any) -> str:
+    """The name of an arm that a table has; `InputError` where there is none, or one that nobody could read."""
+    name = str(key)
+    if key is None or name in ("", "nan", "NaT", "<NA>"):
+        raise InputError(f"a sample has no arm, but {show_value(key)}; name one, or remove it")
+    refuse_controls([name])
+    return name
 
 
 def read_sample(sample: Any, arm: str | int) -> list[Any]:

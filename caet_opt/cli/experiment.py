@@ -284,7 +284,8 @@ def find_limit(status: dict[str, Any]) -> str | None:
     if status["stopped"] or (status["ended"] is not None and status["ended"]["reason"] == BY_HAND):
         return None
     most = status["limits"]["max_pulls"]
-    return "max_cost" if most is None or status["recorded"] + status["waiting"] < most else "max_pulls"
+    name = "max_cost" if most is None or status["recorded"] + status["waiting"] < most else "max_pulls"
+    return None if status["limits"][name] is None else name  # another process may have made room since
 
 
 def say_nothing(status: dict[str, Any], arm: str | None) -> str:

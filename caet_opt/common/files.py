@@ -83,9 +83,9 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     takes bytes, as a pipe or a device does, is written to as it is.
     """
     check_replaceable(path)
-    place = Path(os.path.realpath(path))
-    if place.exists() and not place.is_file() and not place.is_dir():
-        with open(place, "wb") as sink:
+    given, place = Path(path), Path(os.path.realpath(path))
+    if given.exists() and not given.is_file() and not given.is_dir():  # of /dev/fd/N, realpath names no file
+        with open(given, "wb") as sink:
             sink.write(encode(path, content) if isinstance(content, str) else content)
         return
     part = place.with_name(f".caet-opt-{token_hex(8)}{UNFINISHED}")

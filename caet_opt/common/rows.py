@@ -22,7 +22,7 @@ ITS_OWN = frozenset(("arm", "name", "reward"))
 
 #: Columns that hold names of arms, and those that are known whatever capitals their names have.
 NAMES = ("arm", "name")
-KNOWN = frozenset((*EXPORTED, "successes", "trials"))
+KNOWN = frozenset(("pull", "arm", "reward", "cost", "successes", "trials"))
 
 #: A line of its own after the last one: it is part of that where a quote is open.
 END = "end"

@@ -324,7 +324,7 @@ class Explorer:
         All or nothing: after an error the object is as it was before. Where costs are known, any other is refused.
         """
         absorbed = self.absorb(arm, reward, cost)
-        if cost is not None and self.known_costs is not None and cost != (known := float(self.known_costs[arm])):
+        if cost is not None and self.known_costs is not None and float(cost) != (known := float(self.known_costs[arm])):
             raise InputError(f"the cost of arm {arm} is known to be {known:g}, got {show_value(cost)}; leave it out")
         self.view = self.policy.take_note(absorbed)
 

@@ -95,17 +95,21 @@ def list_counts(counts: Any) -> list[tuple[Any, Any, Any]]:
     """Arms with successes and trials, from tuples or from the columns of a data frame; `InputError` where they are
     neither."""
     if hasattr(counts, "columns"):
-        if missing := [name for name in COUNTED if name not in list(counts.columns)]:
-            raise InputError(f"a data frame of counts needs the columns {', '.join(COUNTED)}; {missing[0]} is missing")
+        header = list(counts.columns)
+        if wrong := [name for name in COUNTED if header.count(name) != 1]:
+            what = "occurs more than once" if wrong[0] in header else "is missing"
+            raise InputError(f"a data frame of counts needs the columns {', '.join(COUNTED)}; {wrong[0]} {what}")
         return list(zip(*(counts[name] for name in COUNTED), strict=True))
-    found = list_all(counts, "counts")
-    for number, one in enumerate(found, start=1):
-        if isinstance(one, str) or not isinstance(one, Sequence) or len(one) != len(COUNTED):
+    listed = []
+    for number, one in enumerate(list_all(counts, "counts"), start=1):
+        parts = () if isinstance(one, str | Mapping) or not isinstance(one, Iterable) else tuple(one)
+        if len(parts) != len(COUNTED):
             raise InputError(
                 f"count {number} must be an arm, its successes and its trials, as ('large', 90, 1000), got "
                 f"{show_value(one)}"
             )
-    return found
+        listed.append(parts)
+    return listed
 
 
 def list_all(told: Any, what: str) -> list[Any]:

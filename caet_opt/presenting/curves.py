@@ -18,7 +18,7 @@ import numpy as np
 from caet_opt.bandits.limits import Limit, read_limits
 from caet_opt.bandits.model import GAPS, BanditModel
 from caet_opt.bandits.tasks import Task, pose_task
-from caet_opt.bandits.tasks.statements import Statement
+from caet_opt.bandits.tasks.statements import Statement, judge
 from caet_opt.common.checks import check_whole
 from caet_opt.common.exact import brief, exact, read_whole
 from caet_opt.common.files import escape_controls
@@ -229,8 +229,10 @@ class Curve:
     def _between_ties(self, solved: Sequence[CurvePoint]) -> Iterator[CurvePoint]:
         """A point between two ties where there is no other."""
         for low, high in pairwise(self.ties):
-            if not any(low < point.value < high for point in solved):
-                yield CurvePoint(low + (high - low) / 2)
+            middle = low + (high - low) / 2
+            alone = not any(low < point.value < high for point in solved)
+            if alone and not is_tied(*self.sweep.at(self.model, self.task, middle)):
+                yield CurvePoint(middle)
 
     def _answer_at(self, point: CurvePoint) -> str:
         """In words, of several right answers the easiest, with the arms alone: the tolerance may be what is swept."""
@@ -432,8 +434,17 @@ class Tracer(NamedTuple):
             return list_sides(ask(*self.sweep.at(self.model, self.task, value)).statements)
 
         for one, other in pairwise(points):
-            if is_answered(one) and is_answered(other):
-                yield from find_changes(beside(one, inf), beside(other, -inf), sides_at)
+            low, high = self.beside(one, inf), self.beside(other, -inf)
+            if low is not None and high is not None:
+                yield from find_changes(low, high, sides_at)
+
+    def beside(self, point: CurvePoint, side: float) -> float | None:
+        """The value of a point with an answer, or of a tie the next value on a side; None where that has none, too."""
+        if point.result is not None:
+            return point.value
+        near = nextafter(point.value, side)
+        tied = not isinstance(point.error, TieError) or is_tied(*self.sweep.at(self.model, self.task, near))
+        return None if tied else near
 
     def switches(self, points: Sequence[CurvePoint]) -> Iterator[Switch]:
         """Where statements start or cease to bind between two points with the same answer and free arms."""
@@ -458,14 +469,9 @@ def list_sides(statements: Sequence[Statement]) -> list[Side]:
     return [statement[:2] for statement in statements]
 
 
-def is_answered(point: CurvePoint) -> bool:
-    """Whether the task has an answer at a point, or on both sides of it."""
-    return point.result is not None or isinstance(point.error, TieError)
-
-
-def beside(point: CurvePoint, side: float) -> float:
-    """The value of a point, or of a tie the next one on a side of it."""
-    return point.value if point.result is not None else nextafter(point.value, side)
+def is_tied(model: BanditModel, task: Task) -> bool:
+    """Whether the means leave open whether some statement of their answer holds."""
+    return any(judge(statement, model.exact_means) == 0 for statement in ask(model, task).statements)
 
 
 def find_changes(low: float, high: float, sides_at: Callable[[float], list[Side]]) -> Iterator[float]:

@@ -132,8 +132,8 @@ def nearest_shares(rows: Rows, wanted: tuple[float, ...]) -> tuple[float, ...]:
     size = np.abs(lines).max(axis=1, keepdims=True)
     lines /= np.where(size > 0.0, size, 1.0)
     equal = np.array([row.equal for row in rows])
-    whole = [1.0, *np.zeros(np.sum(equal))]
-    meets = [LinearConstraint(np.vstack([np.ones_like(given), lines[equal]]), whole, whole)]
+    whole = list_independent(np.vstack([np.ones_like(given), lines[equal]]))
+    meets = [LinearConstraint(whole, np.eye(1, len(whole))[0], np.eye(1, len(whole))[0])]
     if not equal.all():
         meets.append(LinearConstraint(lines[~equal], -np.inf, 0.0))
     found = minimize(
@@ -150,6 +150,15 @@ def nearest_shares(rows: Rows, wanted: tuple[float, ...]) -> tuple[float, ...]:
     if not missed <= MISSED:
         raise SolverError(f"no shares of pulls within the limits were found: the nearest miss one by {missed:.1g}")
     return tuple(shares.tolist())
+
+
+def list_independent(lines: Array) -> Array:
+    """The lines of a matrix of which none is a combination of those before it."""
+    kept: list[Array] = []
+    for line in lines:
+        if np.linalg.matrix_rank(np.array([*kept, line]), tol=MISSED) > len(kept):
+            kept.append(line)
+    return np.array(kept)
 
 
 def check_limits(

@@ -129,3 +129,20 @@ def test_names_have_no_control_characters(given, tmp_path, capsys):
     path.write_text(f'family = "bernoulli"\nmeans = [0.5, 0.4]\narms = ["large", "{given[0]}"]\ntask = "best-arm"\n')
     flags = ["--family", "bernoulli", "--means", "0.5,0.4", "--task", "best-arm", *given]
     expect_refusal(capsys, "solve", *(flags if len(given) > 1 else [path]), words="has the control character '\\x0")
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, ""])
+def test_a_row_without_an_arm_is_refused(missing):
+    frame = pd.DataFrame({"arm": ["a", "b", missing], "reward": [0.1, 0.2, 0.9]}, dtype=object)
+    with pytest.raises(InputError, match="a sample has no arm"):
+        BanditModel.from_samples("bounded:0,1", frame)
+
+
+def test_two_samples_of_one_name_are_refused():
+    with pytest.raises(InputError, match="two samples are of arm '1'; give each arm one"):
+        BanditModel.from_samples("bounded:0,1", {1: [0.1], "1": [0.2], 2: [0.3]})
+
+
+def test_other_columns_of_a_pilot_are_left_alone(tmp_path):
+    (tmp_path / "pilot.csv").write_text("arm,Name,reward\nx,foo,0.5\ny,bar,0.2\n")
+    assert BanditModel.from_samples("bounded:0,1", tmp_path / "pilot.csv").arms == ("x", "y")

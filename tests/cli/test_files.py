@@ -147,6 +147,16 @@ def test_a_pipe_stays_one_in_python_too(tmp_path):
     assert json.loads(found[0])["task"] == "best-arm"
 
 
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs /dev/fd")
+def test_a_pipe_by_its_number_is_written_to():
+    """As the shell's >(command) names one."""
+    begin, end = os.pipe()
+    write_whole(f"/dev/fd/{end}", "a text")
+    os.close(end)
+    with open(begin) as source:
+        assert source.read() == "a text"
+
+
 def test_new_files_have_the_usual_permissions(tmp_path):
     usual, whole = tmp_path / "usual", tmp_path / "whole"
     usual.write_text("a")

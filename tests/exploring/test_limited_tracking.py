@@ -1,5 +1,6 @@
 """CAET under limits: targets that meet them, lazily and exactly, kept in files, and who refuses them."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -170,3 +171,32 @@ def test_nearest_shares_are_the_nearest():
     for shares in np.random.default_rng(1).dirichlet(np.ones(3), 2000):
         if np.max(lines @ shares) <= 0:
             assert np.sum((found - wanted) ** 2) <= np.sum((shares - wanted) ** 2) + 1e-9
+
+
+@pytest.mark.parametrize("limits", [["pulls:0=0.3", "pulls:1=0.3", "pulls:2=0.4"], ["pulls:0=0.3", "pulls:1,2=0.7"]])
+def test_equations_that_follow_from_one_another_are_met_at_ties(tmp_path, limits):
+    told = {"arms": 3, "delta": 0.05, "costs": COSTS, "limits": limits}
+    with LiveExperiment.start(tmp_path / "x.caet", "best-arm", "bernoulli", **told) as experiment:
+        for _ in range(20):
+            for pull in experiment.next(5):
+                experiment.record(pull.arm, 1, pull=pull.number)
+        assert experiment.verify() == []
+        assert experiment.status()["shares"][0] == pytest.approx(0.3, abs=0.03)
+
+
+def test_an_outcome_is_taken_where_no_shares_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("caet_opt.exploring.policies.tracking.nearest_shares", fail)
+    told = {"arms": 2, "delta": 0.05, "costs": [1, 1], "limits": ["pulls:0<=0.2"]}
+    with LiveExperiment.start(tmp_path / "x.caet", "best-arm", "bernoulli", **told) as experiment:
+        for pull in experiment.next(6):
+            experiment.record(pull.arm, 0, pull=pull.number)
+        assert experiment.status()["recorded"] == 6
+
+
+def test_the_known_cost_may_be_told_as_it_was_given():
+    caet = Caet.start("best-arm", "bernoulli", arms=2, delta=0.05, costs=[Decimal("0.1"), Fraction(1, 3)])
+    caet.observe(0, 1, Decimal("0.1"))
+    caet.observe(1, 1, Fraction(1, 3))
+    with pytest.raises(InputError, match="known to be"):
+        caet.observe(0, 1, 0.2)
+    assert tuple(caet.state.counts) == (1, 1)

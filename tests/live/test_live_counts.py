@@ -322,3 +322,8 @@ def test_outcomes_are_grouped_by_batch():
     outcomes = [Outcome(position, 0, 1.0, 1.0) for position in range(1, 8)]
     grouped = [[one.position for one in batch] for batch in in_batches(outcomes, {2: 4, 6: 6})]
     assert grouped == [[1], [2, 3, 4], [5], [6], [7]]
+
+
+def test_counts_may_be_rows_of_an_array(tmp_path):
+    with LiveExperiment.start(tmp_path / "x.caet", "best-arm", "bernoulli", arms=2, delta=0.05) as experiment:
+        assert experiment.record_counts(np.array([[0, 1, 3], [1, 1, 3]])) == 6

@@ -203,6 +203,12 @@ def test_all_ties_between_two_points_are_found(task, sweep, ties, between, point
     assert answer == between
 
 
+def test_where_arms_are_tied_all_along_there_is_no_answer_between_ties():
+    curve = trace_curve(BanditModel("gaussian", [0, 1, 1], costs=[1, 1, 1]), "best-arm", "mean:0", -1, 3.1, 9)
+    assert curve.answers() == [(1.05, 3.1, "0")]
+    assert max(curve.ties) == 0.5375
+
+
 def test_a_swept_level_is_a_sum_by_arm_broken_at_every_mean(capsys):
     """T* = sum of c_a / d(mu_a, level), which tends to infinity at the means; there the answer changes."""
     means, costs = [0.2, 0.45, 0.7], [1, 2, 0.5]

@@ -1,6 +1,7 @@
 """Policies that solve for their target and track it."""
 
 from collections.abc import Hashable
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from math import fsum, isclose
@@ -283,7 +284,9 @@ class TrackingPolicy(Policy):
         self.functions["settle_for"](view.setting, aim, now)
         floor = aiming.exploration_floor(self.setup.arms, now)
         self.functions["project_into"](arms[ledger.TARGET], floor, arms[ledger.PROJECTED])
-        return self.take_note(self.keep_within_limits(view))
+        with suppress(SolverError):  # an outcome is never refused because a target is not found
+            view = self.keep_within_limits(view)
+        return self.take_note(view)
 
     def prepare(self, view: Seen, saved: Target) -> Seen:
         """The view with the target that was saved, or with one for its means."""
